@@ -1,0 +1,46 @@
+"""imapeval: how well does a generated medical answer agree with a clinician's, fact by fact?
+
+The names below are loaded on first use, so that `import imapeval` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from imapeval.errors import ImapEvalError
+    from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ImapEvalError": "imapeval.errors",
+    "Failure": "imapeval.types",
+    "Imap": "imapeval.types",
+    "Match": "imapeval.types",
+    "Outcome": "imapeval.types",
+    "Pair": "imapeval.types",
+    "Relation": "imapeval.types",
+    "Sample": "imapeval.types",
+    "Score": "imapeval.types",
+}
+
+__all__ = [
+    "Failure",
+    "Imap",
+    "ImapEvalError",
+    "Match",
+    "Outcome",
+    "Pair",
+    "Relation",
+    "Sample",
+    "Score",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'imapeval' has no attribute {name!r}")
