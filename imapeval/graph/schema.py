@@ -1,0 +1,48 @@
+"""What a compiled graph file looks like inside; shared by its reader and its writer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from imapeval.graph.model import NameKind
+
+APPLICATION_ID = 0x696D6170
+"""SQLite application id ("imap" in ASCII): tells our files from other SQLite files."""
+
+SCHEMA_VERSION = 1
+"""SQLite user version; a file of another version is refused."""
+
+KIND_RANKS: dict[NameKind, int] = {"name": 0, "synonym": 1, "lay": 2, "brand": 3, "abbreviation": 4}
+"""Kinds of names, best first: which concept a wording that several share most likely means."""
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE concept (
+    id INTEGER PRIMARY KEY, curie TEXT NOT NULL, label TEXT NOT NULL, type TEXT NOT NULL, general INTEGER NOT NULL
+);
+CREATE TABLE name (
+    id INTEGER PRIMARY KEY, concept INTEGER NOT NULL, text TEXT NOT NULL, norm TEXT NOT NULL, lang TEXT NOT NULL,
+    kind TEXT NOT NULL, source TEXT NOT NULL, rank INTEGER NOT NULL, stopped INTEGER NOT NULL
+);
+CREATE TABLE edge (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE TABLE stop (norm TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+INDEXES = """
+CREATE UNIQUE INDEX concept_curie ON concept (curie);
+CREATE INDEX name_norm ON name (norm);
+CREATE INDEX name_concept ON name (concept);
+CREATE INDEX edge_parent ON edge (parent);
+"""
+
+_LATIN_OR_NUMBER = re.compile(r"[\d .%+]*|[a-z0-9+%]{1,2}")
+
+
+def is_too_short(norm: str) -> bool:
+    """Tell whether a normal form is too short to be taken for a mention in running text.
+
+    That is: nothing, only digits, fewer than three Latin letters or digits, or one character of any other script.
+    """
+    return len(norm) < 2 or _LATIN_OR_NUMBER.fullmatch(norm) is not None

@@ -1,0 +1,32 @@
+"""Builds kg/names.faiss and kg/names.json from kg/graph.sqlite: `python kg/build_index.py`.
+
+With `--encoder SPEC` it builds the index of another encoder, into the user's cache, where imapeval finds it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.progress import Progress
+
+from imapeval.graph.encoder import open_encoder
+from imapeval.graph.index import NameIndex, cached_path
+from imapeval.graph.store import Graph
+
+
+def main() -> None:
+    """Encode all names and write the index."""
+    parser = argparse.ArgumentParser(description="Build the name index of the shipped graph.")
+    parser.add_argument("--encoder", default="use", help="'use' (shipped) or 'st:NAME_OR_PATH'")
+    spec = parser.parse_args().encoder
+    encoder = open_encoder(spec)
+    with Graph.open() as graph, Progress() as bar:
+        path = Path(__file__).parent / "names.faiss" if spec == "use" else cached_path(graph, encoder)
+        task = bar.add_task("encoding names", total=None)
+        index = NameIndex.build(graph, encoder, path, progress=lambda n, of: bar.update(task, completed=n, total=of))
+    print(f"{path}: {len(index)} names, {path.stat().st_size / 1e6:.1f} MB, encoder {encoder.identity}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Reads our own bilingual name tables, kg/names/*.tsv, and settles what they disagree about."""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from entry import Entry, are_kin
+
+from imapeval.graph.model import ConceptType, NameKind
+from imapeval.graph.normalise import normalise
+from imapeval.graph.schema import KIND_RANKS
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLES = ("drugs", "tests", "treatments", "diseases", "symptoms")
+"""In order of precedence."""
+
+COLUMNS = ("lang", "name", "concept", "type", "kind", "parent")
+
+
+@dataclass(slots=True)
+class OwnTables:
+    """Our own tables as read.
+
+    Attributes:
+        entries: One per concept, in the order of the tables.
+        complaints: Rows that were refused and types that two tables disagree about, one line each.
+        joined: Concepts that are one under two names, one line each.
+        clashes: Wordings that two concepts claim and how each was settled, one line each.
+    """
+
+    entries: list[Entry]
+    complaints: list[str] = field(default_factory=list[str])
+    joined: list[str] = field(default_factory=list[str])
+    clashes: list[str] = field(default_factory=list[str])
+
+
+def read_own_tables(folder: Path) -> OwnTables:
+    """Read the tables and settle, in this order, what they disagree about.
+
+    1. A concept has the type that the first table gives it; between disease and symptom, MeSH may decide (see merge).
+    2. Two concepts of the same type or family of types are one, under the name that stands first, if the canonical
+       name of one is listed as a synonym of the other or if they share a wording in both languages; unless the tables
+       call one a parent of the other.
+    3. A wording that several concepts claim goes to the one it is the better kind of name for (name, synonym, lay,
+       brand, abbreviation), and among equals to the one that stands first. The others lose it.
+    """
+    tables = OwnTables([])
+    found: dict[str, Entry] = {}
+    for name in (name for name in TABLES if (folder / f"{name}.tsv").exists()):
+        with (folder / f"{name}.tsv").open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                problem = _find_problem(row)
+                if problem:
+                    tables.complaints.append(f"{name}.tsv: {problem}: {dict(row)}")
+                else:
+                    _take(row, name, found, tables.complaints)
+    found = _join_synonyms(found, tables.joined)
+    _settle_clashes(found, tables.clashes)
+    tables.entries = list(found.values())
+    return tables
+
+
+def _find_problem(row: dict[str, Any]) -> str:
+    if None in row or any(row.get(column) is None for column in COLUMNS):
+        return "not six columns"
+    for column, allowed in (("lang", get_args(Lang)), ("type", get_args(ConceptType)), ("kind", get_args(NameKind))):
+        if row[column] not in allowed:
+            return f"{column} {row[column]!r} is not one of {', '.join(allowed)}"
+    return "" if normalise(row["name"]) and normalise(row["concept"]) else "an empty name"
+
+
+def _take(row: dict[str, Any], table: str, found: dict[str, Entry], complaints: list[str]) -> None:
+    label, kind = row["concept"], row["type"]
+    key = normalise(label)
+    if key not in found:
+        found[key] = Entry(f"imap:{_make_slug(label)}", label, kind, "imap", names=[(label, "en", "name")])
+    entry = found[key]
+    if entry.type != kind:
+        complaint = f"{table}.tsv: {label!r} stays a {entry.type}, is a {kind} here"
+        complaints += [complaint] if complaint not in complaints else []
+        entry.type_is_open |= {entry.type, kind} == {"disease", "symptom"}
+    entry.names.append((row["name"], row["lang"], row["kind"]))
+    entry.parent_names += [p for p in row["parent"].split("|") if p and p not in entry.parent_names]
+
+
+def _join_synonyms(found: dict[str, Entry], joined: list[str]) -> dict[str, Entry]:
+    place = {key: number for number, key in enumerate(found)}
+    into = {key: key for key in found}
+
+    def resolve(key: str) -> str:
+        while into[key] != key:
+            key = into[key]
+        return key
+
+    for one, other in _find_synonymous(found):
+        first, second = sorted((resolve(one), resolve(other)), key=place.__getitem__)
+        if first != second:
+            into[second] = first
+            joined.append(f"{found[second].label!r} is {found[first].label!r}")
+    for key, entry in found.items():
+        target = found[resolve(key)]
+        if target is not entry:
+            for text, lang, kind in entry.names:
+                target.names.append((text, lang, "synonym" if kind == "name" else kind))
+            target.parent_names += [name for name in entry.parent_names if name not in target.parent_names]
+            target.type_is_open |= {entry.type, target.type} == {"disease", "symptom"}
+    return {key: entry for key, entry in found.items() if into[key] == key}
+
+
+def _find_synonymous(found: dict[str, Entry]) -> list[tuple[str, str]]:
+    """Return pairs of concepts (keys) that are the same thing by rule 2 of `read_own_tables`."""
+    owners: dict[tuple[str, str], list[str]] = defaultdict(list)
+    pairs: list[tuple[str, str]] = []
+    shared: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for key, entry in found.items():
+        for norm, lang, kind in dict.fromkeys((normalise(text), lang, kind) for text, lang, kind in entry.names):
+            if kind == "abbreviation":
+                continue
+            for other in owners[norm, lang]:
+                if other != key:
+                    shared[other, key].add(lang)
+            owners[norm, lang].append(key)
+            if lang == "en" and kind in ("name", "synonym") and norm in found and norm != key:
+                pairs.append((key, norm))
+    pairs += [pair for pair, langs in shared.items() if len(langs) > 1]
+
+    def is_broader(broad: str, narrow: str) -> bool:
+        return broad in map(normalise, found[narrow].parent_names)
+
+    return [
+        (one, other)
+        for one, other in pairs
+        if are_kin(found[one].type, found[other].type) and not is_broader(one, other) and not is_broader(other, one)
+    ]
+
+
+def _settle_clashes(found: dict[str, Entry], clashes: list[str]) -> None:
+    claims: dict[tuple[str, str], list[tuple[int, int, str]]] = defaultdict(list)
+    for place, (key, entry) in enumerate(found.items()):
+        for text, lang, kind in entry.names:
+            claims[normalise(text), lang].append((KIND_RANKS[kind], place, key))
+    for (norm, lang), claimed in claims.items():
+        owner, *losers = dict.fromkeys(key for *_, key in sorted(claimed))
+        for loser in losers:
+            clashes.append(f"{norm!r} ({lang}): kept by {found[owner].label!r}, taken from {found[loser].label!r}")
+            names = found[loser].names
+            names[:] = [name for name in names if (normalise(name[0]), name[1]) != (norm, lang)]
+
+
+def _make_slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9+]+", "-", plain).strip("-")

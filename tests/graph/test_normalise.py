@@ -1,0 +1,103 @@
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.graph import normalise as module
+from imapeval.graph.normalise import fold_plural, normalise
+
+WORDISH = st.text(alphabet="aeiouyhmnprstlc'’- .0189+%βöCT检查术", max_size=24)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Alzheimer’s disease", "ALZHEIMER DISEASE"),
+        ("Crohns disease", "Crohn's Disease"),
+        ("Graves' disease", "Graves disease"),
+        ("Sjögren's syndrome", "Sjogren syndrome"),
+        ("X-ray", "x ray"),
+        ("β-blockers", "beta blocker"),
+        ("ear, nose & throat", "Ear nose and throat"),
+        ("diarrhoea", "diarrhea"),
+        ("oesophageal cancer", "esophageal cancer"),
+        ("gastrooesophageal reflux", "gastroesophageal reflux"),
+        ("acute lymphoblastic leukaemia", "acute lymphoblastic leukemia"),
+        ("haemorrhoids", "hemorrhoid"),
+        ("lymphoedema", "lymphedema"),
+        ("paediatrics", "pediatrics"),
+        ("tumours", "tumor"),
+        ("Caesarean section", "cesarean sections"),
+        ("hospitalisation", "hospitalization"),
+        ("immunised", "immunized"),
+        ("haemodialyses", "hemodialysis"),
+        ("headaches", "headache"),
+        ("diagnoses", "diagnosis"),
+        ("overdoses", "overdose"),
+        ("dermatitides", "dermatitis"),
+        ("biopsies", "biopsy"),
+        ("NSAIDs", "nsaid"),
+        ("CT 检查", "CT检查"),
+        ("Ｂ超", "B 超"),
+        ("2 型 糖尿病", "2型糖尿病"),
+        ("糖尿病（2型）", "糖尿病2型"),
+    ],
+)
+def test_wordings_of_one_name_meet(left: str, right: str) -> None:
+    assert normalise(left) == normalise(right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("AIDS", "aid"),
+        ("SARS", "sar"),
+        ("7.5 mg", "75 mg"),
+        ("CD4+", "CD4"),
+        ("10%", "10"),
+        ("toes", "to"),
+        ("exercise", "exercize"),
+        ("bruise", "bruize"),
+        ("hypertension", "hypotension"),
+        ("1型糖尿病", "2型糖尿病"),
+    ],
+)
+def test_different_names_stay_apart(left: str, right: str) -> None:
+    assert normalise(left) != normalise(right)
+
+
+@pytest.mark.parametrize("word", ["pancreas", "diabetes", "virus", "abscess", "arthritis", "measles", "gas", "ibs"])
+def test_singular_words_in_s_stay(word: str) -> None:
+    assert fold_plural(word) == word
+
+
+@pytest.mark.parametrize("text", ["", "  ", "…", "，。、", "-"])
+def test_nothing_gives_nothing(text: str) -> None:
+    assert normalise(text) == ""
+
+
+@given(st.text(max_size=40) | WORDISH)
+def test_is_idempotent(text: str) -> None:
+    once = normalise(text)
+    assert normalise(once) == once
+
+
+@given(WORDISH)
+def test_has_no_outer_or_double_spaces(text: str) -> None:
+    form = normalise(text)
+    assert form == form.strip()
+    assert "  " not in form
+
+
+@given(
+    st.text(alphabet="aeisxdhyouc", min_size=1, max_size=12), st.text(alphabet="aeisxdhyouc", min_size=1, max_size=12)
+)
+def test_works_word_by_word(left: str, right: str) -> None:
+    assert normalise(f"{left} {right}") == f"{normalise(left)} {normalise(right)}"
+
+
+def test_doctests() -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted >= 5
+    assert failed == 0

@@ -1,0 +1,161 @@
+"""The graph that ships, asked for facts that any medical textbook has."""
+
+import time
+from collections.abc import Iterator
+
+import networkx as nx
+import pytest
+
+from imapeval.graph.model import ConceptType
+from imapeval.graph.store import Graph
+
+
+@pytest.fixture(scope="module")
+def graph() -> Iterator[Graph]:
+    with Graph.open() as opened:
+        yield opened
+
+
+def is_kind_of(graph: Graph, narrow: str, broad: str) -> bool:
+    return any(graph.is_a(child, parent) for child in graph.lookup(narrow) for parent in graph.lookup(broad))
+
+
+@pytest.mark.parametrize(
+    ("narrow", "broad"),
+    [
+        ("ibuprofen", "non-steroidal anti-inflammatory drug"),
+        ("布洛芬", "NSAIDs"),
+        ("Werdnig-Hoffmann disease", "spinal muscular atrophy"),
+        ("penicillin", "antibiotic"),
+        ("amoxicillin", "antibiotic"),
+        ("amoxicillin", "penicillin"),
+        ("阿莫西林", "抗生素"),
+        ("metformin", "hypoglycemic agents"),
+        ("warfarin", "anticoagulant"),
+        ("atorvastatin", "statin"),
+        ("amlodipine", "calcium channel blocker"),
+        ("pneumonia", "respiratory tract infection"),
+        ("type 2 diabetes", "diabetes mellitus"),
+        ("2型糖尿病", "糖尿病"),
+        ("Crohn's disease", "inflammatory bowel disease"),
+        ("myocardial infarction", "heart disease"),
+        ("appendectomy", "surgery"),
+        ("chest CT", "CT scan"),
+        ("gastroscopy", "endoscopy"),
+        ("femur", "bone"),
+    ],
+)
+def test_kinds(graph: Graph, narrow: str, broad: str) -> None:
+    assert is_kind_of(graph, narrow, broad)
+    assert not is_kind_of(graph, broad, narrow)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("布洛芬", "ibuprofen"),
+        ("B超", "ultrasound"),
+        ("胃镜", "gastroscopy"),
+        ("核磁共振", "MRI"),
+        ("高血压", "hypertension"),
+        ("糖尿病", "diabetes"),
+        ("发烧", "fever"),
+        ("阑尾炎", "appendicitis"),
+        ("阿司匹林", "acetylsalicylic acid"),
+        ("paracetamol", "acetaminophen"),
+        ("heart attack", "myocardial infarction"),
+        ("diarrhoea", "腹泻"),
+        ("breast cancer", "乳腺癌"),
+        ("血常规", "complete blood count"),
+        ("心内科", "cardiology"),
+        ("CT检查", "computed tomography"),
+    ],
+)
+def test_same(graph: Graph, one: str, other: str) -> None:
+    assert set(graph.lookup(one)) & set(graph.lookup(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hypertension", "hypotension"),
+        ("ibuprofen", "paracetamol"),
+        ("pneumonia", "hepatitis"),
+        ("type 1 diabetes", "type 2 diabetes"),
+        ("amoxicillin", "ampicillin"),
+        ("cardiology", "neurology"),
+        ("hyperthyroidism", "hypothyroidism"),
+    ],
+)
+def test_neither_same_nor_kind(graph: Graph, one: str, other: str) -> None:
+    assert graph.lookup(one)
+    assert graph.lookup(other)
+    assert not set(graph.lookup(one)) & set(graph.lookup(other))
+    assert not is_kind_of(graph, one, other)
+    assert not is_kind_of(graph, other, one)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("ibuprofen", "drug"),
+        ("gastroscopy", "test"),
+        ("appendectomy", "procedure"),
+        ("pneumonia", "disease"),
+        ("cough", "symptom"),
+        ("kidney", "body_part"),
+        ("cardiology", "department"),
+        ("Staphylococcus aureus", "organism"),
+    ],
+)
+def test_types(graph: Graph, text: str, kind: ConceptType) -> None:
+    assert graph.lookup(text, types=[kind])
+
+
+@pytest.mark.parametrize(
+    "text", ["soft", "read", "lead", "hope", "back", "discharge", "patient", "治疗", "检查", "患者"]
+)
+def test_ordinary_words_are_no_mentions(graph: Graph, text: str) -> None:
+    assert graph.stopped(text)
+    assert text not in graph.mention_table("zh")
+    assert text not in graph.mention_table("en")
+
+
+@pytest.mark.parametrize("text", ["手术", "头痛", "胃镜", "布洛芬"])
+def test_chinese_mentions(graph: Graph, text: str) -> None:
+    assert text in graph.mention_table("zh")
+
+
+@pytest.mark.parametrize("text", ["surgery", "headache", "stroke", "shock", "fever", "ibuprofen", "mri"])
+def test_english_mentions(graph: Graph, text: str) -> None:
+    assert text in graph.mention_table("en")
+
+
+@pytest.mark.parametrize("text", ["disease", "symptom", "body part"])
+def test_roots_are_general(graph: Graph, text: str) -> None:
+    assert any(graph.is_general(concept) for concept in graph.lookup(text))
+
+
+@pytest.mark.parametrize("text", ["antibiotic", "NSAID", "pneumonia", "anemia", "diabetes mellitus", "surgery"])
+def test_kinds_that_answers_name_are_not_general(graph: Graph, text: str) -> None:
+    assert not any(graph.is_general(concept) for concept in graph.lookup(text)[:1])
+
+
+def test_is_a_has_no_cycle(graph: Graph) -> None:
+    assert nx.is_directed_acyclic_graph(graph.to_networkx())
+
+
+def test_size(graph: Graph) -> None:
+    stats = graph.stats()
+    chinese = [row for row in graph.all_names() if row[3] == "zh"]
+    assert len(chinese) >= 2500
+    assert 60_000 <= stats["names"] <= 110_000
+    assert graph.path.stat().st_size < 25_000_000
+    assert set(stats["sources"]) == {"doid", "mesh", "chebi", "wordnet", "hl7", "imap"}
+
+
+def test_opens_at_once() -> None:
+    start = time.perf_counter()
+    with Graph.open() as graph:
+        assert graph.lookup("ibuprofen")
+    assert time.perf_counter() - start < 0.3

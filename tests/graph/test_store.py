@@ -1,0 +1,290 @@
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imapeval.errors import ResourceError, UsageError
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store import Graph
+from imapeval.graph.writer import write_graph
+
+CONCEPTS = [
+    Concept("x:drug", "drug", "drug", ()),
+    Concept("x:nsaid", "NSAID", "drug", ("x:drug",)),
+    Concept("x:analgesic", "analgesic", "drug", ("x:drug",)),
+    Concept("x:ibuprofen", "ibuprofen", "drug", ("x:nsaid", "x:analgesic")),
+    Concept("x:cold", "common cold", "disease", ()),
+    Concept("x:copd", "chronic obstructive pulmonary disease", "disease", ()),
+]
+NAMES = [
+    ("x:ibuprofen", Name("Ibuprofen", "en", "name", "test")),
+    ("x:ibuprofen", Name("布洛芬", "zh", "name", "test")),
+    ("x:ibuprofen", Name("Advil", "en", "brand", "test")),
+    ("x:nsaid", Name("nonsteroidal anti-inflammatory drugs", "en", "name", "test")),
+    ("x:nsaid", Name("NSAIDs", "en", "abbreviation", "test")),
+    ("x:cold", Name("cold", "en", "synonym", "test")),
+    ("x:cold", Name("common cold", "en", "name", "test")),
+    ("x:copd", Name("COLD", "en", "abbreviation", "test")),
+    ("x:copd", Name("COPD", "en", "abbreviation", "test")),
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    target = tmp_path / "graph.sqlite"
+    write_graph(target, CONCEPTS, NAMES, stop=["colds"], general=["x:drug"], sources={"test": "1"})
+    return target
+
+
+@pytest.fixture
+def graph(path: Path) -> Iterator[Graph]:
+    with Graph.open(path) as opened:
+        yield opened
+
+
+def test_concepts_come_back_as_written(graph: Graph) -> None:
+    assert [graph.concept(concept.id) for concept in CONCEPTS[:3]] == CONCEPTS[:3]
+    assert set(graph.concept("x:ibuprofen").parents) == {"x:nsaid", "x:analgesic"}
+    assert len(graph) == len(CONCEPTS)
+    assert "x:cold" in graph
+    assert "x:gold" not in graph
+
+
+def test_names_are_filtered_by_language(graph: Graph) -> None:
+    assert [name.text for name in graph.names("x:ibuprofen")] == ["Ibuprofen", "布洛芬", "Advil"]
+    assert graph.names("x:ibuprofen", lang="zh") == (Name("布洛芬", "zh", "name", "test"),)
+
+
+def test_a_concept_without_names_is_called_by_its_label(graph: Graph) -> None:
+    assert graph.lookup("Analgesics") == ("x:analgesic",)
+
+
+@pytest.mark.parametrize("text", ["IBUPROFEN", " ibuprofen ", "布洛芬", "advil"])
+def test_lookup_normalises(graph: Graph, text: str) -> None:
+    assert graph.lookup(text) == ("x:ibuprofen",)
+
+
+def test_lookup_puts_the_better_kind_first_and_filters_types(graph: Graph) -> None:
+    assert graph.lookup("cold") == ("x:cold", "x:copd")
+    assert graph.lookup("cold", types=["drug"]) == ()
+    assert graph.lookup("") == ()
+    assert graph.lookup("…") == ()
+
+
+def test_ancestors_have_least_depths(graph: Graph) -> None:
+    assert graph.ancestors("x:ibuprofen") == {"x:nsaid": 1, "x:analgesic": 1, "x:drug": 2}
+    assert graph.ancestors("x:drug") == {}
+
+
+def test_ancestors_are_the_callers_to_change(graph: Graph) -> None:
+    graph.ancestors("x:ibuprofen").clear()
+    assert graph.ancestors("x:ibuprofen")
+
+
+def test_is_a_gives_a_shortest_path_or_none(graph: Graph) -> None:
+    assert graph.is_a("x:ibuprofen", "x:drug") == ("x:ibuprofen", "x:nsaid", "x:drug")
+    assert graph.is_a("x:nsaid", "x:drug") == ("x:nsaid", "x:drug")
+    assert graph.is_a("x:drug", "x:ibuprofen") is None
+    assert graph.is_a("x:drug", "x:drug") is None
+    assert graph.is_a("x:drug", "x:unknown") is None
+
+
+def test_general_concepts_are_marked(graph: Graph) -> None:
+    assert graph.is_general("x:drug")
+    assert not graph.is_general("x:ibuprofen")
+
+
+def test_unknown_ids_are_told(graph: Graph) -> None:
+    for ask in (graph.concept, graph.names, graph.ancestors, graph.is_general):
+        with pytest.raises(UsageError, match="x:gold"):
+            ask("x:gold")
+    with pytest.raises(UsageError, match="imapeval relate --json"):  # a command that there is
+        graph.concept("x:gold")
+    with pytest.raises(UsageError, match="x:gold"):
+        graph.to_networkx(["x:gold"])
+
+
+def test_mention_table_leaves_out_stopped_names(graph: Graph) -> None:
+    table = graph.mention_table("en")
+    assert table["nsaid"] == ("x:nsaid",)
+    assert "cold" not in table
+    assert graph.mention_table("zh") == {"布洛芬": ("x:ibuprofen",)}
+    assert graph.mention_table("en") is table
+
+
+@pytest.mark.parametrize("text", ["Cold", "12.5", "CT", "热", "", "90 %"])
+def test_stopped(graph: Graph, text: str) -> None:
+    assert graph.stopped(text)
+
+
+@pytest.mark.parametrize("text", ["MRI", "ibuprofen", "发热", "CT检查"])
+def test_not_stopped(graph: Graph, text: str) -> None:
+    assert not graph.stopped(text)
+
+
+def test_all_names_are_numbered_from_one(graph: Graph) -> None:
+    rows = list(graph.all_names())
+    assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
+    assert (5, "Ibuprofen", "x:ibuprofen", "en") in rows
+    assert len(rows) == graph.stats()["names"]
+
+
+def test_stats(graph: Graph) -> None:
+    stats = graph.stats()
+    assert stats["concepts_by_type"] == {"disease": 2, "drug": 4}
+    assert stats["sources"] == {"test": "1"}
+    assert stats["general_concepts"] == 1
+    assert stats["hash"] == graph.hash
+
+
+def test_to_networkx_takes_all_or_a_neighbourhood(graph: Graph) -> None:
+    whole = graph.to_networkx()
+    assert whole.number_of_nodes() == 6
+    assert whole.number_of_edges() == 4
+    assert whole.nodes["x:nsaid"] == {"label": "NSAID", "type": "drug"}
+    assert set(graph.to_networkx(["x:nsaid"])) == {"x:nsaid", "x:drug", "x:ibuprofen"}
+    assert set(graph.to_networkx(["x:nsaid"], depth=2)) == {"x:nsaid", "x:drug", "x:ibuprofen", "x:analgesic"}
+    assert set(graph.to_networkx(["x:nsaid"], depth=0)) == {"x:nsaid"}
+
+
+def test_threads_share_one_graph(graph: Graph) -> None:
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            for _ in range(200):
+                assert graph.lookup("ibuprofen") == ("x:ibuprofen",)
+                assert graph.is_a("x:ibuprofen", "x:drug")
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_closed_graph_says_so(path: Path) -> None:
+    graph = Graph.open(path)
+    graph.close()
+    graph.close()
+    with pytest.raises(UsageError, match="closed"):
+        graph.lookup("ibuprofen")
+
+
+# --- files that are not what they should be ---
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match=r"absent\.sqlite"):
+        Graph.open(tmp_path / "absent.sqlite")
+
+
+def test_a_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match="cannot be read"):
+        Graph.open(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"x" * 5000])
+def test_a_file_that_is_not_sqlite_is_told(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "graph.sqlite"
+    file.write_bytes(content)
+    with pytest.raises(ResourceError, match=r"graph\.sqlite is not an SQLite file"):
+        Graph.open(file)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_file_is_told(path: Path, share: float) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(ResourceError, match=r"graph\.sqlite is truncated.*python kg/build\.py"):
+        Graph.open(path)
+
+
+def test_a_foreign_sqlite_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "foreign.sqlite"
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE meta (key, value)")
+    connection.commit()
+    connection.close()
+    with pytest.raises(ResourceError, match="not a graph of imapeval"):
+        Graph.open(file)
+
+
+def test_another_schema_version_is_told(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.commit()
+    connection.close()
+    with pytest.raises(ResourceError, match="schema version 99"):
+        Graph.open(path)
+
+
+def test_a_damaged_file_is_told(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"):
+        Graph.open(path).lookup("ibuprofen")
+
+
+# --- writing ---
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.sqlite", tmp_path / "other.sqlite"
+    first = write_graph(one, CONCEPTS, NAMES, stop=["cold", "back"])
+    second = write_graph(other, CONCEPTS, NAMES, stop=["back", "cold"])
+    assert first == second
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_other_content_gives_another_hash(tmp_path: Path) -> None:
+    report = write_graph(tmp_path / "g", CONCEPTS, NAMES)
+    assert write_graph(tmp_path / "g", CONCEPTS, NAMES[1:]).hash != report.hash
+    assert write_graph(tmp_path / "g", CONCEPTS, NAMES, stop=["back"]).hash != report.hash
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_draft(path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="x:nowhere"):
+        write_graph(path, CONCEPTS, [("x:nowhere", NAMES[0][1])])
+    with pytest.raises(UsageError, match="x:drug"):
+        write_graph(path, [*CONCEPTS, CONCEPTS[0]], NAMES)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_cycles_and_unknown_parents_are_left_out_and_reported(tmp_path: Path) -> None:
+    concepts = [
+        Concept("a", "a one", "disease", ("b", "nowhere")),
+        Concept("b", "b one", "disease", ("c",)),
+        Concept("c", "c one", "disease", ("a", "c")),
+    ]
+    report = write_graph(tmp_path / "g", concepts, [])
+    assert report.cycle_edges == (("c", "a"), ("c", "c"))
+    assert report.dangling_edges == (("a", "nowhere"),)
+    with Graph.open(tmp_path / "g") as graph:
+        assert graph.ancestors("a") == {"b": 1, "c": 2}
+        assert graph.ancestors("c") == {}
+
+
+@settings(max_examples=25, deadline=None)
+@given(edges=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
+def test_what_is_written_has_no_cycle(tmp_path_factory: pytest.TempPathFactory, edges: list[tuple[int, int]]) -> None:
+    concepts = [
+        Concept(f"c{n}", f"concept {n}", "disease", tuple(f"c{parent}" for child, parent in edges if child == n))
+        for n in range(8)
+    ]
+    target = tmp_path_factory.mktemp("cycles") / "g"
+    report = write_graph(target, concepts, [])
+    with Graph.open(target) as graph:
+        for n in range(8):
+            assert f"c{n}" not in graph.ancestors(f"c{n}")
+        assert report.edges + len(report.cycle_edges) == len(set(edges))
