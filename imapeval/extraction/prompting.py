@@ -1,0 +1,98 @@
+"""Prompt templates out of `prompts/`, and texts put into them so that they stay data.
+
+A template is a Markdown file `TASK.LANG.vVERSION.md`. Each section `## system`, `## user` or `## assistant` is one
+message; what stands before the first section is for people. `{{name}}` is where a text goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from imapeval import _resources
+from imapeval.errors import ResourceError
+from imapeval.llm.client import Message
+
+if TYPE_CHECKING:
+    from imapeval.llm.client import Role
+    from imapeval.types import Lang
+
+_SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+_MARKER = re.compile(r"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z\u4e00-\u9fff])")
+"""What may begin one of our markers, a chat template's control token or a thinking block; not "<5" or "p < 0.05"."""
+
+_INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
+"""What begins the control words of Llama's and Mistral's chat templates."""
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One prompt.
+
+    Attributes:
+        name: Task, language and version, as in "answer-inform.en.v1".
+        digest: SHA-256 of the file, in hexadecimal.
+        messages: With places such as `{{answer}}` for the texts.
+    """
+
+    name: str
+    digest: str
+    messages: tuple[Message, ...]
+
+    def render(self, **texts: str) -> tuple[Message, ...]:
+        """Return the messages with each text in its place, neutralised.
+
+        Raises:
+            ResourceError: The template's places are not the given texts.
+        """
+        places = {place for message in self.messages for place in _PLACE.findall(message.content)}
+        if places != texts.keys():
+            raise ResourceError(
+                f"the prompt {self.name} has places for {sorted(places)}, but is given {sorted(texts)}. "
+                "The prompts do not fit this imapeval: reinstall it."
+            )
+        safe = {name: neutralise(text) for name, text in texts.items()}
+        # In one pass: a text that itself holds "{{question}}" stays as it is.
+        return tuple(
+            Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
+            for message in self.messages
+        )
+
+
+def neutralise(text: str) -> str:
+    """Return the text without anything that could end its place in a prompt, character for character as long.
+
+    The bracket of whatever looks like a marker or a chat template's control token becomes one that means nothing.
+    """
+    text = _MARKER.sub("‹", text)
+    text = _INSTRUCTION.sub("［", text)
+    return _SURROGATE.sub("\ufffd", text)
+
+
+@cache
+def load(task: str, *, lang: Lang, version: int) -> Template:
+    """Return a shipped prompt.
+
+    Raises:
+        ResourceError: It is absent, or is no template.
+    """
+    name = f"{task}.{lang}.v{version}"
+    path = _resources.find("prompts", f"{name}.md")
+    content = path.read_bytes()
+    try:
+        _, *parts = _SECTION.split(content.decode().replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise ResourceError(f"the prompt {path} is not UTF-8. Reinstall imapeval.") from error
+    messages = tuple(
+        Message(cast("Role", role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)
+    )
+    if not messages or messages[-1].role != "user":
+        raise ResourceError(f"the prompt {path} does not end with a section '## user'. Reinstall imapeval.")
+    return Template(name, hashlib.sha256(content).hexdigest(), messages)

@@ -1,0 +1,190 @@
+"""Imaps on disk: `imaps.jsonl`, one line per sample and reference.
+
+    {"id": "...", "reference_index": 1, "query": [{"term", "value"}], "constraint": [...], "reference": [...],
+     "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
+
+`reference_index` is left out for the first reference. A pair may carry `span`, its [start, end) character offsets in
+the text it was read from. `relations` may be absent: then matching is still to be done. Where it is there, every pair
+not listed is unmatched. What we write adds `similarity`, `decided_by` and `evidence` to a relation, and also lists
+the unmatched pairs that are a value's most similar ones, so that a reader can see what came closest.
+"""
+
+import codecs
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from imapeval.errors import InputError
+from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class ImapRecord:
+    """One line of `imaps.jsonl`.
+
+    Attributes:
+        id: The sample's.
+        imap: The pairs; `relations` as they were read.
+        matches: What was judged, where it was; `similarity` is 0 and `decided_by` "recorded" where the line does not
+            say. None where matching is still to be done.
+    """
+
+    id: str
+    imap: Imap
+    matches: tuple[Match, ...] | None
+
+
+def parse(line: str | bytes, *, path: Path | None = None, number: int | None = None) -> ImapRecord:
+    """Read one line.
+
+    Args:
+        line: The JSON text.
+        path: The file, for the error message.
+        number: 1-based line number, for the error message.
+
+    Raises:
+        InputError: The line is not what the module's docstring says.
+    """
+    try:
+        parsed = _Line.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"not an imap: {place + ': ' if place else ''}{first['msg']}",
+            path=path,
+            line=number,
+            mend="Write the fields id, query, constraint, reference, response and optionally relations.",
+        ) from error
+    reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
+    for relation in parsed.relations or ():
+        if (relation.term, relation.reference) not in reference or (relation.term, relation.response) not in response:
+            raise InputError(
+                f"the relation of {relation.reference!r} to {relation.response!r} (term {relation.term!r}) is between "
+                "values that the imap does not have",
+                path=path,
+                line=number,
+                mend="List both as pairs, or remove the relation.",
+            )
+    return parsed.record()
+
+
+def dump(record: ImapRecord) -> str:
+    """Write one line, without the line break. Read again it gives the same pairs, relations and kept matches."""
+    imap = record.imap
+    line = _Line(
+        id=record.id,
+        reference_index=imap.reference_index,
+        query=_lines(imap.query),
+        constraint=_lines(imap.constraint),
+        reference=_lines(imap.reference),
+        response=_lines(imap.response),
+        relations=None
+        if record.matches is None
+        else [
+            _RelationLine(
+                term=match.term,
+                reference=match.reference,
+                response=match.response,
+                relation=match.relation,
+                similarity=round(match.similarity, 4),
+                decided_by=match.decided_by,
+                evidence=dict(match.evidence) or None,
+            )
+            for match in _telling(record.matches)
+        ],
+    )
+    return line.model_dump_json(exclude_defaults=True)
+
+
+def read(path: Path) -> Iterator[tuple[int, ImapRecord]]:
+    """Yield line numbers and records of a file; empty lines and a byte-order mark are skipped.
+
+    Raises:
+        InputError: The file is unreadable, or a line is not an imap.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+                if line.strip():
+                    yield number, parse(line, path=path, number=number)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable imap file.") from error
+
+
+class _PairLine(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    term: str
+    value: str
+    span: tuple[int, int] | None = None
+
+
+class _RelationLine(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    term: str
+    reference: str
+    response: str
+    relation: Relation
+    similarity: float = 0.0
+    decided_by: Decider = "recorded"
+    evidence: dict[str, Any] | None = None
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    # `id` and the four lists have no defaults: a line that lacks one is refused, and all are always written.
+    id: str
+    reference_index: int = 0
+    query: list[_PairLine]
+    constraint: list[_PairLine]
+    reference: list[_PairLine]
+    response: list[_PairLine]
+    relations: list[_RelationLine] | None = None
+
+    def record(self) -> ImapRecord:
+        relations = self.relations
+        imap = Imap(
+            _pairs(self.query),
+            _pairs(self.constraint),
+            _pairs(self.reference),
+            _pairs(self.response),
+            reference_index=self.reference_index,
+            relations=None
+            if relations is None
+            else tuple(KnownRelation(r.term, r.reference, r.response, r.relation) for r in relations),
+        )
+        matches = (
+            None
+            if relations is None
+            else tuple(
+                Match(r.term, r.reference, r.response, r.relation, r.similarity, r.decided_by, r.evidence or {})
+                for r in relations
+            )
+        )
+        return ImapRecord(self.id, imap, matches)
+
+
+def _pairs(lines: Sequence[_PairLine]) -> tuple[Pair, ...]:
+    return tuple(Pair(line.term, line.value, line.span) for line in lines)
+
+
+def _lines(pairs: Sequence[Pair]) -> list[_PairLine]:
+    return [_PairLine(term=pair.term, value=pair.value, span=pair.span) for pair in pairs]
+
+
+def _telling(matches: Sequence[Match]) -> list[Match]:
+    """Leave out unmatched pairs that are not the most similar one of either value: they grow with the square."""
+    closest: dict[tuple[str, str, str], Match] = {}
+    for match in matches:
+        for key in (("reference", match.term, match.reference), ("response", match.term, match.response)):
+            if key not in closest or match.similarity > closest[key].similarity:
+                closest[key] = match
+    kept = {id(match) for match in closest.values() if match.similarity > 0}
+    return [match for match in matches if match.relation is not Relation.UNMATCHED or id(match) in kept]

@@ -1,0 +1,179 @@
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.errors import ExtractionError
+from imapeval.extraction.parsing import (
+    INFORM_SCHEMA,
+    MAX_CHARACTERS,
+    QUESTION_SCHEMA,
+    Dropped,
+    parse_inform,
+    parse_question,
+)
+from imapeval.types import Pair
+
+PAIRS = (Pair("treatment", "rest"), Pair("treatment", "no antibiotics"))
+INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatment", "value": "no antibiotics"}]}'
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        INFORM,
+        f"```json\n{INFORM}\n```",
+        f"Here are the pairs:\n```\n{INFORM}\n```\nI hope this helps {{really}}!",
+        f"Sure! {INFORM} Anything else?",
+        f"<think>Is {{this}} it: {{'inform': []}}?</think>\n{INFORM}",
+        f'The template began the thought: {{"inform": []}}</think>{INFORM}',
+        f"{INFORM}\n{INFORM}",
+        INFORM[len('{"inform": ') : -1],
+        INFORM.replace("inform", "Inform"),
+        '{"inform": {"treatment": ["rest", "no antibiotics"]}}',
+        '{"inform": [{"term": "treatment", "value": ["rest", "no antibiotics"]}]}',
+        '{"inform": {"term": "treatment", "value": ["rest", "no antibiotics"]}}',
+        '{"inform": [{"term": " treatment", "value": "rest."}, {"term": "treatment", "value": "no\\n antibiotics;"}]}',
+    ],
+)
+def test_reads_inform_pairs_whatever_their_wrapping(completion):
+    parsed = parse_inform(completion)
+    assert parsed.found == PAIRS
+    assert parsed.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "",
+        "I'm sorry, but I cannot help with that.",
+        INFORM[:-3],
+        INFORM[:60],
+        "<think>" + INFORM,
+        '{"query": ["treatment"], "constraint": []}',
+        f'{INFORM} or rather {{"inform": []}}',
+        '{"inform": ["rest", "no antibiotics"]}',
+        '{"inform": null}',
+        '{"inform": "rest"}',
+        json.dumps({"inform": [{"term": "treatment", "value": "x" * (MAX_CHARACTERS + 1)}]}),
+        "[" * 100_000,
+        '{"inform":' * 5_000,
+        '{"inform": ' + "9" * 10_000 + "}",
+    ],
+)
+def test_what_cannot_be_read_is_an_error_and_keeps_the_raw_text(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(completion)
+    assert caught.value.kind == "unreadable-completion"
+    assert caught.value.raw == completion
+
+
+def test_no_facts_is_not_an_error():
+    assert parse_inform('{"inform": []}').found == ()
+    assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
+
+
+def test_reports_what_it_leaves_out():
+    entries = [
+        {"term": "cause", "value": "virus"},
+        {"term": "cause", "value": "Not specified."},
+        {"term": "病因", "value": "未提及"},
+        {"term": "病因", "value": "（无）"},
+        {"term": "cause", "value": " "},
+        {"term": "", "value": "virus"},
+        {"term": "cause", "value": "…"},
+        {"term": "cause", "value": "x" * (MAX_CHARACTERS + 1)},
+        {"term": "cause", "value": None},
+        {"term": "cause"},
+        {"term": "cause", "value": True},
+        "cause: virus",
+        {"term": "cause", "value": "virus"},
+    ]
+    parsed = parse_inform(json.dumps({"inform": entries}))
+    assert parsed.found == (Pair("cause", "virus"),)
+    reasons = [dropped.reason for dropped in parsed.dropped]
+    assert reasons == [*["filler"] * 3, *["empty"] * 3, "too long", *["no pair"] * 4, "duplicate"]
+    assert parsed.dropped[1] == Dropped('["病因", "未提及"]', "filler")
+
+
+def test_a_fact_that_looks_like_a_filler_is_kept():
+    values = ["no", "没有", "Na", "unknown virus", "5"]
+    parsed = parse_inform(json.dumps({"inform": [{"term": "t", "value": value} for value in values]}))
+    assert [pair.value for pair in parsed.found] == values
+
+
+def test_a_broken_character_is_replaced():
+    (pair,) = parse_inform('{"inform": [{"term": "cause", "value": "a\\ud800b"}]}').found
+    assert pair.value == "a?b"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [["cause", "treatment"], [{"term": "cause", "value": "?"}, {"term": "treatment"}], {"cause": "?", "treatment": ""}],
+)
+def test_reads_the_question_in_either_shape(query):
+    completion = json.dumps({"query": query, "constraint": [{"term": "age", "value": 34}]})
+    parsed = parse_question(completion)
+    assert parsed.found.query == (Pair("cause", "?"), Pair("treatment", "?"))
+    assert parsed.found.constraint == (Pair("age", "34"),)
+    assert parsed.dropped == ()
+
+
+def test_a_question_without_a_query_is_read_as_such():
+    assert parse_question('{"query": [], "constraint": []}').found.query == ()
+
+
+def test_an_unreadable_constraint_does_not_spoil_the_query():
+    parsed = parse_question('{"query": ["cause"], "constraint": "a long story"}')
+    assert parsed.found.query == (Pair("cause", "?"),)
+    assert [dropped.reason for dropped in parsed.dropped] == ["no pair"]
+
+
+@pytest.mark.parametrize("schema", [QUESTION_SCHEMA, INFORM_SCHEMA])
+def test_schemas_are_strict_as_openai_asks(schema):
+    """Structured outputs want every property required and no others (OpenAI API guide, "Supported schemas")."""
+    for part in (schema, *schema["$defs"].values()):
+        assert part["additionalProperties"] is False
+        assert set(part["required"]) == set(part["properties"])
+
+
+@given(st.text() | st.text(alphabet='{}[]":,inform query term value\\u<think>`0\n'))
+def test_never_crashes(completion):
+    for parse in (parse_inform, parse_question):
+        with contextlib.suppress(ExtractionError):
+            parse(completion)
+
+
+words = st.from_regex(r"[a-z一-龥][a-z一-龥0-9]{0,8}( [a-z0-9]{1,5})?", fullmatch=True).filter(
+    lambda text: parse_inform(json.dumps([{"term": "t", "value": text}])).found
+)
+
+
+@given(st.lists(st.builds(Pair, words, words), unique=True), st.booleans())
+def test_valid_json_round_trips(pairs, ascii_only):
+    completion = json.dumps(
+        {"inform": [{"term": pair.term, "value": pair.value} for pair in pairs]}, ensure_ascii=ascii_only
+    )
+    assert parse_inform(completion).found == tuple(pairs)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["term", "value", "x"]), inner),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_any_json_value_is_read_or_refused(value):
+    for key, parse in (("inform", parse_inform), ("query", parse_question)):
+        with contextlib.suppress(ExtractionError):
+            parse(json.dumps({key: value}))
+
+
+@given(st.integers(1, len(INFORM) - 1))
+def test_a_cut_completion_is_never_taken_for_a_whole_one(length):
+    with pytest.raises(ExtractionError):
+        parse_inform(INFORM[:length])

@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import ExtractionError, InputError
+from imapeval.extraction.recorded import Recorded
+from imapeval.types import KnownRelation, Relation, Sample
+
+LINE = {
+    "id": "a",
+    "query": [{"term": "t", "value": "?"}],
+    "constraint": [],
+    "reference": [{"term": "t", "value": "x"}],
+    "response": [{"term": "t", "value": "y"}],
+    "relations": [{"term": "t", "reference": "x", "response": "y", "relation": "exact"}],
+}
+
+
+def write(path: Path, *lines: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+async def test_by_id_and_reference(tmp_path: Path):
+    path = write(tmp_path / "i.jsonl", LINE | {"reference_index": 1, "relations": []}, LINE)
+    first, second = await Recorded(path).extract(Sample("a", "q", ("r", "s"), ""))
+    assert first.relations == (KnownRelation("t", "x", "y", Relation.EXACT),)
+    assert (second.reference_index, second.relations) == (1, ())
+
+
+@pytest.mark.parametrize("sample", [Sample("b", "q", ("r",), ""), Sample("a", "q", ("r", "s"), "")])
+async def test_a_sample_without_an_entry(tmp_path: Path, sample: Sample):
+    with pytest.raises(ExtractionError, match="holds no imap of sample") as caught:
+        await Recorded(write(tmp_path / "i.jsonl", LINE)).extract(sample)
+    assert caught.value.kind == "no-imap"
+
+
+def test_the_signature_follows_the_content(tmp_path: Path):
+    one, same, other = (
+        Recorded(write(tmp_path / name, line)).signature
+        for name, line in (("1", LINE), ("2", LINE), ("3", LINE | {"id": "b"}))
+    )
+    assert one == same != other
+    assert one.startswith("recorded|sha256:")
+
+
+def test_twice_the_same(tmp_path: Path):
+    with pytest.raises(InputError, match="line 2: the imap of sample 'a', reference 0, stands on line 1 and again on"):
+        Recorded(write(tmp_path / "i.jsonl", LINE, LINE))
+
+
+def test_empty_file(tmp_path: Path):
+    with pytest.raises(InputError, match="there are no imaps"):
+        Recorded(write(tmp_path / "i.jsonl"))
