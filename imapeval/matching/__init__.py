@@ -1,0 +1,1 @@
+"""How two values relate: by text, by graph, by encoder, and in which order."""

@@ -1,0 +1,149 @@
+"""Who decides how two values relate, in which order; and how similar they are.
+
+1. recorded: relations that came with the imap are used as they are;
+2. text: the same wording is exact; a contradiction in polarity or quantity is unmatched, and earns no soft credit;
+3. graph: both values are linked to concepts, and is-a decides;
+4. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
+
+The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names
+have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their
+tokens, which sees the rare names that an encoder blurs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from imapeval.graph.linker import Linker
+from imapeval.matching.graph import relate_links
+from imapeval.matching.text import Verdict, compare, overlap
+from imapeval.signature import signature
+from imapeval.types import Imap, Lang, Match, Relation, values_by_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from imapeval.graph.encoder import Encoder
+    from imapeval.graph.index import NameIndex
+    from imapeval.graph.model import Link
+    from imapeval.graph.store import Graph
+
+    Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class ValueMatcher:
+    """The `Matcher` that ships.
+
+    Attributes:
+        graph: Decides exact, belonging and containment of linked values.
+        encoder: Its cosine is one half of the similarity.
+        index: Names of the graph in the encoder's space; links values that no name equals, and knows the centre.
+    """
+
+    graph: Graph
+    encoder: Encoder
+    index: NameIndex
+    _linker: Linker = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_linker", Linker(self.graph, self.encoder, self.index))
+
+    @property
+    def signature(self) -> str:
+        return signature(
+            "matcher",
+            order="text/graph/encoder",
+            graph=self.graph.hash[:12],
+            encoder=self.encoder.identity,
+            similarity="mean(centred-cosine,token-dice)",
+            v="1",
+        )
+
+    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+        """Judge many imaps; see `Matcher.match`.
+
+        Raises:
+            ValueError: `langs` and `imaps` differ in length.
+        """
+        known = self._read(imaps, langs)
+        return [tuple(_judge_imap(imap, known[lang], self.graph)) for imap, lang in zip(imaps, langs, strict=True)]
+
+    def relate(self, reference: str, response: str, *, lang: Lang, term: str = "") -> Match:
+        """Judge one pair of values, for `imapeval relate` and for reading."""
+        values = _Values([reference, response], lang, self)
+        return _judge(term, reference, response, values, self.graph)
+
+    def _read(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> dict[Lang, _Values]:
+        by_lang: dict[Lang, dict[str, None]] = {}
+        for imap, lang in zip(imaps, langs, strict=True):
+            values = by_lang.setdefault(lang, {})
+            values.update((pair.value, None) for pair in (*imap.reference, *imap.response))
+        return {lang: _Values(list(values), lang, self) for lang, values in by_lang.items()}
+
+
+class _Values:
+    """Links and vectors of all values of one language in a batch."""
+
+    def __init__(self, values: Sequence[str], lang: Lang, matcher: ValueMatcher) -> None:
+        linker = matcher._linker  # pyright: ignore[reportPrivateUsage]
+        self._rows = {value: row for row, value in enumerate(values)}
+        self._links = linker.link_many(values, lang=lang)
+        self._vectors: Vectors = matcher.index.centred(matcher.encoder.encode(values), lang)
+
+    def links(self, value: str) -> tuple[Link, ...]:
+        return self._links[self._rows[value]]
+
+    def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the similarity of every reference value to every response value, shape (reference, response).
+
+        Rounded to 4 digits, so that the last bits of a matrix product, which depend on what else was in the
+        batch, do not show.
+        """
+        rows, columns = ([self._rows[value] for value in values] for values in (reference, response))
+        cosines = np.clip(self._vectors[rows] @ self._vectors[columns].T, 0.0, 1.0)
+        overlaps = np.array([[overlap(v, w) for w in response] for v in reference])
+        return np.round((cosines.astype(np.float64) + overlaps) / 2, 4)
+
+
+def _judge_imap(imap: Imap, values: _Values, graph: Graph) -> list[Match]:
+    recorded = None
+    if imap.relations is not None:
+        recorded = {(known.term, known.reference, known.response): known.relation for known in imap.relations}
+    response_terms = values_by_term(imap.response)
+    matches: list[Match] = []
+    for term, reference in values_by_term(imap.reference).items():
+        response = response_terms.get(term, ())
+        if not response:
+            continue
+        similarities = values.similarities(reference, response)
+        for v, row in zip(reference, similarities, strict=True):
+            for w, similarity in zip(response, row, strict=True):
+                if recorded is not None:
+                    relation = recorded.get((term, v, w), Relation.UNMATCHED)
+                    matches.append(Match(term, v, w, relation, float(similarity), "recorded"))
+                else:
+                    matches.append(_judge(term, v, w, values, graph, float(similarity)))
+    return matches
+
+
+def _judge(
+    term: str, reference: str, response: str, values: _Values, graph: Graph, similarity: float | None = None
+) -> Match:
+    if similarity is None:
+        similarity = float(values.similarities([reference], [response])[0, 0])
+    verdict = compare(reference, response)
+    if verdict is Verdict.SAME:
+        return Match(term, reference, response, Relation.EXACT, similarity, "text", {"why": verdict.value})
+    if verdict is not None:
+        return Match(term, reference, response, Relation.UNMATCHED, 0.0, "text", {"why": verdict.value})
+    if decision := relate_links(graph, values.links(reference), values.links(response)):
+        relation, evidence = decision
+        return Match(term, reference, response, relation, similarity, "graph", evidence)
+    evidence: Mapping[str, Any] = {"why": "neither wording nor graph relates them"}
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)

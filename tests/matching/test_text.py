@@ -1,0 +1,151 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.matching.text import Verdict, compare, overlap
+
+SAME = [
+    ("Computed Tomography (CT)", "CT"),
+    ("血清谷丙转氨酶（ALT）", "ALT"),
+    ("diarrhoea", "Diarrhea"),
+    ("每日三次", "每日3次"),
+    ("twice a day", "2 times a day"),
+    ("rest for two weeks", "rest for 14 days"),
+    ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
+    ("CT 检查", "CT检查"),
+    ("levothyroxine 50 µg", "levothyroxine 50 mcg"),
+    ("体温３８℃", "体温38度"),
+    ("1,000 mg paracetamol", "1000 mg paracetamol"),
+    (".5 mg lorazepam", "0.5 mg lorazepam"),
+    ("年龄3周岁", "年龄3岁"),
+    ("扑热息痛（对乙酰氨基酚）", "对乙酰氨基酚（扑热息痛）"),
+    ("ibuprofen (400 mg)", "ibuprofen 400 mg"),
+    ("computed tomography (CT)", "computed tomography"),
+    ("每日3次，每次1片", "每次1片，每日3次"),
+    ("ibuprofen 400 mg twice daily", "400 mg ibuprofen twice daily"),
+]
+OPPOSITE = [
+    ("no surgery needed", "surgery needed"),
+    ("不需要手术", "需要手术"),
+    ("not contagious", "contagious"),
+    ("无传染性", "有传染性"),
+    ("you don't need antibiotics", "you need antibiotics"),
+    ("you dont need antibiotics", "you need antibiotics"),
+    ("do not stop aspirin", "stop aspirin"),
+]
+OTHER_QUANTITY = [
+    ("ibuprofen 400 mg", "ibuprofen 200 mg"),
+    ("5 days", "2 weeks"),
+    ("每日三次", "每日一次"),
+    ("布洛芬0.3克", "布洛芬0.2克"),
+    ("ibuprofen (400 mg)", "ibuprofen (200 mg)"),
+    ("体温38℃以上", "体温39℃以上"),
+    ("每8h一次", "每6h一次"),
+]
+OTHER_SIDE = [
+    ("acute pancreatitis", "chronic pancreatitis"),
+    ("benign tumor", "malignant tumor"),
+    ("increase insulin", "decrease insulin"),
+    ("hyperthyroidism", "hypothyroidism"),
+    ("type 1 diabetes", "type 2 diabetes"),
+    ("hepatitis A", "hepatitis B"),
+    ("left arm pain", "right arm pain"),
+    ("oral antibiotics", "intravenous antibiotics"),
+    ("急性支气管炎", "慢性支气管炎"),
+    ("血压升高", "血压下降"),
+    ("高血压", "低血压"),
+    ("甲状腺功能亢进", "甲状腺功能减退"),
+    ("乙肝", "丙肝"),
+    ("1型糖尿病", "2型糖尿病"),
+    ("饭前服用", "饭后服用"),
+]
+OPEN = [
+    ("acute on chronic kidney failure", "chronic kidney failure"),
+    ("high blood pressure", "low salt diet"),
+    ("高血压", "低盐饮食"),
+    ("oral antibiotics", "antibiotics"),
+    ("penicillin", "antibiotic therapy"),
+    ("避免油腻食物", "清淡饮食"),
+    ("腹部不适", "腹部疼痛"),
+    ("心律不齐", "心律失常"),
+    ("ibuprofen 400 mg", "ibuprofen"),
+    ("无创通气", "机械通气"),
+    ("paracetamol (500 mg)", "ibuprofen (500 mg)"),
+    ("阿司匹林（口服）", "青霉素（口服）"),
+    ("surgery (if needed)", "antibiotics (if needed)"),
+    ("hepatitis (viral)", "hepatitis (alcoholic)"),
+    ("ibuprofen (400 mg)", "ibuprofen"),
+    ("rest for 1-4 weeks", "rest for 2 weeks"),
+    ("avoid alcohol", "do not drink alcohol"),
+    ("避免饮酒", "不要饮酒"),
+    ("不要吸烟", "戒烟"),
+    ("do not stop the tablets", "continue the tablets"),
+    ("腹部不舒服", "腹部不适"),
+    ("月经不调", "月经失调"),
+    ("食欲不振", "食欲下降"),
+    ("gram-negative infection", "bacterial infection"),
+    ("diabetes (type 1)", "diabetes"),
+    ("哮喘（重度）", "哮喘"),
+    # The same amounts in another order, and the same characters in other words.
+    ("早3片晚1片", "早1片晚3片"),
+    ("3 tablets in the morning and 1 tablet at night", "1 tablet in the morning and 3 tablets at night"),
+    ("服用2天后停药", "停药2天后服用"),
+]
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "verdict"),
+    [
+        *((*pair, Verdict.SAME) for pair in SAME),
+        *((*pair, Verdict.OPPOSITE) for pair in OPPOSITE),
+        *((*pair, Verdict.OTHER_QUANTITY) for pair in OTHER_QUANTITY),
+        *((*pair, Verdict.OTHER_SIDE) for pair in OTHER_SIDE),
+        *((*pair, None) for pair in OPEN),
+    ],
+)
+def test_verdicts(reference: str, response: str, verdict: Verdict | None) -> None:
+    assert compare(reference, response) is verdict
+    assert compare(response, reference) is verdict
+
+
+texts = st.text(max_size=40) | st.from_regex(r"(no |不)?[a-z]{1,6} \d{1,3} ?(mg|days|次)", fullmatch=True)
+
+
+@given(texts, texts)
+def test_symmetry_and_bounds(a: str, b: str) -> None:
+    assert compare(a, b) is compare(b, a)
+    assert overlap(a, b) == overlap(b, a)
+    assert 0 <= overlap(a, b) <= 1
+
+
+@given(texts)
+def test_a_value_never_contradicts_itself(value: str) -> None:
+    assert compare(value, value) in (Verdict.SAME, None)
+
+
+@pytest.mark.parametrize(
+    "value", ["1" * 20_000, "1" + " " * 20_000 + "x", " " * 20_000 + "x", "(" * 20_000, "1-" * 10_000]
+)
+def test_hostile_values_take_no_time(value: str) -> None:
+    # Minutes, where a pattern tries every stretch of a run.
+    start = time.perf_counter()
+    compare(value, "rest for 2 weeks")
+    assert time.perf_counter() - start < 2
+
+
+def test_every_unit_is_known() -> None:
+    units = "mcg μg µg ug 微克 mg 毫克 kg 千克 公斤 g 克 ml 毫升 l 升 % ％ °C ℃ 度 second seconds 秒 min mins minutes "
+    units += "分钟 h hr hrs hours 小时 day days 天 日 week weeks 周 星期 month months 月 个月 yr years 年 岁 times 次 "
+    units += "tablets pill 片 粒 drops 滴"
+    for unit in units.split():
+        for text in (f"3 {unit}", f"3{unit}", f"3 {unit.upper()}"):
+            assert compare(text, text.replace("3", "4")) is Verdict.OTHER_QUANTITY, text
+
+
+def test_overlap_counts_words_and_chinese_bigrams() -> None:
+    # 2 * |common| / (|a| + |b|): 2*1/(2+2); 腹部/部疼/疼痛 against 疼痛: 2*1/(3+1)
+    assert overlap("steam inhalation", "steam bath") == 0.5
+    assert overlap("腹部疼痛", "疼痛") == 0.5
+    assert overlap("the", "of") == 0.0
