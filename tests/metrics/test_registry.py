@@ -1,0 +1,65 @@
+from collections.abc import Iterator
+from importlib import metadata
+
+import pytest
+
+from imapeval.errors import ResourceError, UsageError
+from imapeval.metrics import imapscore, lexical, registry
+from imapeval.metrics.imapscore import ImapScore
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    registry._registered.cache_clear()
+    yield
+    registry._registered.cache_clear()
+
+
+def test_ours_are_there_under_their_names():
+    ours = [metric.name for metric in (*imapscore.build(), *lexical.build())]
+    assert registry.names()[: len(ours)] == ours
+    assert [metric.name for metric in registry.all_metrics()] == registry.names()
+    assert registry.get("imapscore:paper").name == "imapscore:paper"
+
+
+def test_unknown_name_with_and_without_near_ones():
+    with pytest.raises(UsageError, match=r"unknown metric 'rouge-1'. Did you mean rouge1 or"):
+        registry.get("rouge-1")
+    with pytest.raises(UsageError, match=r"Metrics: imapscore, imapscore:paper"):
+        registry.get("zzz")
+
+
+def build_theirs() -> list[ImapScore]:
+    (metric, *_) = imapscore.build()
+    return [ImapScore("theirs", "s", metric.compute, (0.0, 1.0), "theirs|v:1")]
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    class Entry:
+        value = f"their_package:{name}"
+
+        def load(self) -> object:
+            return globals()[name]
+
+    def entry_points(*, group: str) -> list[Entry]:
+        assert group == "imapeval.metrics"
+        return [Entry()]
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+
+
+def test_metrics_of_other_packages(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_theirs")
+    assert registry.get("theirs").signature == "theirs|v:1"
+
+
+def build_clash() -> list[ImapScore]:
+    return imapscore.build()
+
+
+def test_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_clash")
+    with pytest.raises(
+        ResourceError, match="the metric 'imapscore' of their_package:build_clash has the name of another"
+    ):
+        registry.names()
