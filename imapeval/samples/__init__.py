@@ -1,0 +1,10 @@
+"""Samples in: from a file, or anything a loader knows, to checked `Sample`s.
+
+A new source is one loader (see `imapeval.samples.loaders`) and its entry in `LOADERS`.
+"""
+
+from imapeval.samples.loaders import LOADERS, Loader
+from imapeval.samples.reading import detect_lang, locate, read, shipped, system_of
+from imapeval.samples.rows import Row
+
+__all__ = ["LOADERS", "Loader", "Row", "detect_lang", "locate", "read", "shipped", "system_of"]

@@ -1,0 +1,244 @@
+"""Rows to samples: column mapping and every check, in one place for all loaders."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
+
+from imapeval import _resources
+from imapeval.errors import InputError, UsageError
+from imapeval.samples.loaders import choose_loader
+from imapeval.samples.rows import read_number
+from imapeval.types import Lang, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from imapeval.samples.rows import Row
+
+_COLUMNS = ("id", "question", "reference", "references", "response", "system", "lang")
+_LANGS: tuple[Lang, ...] = get_args(Lang)
+
+_CHINESE_SHARE = 0.2
+"""Share of CJK characters among the letters from which a question is Chinese: Chinese medical questions quote
+Latin abbreviations ("HBsAg"), English ones hold no CJK characters (0 of 200 in the imapScore data)."""
+
+
+def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, str] | None = None) -> list[Sample]:
+    """Read samples.
+
+    Columns: `id`, `question`, `reference` (text) or `references` (list; in CSV a JSON list), `response`, and
+    optionally `system`, `lang` and ratings, as `ratings.<dimension>` or as an object `ratings`. Every other column
+    goes to `meta`. Ids may be absent altogether; then the row numbers are the ids. Where `lang` is absent it follows
+    from the question's script. An empty response is allowed: what it is worth is the metric's decision.
+
+    Args:
+        path: A file, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
+        loader: A name in `LOADERS`; None chooses by file type.
+        columns: For data with other column names: our name -> the data's name.
+
+    Returns:
+        The samples in the order of the data, at least one.
+
+    Raises:
+        InputError: The content is at fault; names file, line and mend.
+        UsageError: Unknown loader, or a mapping to a column that is none of ours.
+        MissingExtraError: The loader needs a package that is not installed.
+    """
+    source = locate(path)
+    wanted = dict(columns or {})
+    if unknown := [name for name in wanted if name not in _COLUMNS and not name.startswith("ratings.")]:
+        raise UsageError(f"cannot map to {unknown[0]!r}. Columns: {', '.join(_COLUMNS)}, ratings.<dimension>.")
+    rows = list(choose_loader(source, loader)(source))
+    if not rows:
+        raise InputError("there are no rows", path=source, mend="Give a file with at least one row.")
+    _check_mapping(wanted, rows, source=source)
+    builder = _Builder(source, wanted)
+    samples = [builder.build(row) for row in rows]
+    return _number(samples, rows, source=source)
+
+
+def shipped() -> dict[str, Path]:
+    """Return the sample data that ships with imapeval: name -> file."""
+    return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
+
+
+def locate(path: str | Path) -> str:
+    """Return the source as a loader takes it: the file of a shipped sample where that name is given."""
+    source = str(path)
+    if Path(source).suffix or Path(source).exists():
+        return source
+    return str(shipped().get(source, source))
+
+
+class _Builder:
+    """Makes samples of rows of one source."""
+
+    def __init__(self, source: str, columns: Mapping[str, str]) -> None:
+        self._source = source
+        self._columns = columns
+
+    def build(self, row: Row) -> Sample:
+        mapped = set(self._columns.values())
+        fields = {name: value for name, value in row.fields.items() if name not in mapped}
+        ours = {name: row.fields[column] for name, column in self._columns.items() if column in row.fields}
+        for name in list(fields):
+            if name not in ours and (name in _COLUMNS or name == "ratings" or name.startswith("ratings.")):
+                ours[name] = fields.pop(name)
+        question = self._text(row, ours, "question")
+        lang = self._optional_text(row, ours, "lang") or detect_lang(question)
+        if lang not in _LANGS:
+            self._refuse(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
+        return Sample(
+            id=self._id(row, ours),
+            question=question,
+            references=self._references(row, ours),
+            response=self._text(row, ours, "response", empty=True),
+            lang=lang,
+            system=self._optional_text(row, ours, "system"),
+            ratings=self._ratings(row, ours),
+            meta=fields,
+        )
+
+    def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
+        value = ours.get("id")
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return self._optional_text(row, ours, "id")
+
+    def _text(self, row: Row, ours: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+        if name not in ours:
+            self._refuse_missing(row, name)
+        text = self._optional_text(row, ours, name)
+        if not text.strip() and not empty:
+            self._refuse(row, f"the {name} is empty", mend="Fill it in or remove the row.")
+        return text
+
+    def _optional_text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
+        value = ours.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self._refuse(row, f"the {name} is not a text but {_show(value)}", mend="Write a text.")
+        return self._whole(row, name, value)
+
+    def _whole(self, row: Row, name: str, text: str) -> str:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            self._refuse(
+                row,
+                f"the {name} holds half a character ({text[error.start]!r}, a lone surrogate)",
+                mend="Write the character whole.",
+            )
+        return text
+
+    def _references(self, row: Row, ours: Mapping[str, Any]) -> tuple[str, ...]:
+        many = ours.get("references")
+        if many is None or many == "":
+            return (self._text(row, ours, "reference"),)
+        if ours.get("reference"):
+            self._refuse(row, "there are both 'reference' and 'references'", mend="Keep one of them.")
+        if isinstance(many, str):
+            try:
+                many = json.loads(many)
+            except ValueError:
+                self._refuse(
+                    row, f"the references {_show(many)} are no JSON list", mend='Write a list such as ["one", "two"].'
+                )
+        if not isinstance(many, list) or not many:
+            self._refuse(row, f"the references are not a list but {_show(many)}", mend="Write a list of texts.")
+        texts = cast("list[Any]", many)
+        for text in texts:
+            if not isinstance(text, str) or not text.strip():
+                self._refuse(row, f"a reference is empty or not a text: {_show(text)}", mend="Write texts.")
+        return tuple(self._whole(row, "reference", text) for text in texts)
+
+    def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
+        nested = ours.get("ratings")
+        if nested is not None and not isinstance(nested, dict):
+            self._refuse(
+                row,
+                f"ratings is not an object but {_show(nested)}",
+                mend='Write {"accuracy": 4.5} or use ratings.accuracy.',
+            )
+        given = dict(cast("dict[str, Any]", nested or {}))
+        given |= {name.removeprefix("ratings."): value for name, value in ours.items() if name.startswith("ratings.")}
+        return {
+            dimension: self._rating(row, dimension, value)
+            for dimension, value in given.items()
+            if value not in (None, "")
+        }
+
+    def _rating(self, row: Row, dimension: str, value: Any) -> float:
+        number = read_number(value)
+        if number is None:
+            self._refuse(
+                row,
+                f"the rating {dimension!r} is not a number but {_show(value)}",
+                mend="Write a number or leave it empty.",
+            )
+        return number
+
+    def _refuse_missing(self, row: Row, name: str) -> NoReturn:
+        self._refuse(
+            row,
+            f"there is no column {name!r}; the columns are {', '.join(map(repr, row.fields))}",
+            mend=f"Say which column it is with --map {name}=<column>.",
+        )
+
+    def _refuse(self, row: Row, problem: str, *, mend: str) -> NoReturn:
+        raise InputError(problem, path=self._source, line=row.line, mend=mend)
+
+
+def _check_mapping(columns: Mapping[str, str], rows: Iterable[Row], *, source: str) -> None:
+    found = dict.fromkeys(name for row in rows for name in row.fields)
+    for name, column in columns.items():
+        if column not in found:
+            raise InputError(
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are "
+                f"{', '.join(map(repr, found))}",
+                path=source,
+                mend=f"Correct --map {name}={column}.",
+            )
+
+
+def _number(samples: list[Sample], rows: list[Row], *, source: str) -> list[Sample]:
+    """Give row numbers as ids where no row has one, and refuse absent and duplicate ids otherwise."""
+    if not any(sample.id for sample in samples):
+        return [dataclasses.replace(sample, id=str(row.number)) for sample, row in zip(samples, rows, strict=True)]
+    seen: dict[str, int] = {}
+    for sample, row in zip(samples, rows, strict=True):
+        if not sample.id:
+            raise InputError(
+                "this row has no id, others have", path=source, line=row.line, mend="Give every row an id, or none."
+            )
+        if sample.id in seen:
+            raise InputError(
+                f"the id {sample.id!r} stands on line {seen[sample.id]} and again on line {row.line}",
+                path=source,
+                line=row.line,
+                mend="Make ids unique, for example by adding the system's name.",
+            )
+        seen[sample.id] = row.line
+    return samples
+
+
+def system_of(sample: Sample) -> str:
+    """Return the system as it is reported: with its dataset where the data names one, such as "HMedQA/GPT-4"."""
+    dataset = sample.meta.get("dataset")
+    return f"{dataset}/{sample.system}" if isinstance(dataset, str) and dataset else sample.system
+
+
+def detect_lang(text: str) -> Lang:
+    """Return the language of a text by its script: Chinese from a fifth of CJK characters among the letters."""
+    letters = [character for character in text if character.isalpha()]
+    chinese = sum("\u4e00" <= character <= "\u9fff" or "\u3400" <= character <= "\u4dbf" for character in letters)
+    return "zh" if letters and chinese / len(letters) >= _CHINESE_SHARE else "en"
+
+
+def _show(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,0 +1,193 @@
+"""Rows out of files: JSONL, CSV and Parquet, with the line each row came from."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import math
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval._optional import require
+from imapeval.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a source.
+
+    Attributes:
+        number: 1-based position among the source's records.
+        line: 1-based line of a text file; the same as `number` elsewhere.
+        fields: Values by column name, as the source gives them.
+    """
+
+    number: int
+    line: int
+    fields: Mapping[str, Any]
+
+
+def read_jsonl(source: str) -> Iterator[Row]:
+    """Yield the objects of a JSON Lines file (UTF-8, a byte-order mark is allowed; empty lines are skipped).
+
+    Raises:
+        InputError: The file is unreadable or empty, or a line is not UTF-8 or not a JSON object.
+    """
+    path = Path(source)
+    number = 0
+    for line, raw in enumerate(read_bytes(path).removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        text = _decode(raw, path=path, line=line).strip()
+        if not text:
+            continue
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:  # the latter where brackets are nested without end
+            raise InputError(
+                f"broken JSON ({error})", path=path, line=line, mend="Write one JSON object per line."
+            ) from error
+        if not isinstance(fields, dict):
+            raise InputError(
+                f"expected a JSON object, found {text[:40]!r}",
+                path=path,
+                line=line,
+                mend="Write one object per line, with the fields id, question, reference and response.",
+            )
+        number += 1
+        yield Row(number, line, cast("dict[str, Any]", fields))
+
+
+def read_csv(source: str) -> Iterator[Row]:
+    """Yield the rows of a comma-separated file with a header (UTF-8, with or without byte-order mark).
+
+    Raises:
+        InputError: The file is unreadable or empty, is not UTF-8, or a row does not fit the header.
+    """
+    path = Path(source)
+    raw = read_bytes(path).removeprefix(codecs.BOM_UTF8)
+    reader = csv.reader(io.StringIO(_decode(raw, path=path, line=1), newline=""), strict=True)
+    header: list[str] = []
+    number = 0
+    with _fields_of_any_length():
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise InputError(
+                    f"broken CSV ({error})",
+                    path=path,
+                    line=line,
+                    mend='Quote fields with "..." and double inner quotes.',
+                ) from error
+            if not cells:
+                continue
+            if not header:
+                header = _check_header(cells, path=path, line=line)
+                continue
+            if len(cells) != len(header):
+                raise InputError(
+                    f"{len(cells)} fields where the header has {len(header)}",
+                    path=path,
+                    line=line,
+                    mend="Quote fields that hold commas or line breaks.",
+                )
+            number += 1
+            yield Row(number, line, dict(zip(header, cells, strict=True)))
+
+
+def read_parquet(source: str) -> Iterator[Row]:
+    """Yield the rows of a Parquet file.
+
+    Raises:
+        InputError: The file is unreadable, damaged or no Parquet file.
+        MissingExtraError: pyarrow is not installed.
+    """
+    parquet: Any = require(
+        "pyarrow.parquet", distribution="pyarrow", extra="parquet", needed_for="Reading Parquet files"
+    )
+    path = Path(source)
+    number = 0
+    try:
+        for batch in parquet.ParquetFile(io.BytesIO(read_bytes(path))).iter_batches():
+            for fields in batch.to_pylist():
+                number += 1
+                yield Row(number, number, fields)
+    except (ValueError, OSError) as error:  # pyarrow's: not Parquet at all, and Parquet that is damaged
+        problem = " ".join(str(error).split())
+        raise InputError(
+            f"no Parquet file ({problem})", path=path, mend="Write it again as Parquet, or as JSONL."
+        ) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file that must not be empty.
+
+    Raises:
+        InputError: It is absent, unreadable or empty.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, mend="Check the path.") from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable file.") from error
+    if not raw.strip():
+        raise InputError("the file is empty", path=path, mend="Give a file with at least one row.")
+    return raw
+
+
+def read_number(value: Any) -> float | None:
+    """Return a finite number that is given as such or as text; None for anything else, true and false included."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _decode(raw: bytes, *, path: Path, line: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
+            path=path,
+            line=line + raw.count(b"\n", 0, error.start),
+            mend="Save the whole file as UTF-8.",
+        ) from error
+
+
+def _check_header(cells: list[str], *, path: Path, line: int) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise InputError(
+            f"the column {twice[0]!r} stands twice in the header", path=path, line=line, mend="Rename one."
+        )
+    if len(header) == 1 and (separator := next((mark for mark in ";\t|" if mark in header[0]), None)):
+        raise InputError(
+            f"the header {header[0][:60]!r} is separated by {separator!r}, not by commas",
+            path=path,
+            line=line,
+            mend="Save the file with commas.",
+        )
+    return header
+
+
+@contextmanager
+def _fields_of_any_length() -> Generator[None]:
+    # The csv module's limit of 128 KiB per field is global; a long answer is no reason to refuse a file.
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,243 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from imapeval import evaluate
+from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, UsageError
+from imapeval.metrics import registry
+from imapeval.metrics.base import Case, Need
+from imapeval.runs import Result, Run, RunWriter
+from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
+
+QUERY = (Pair("word", "?"),)
+
+
+@dataclass
+class Words:
+    """An extractor of which every word is a fact; it counts its calls and fails on demand."""
+
+    signature: str = "words|v:1"
+    errors: dict[str, Exception] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    busy: int = 0
+    most_busy: int = 0
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        self.asked.append(sample.id)
+        self.busy += 1
+        self.most_busy = max(self.most_busy, self.busy)
+        await asyncio.sleep(0)
+        self.busy -= 1
+        if sample.id in self.errors:
+            raise self.errors[sample.id]
+        facts = [tuple(Pair("word", word) for word in text.split()) for text in (*sample.references, sample.response)]
+        return tuple(Imap(QUERY, (), facts[n], facts[-1], n) for n in range(len(sample.references)))
+
+
+@dataclass
+class Same:
+    """A matcher of equal values; it records the sizes of its batches and cannot bear the word "poison"."""
+
+    signature: str = "same|v:1"
+    batches: list[int] = field(default_factory=list)
+
+    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+        self.batches.append(len(imaps))
+        return [tuple(self._match(imap)) for imap, _ in zip(imaps, langs, strict=True)]
+
+    def _match(self, imap: Imap) -> list[Match]:
+        ours, theirs = values_by_term(imap.reference), values_by_term(imap.response)
+        if "poison" in theirs.get("word", ()):
+            raise ZeroDivisionError("poison")
+        return [
+            Match(term, a, b, Relation.EXACT if a == b else Relation.UNMATCHED, float(a == b), "text")
+            for term, values in ours.items()
+            for a in values
+            for b in theirs.get(term, ())
+        ]
+
+
+@dataclass(frozen=True)
+class Length:
+    """A metric on texts: the distance of the lengths, less is better; it cannot bear the response "poison"."""
+
+    name: str = "length"
+    summary: str = "difference of lengths"
+    citation: str = "none"
+    requires: frozenset[Need] = frozenset()
+    languages: frozenset[Lang] = frozenset({"en"})
+    range: tuple[float | None, float | None] = (0.0, None)
+    higher_is_better: bool = False
+    signature: str = "length|v:1"
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        if any(case.response == "poison" for case in cases):
+            raise ZeroDivisionError("poison")
+        return [Score(float(abs(len(case.reference) - len(case.response)))) for case in cases]
+
+
+def sample(id_: str, response: str, *references: str) -> Sample:
+    return Sample(id_, "Why?", references or ("rest and fluids",), response)
+
+
+def by_key(results: Sequence[Result]) -> dict[tuple[str, str], Outcome]:
+    return {(result.id, result.metric): result.outcome for result in results}
+
+
+IMAPSCORE = registry.get("imapscore")
+
+
+def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
+    settings = {"metrics": [IMAPSCORE, Length()], "extractor": Words(), "matcher": Same()} | more
+    return by_key(evaluate.score(samples, **settings))
+
+
+def test_scores_and_full_signatures():
+    results = evaluate.score(
+        [sample("a", "rest and fluids")], metrics=[IMAPSCORE, Length()], extractor=Words(), matcher=Same()
+    )
+    assert by_key(results)["a", "imapscore"] == Score(
+        1.0, {"recall": 1.0, "precision": 1.0, "specificity": 1.0, "f1": 1.0}
+    )
+    assert {result.metric: result.signature for result in results} == {
+        "imapscore": f"{IMAPSCORE.signature}|words|v:1|same|v:1",
+        "length": "length|v:1",
+    }
+
+
+def test_the_best_reference_counts_whichever_way_is_better():
+    outcomes = run([sample("a", "rest", "sleep a lot", "rest", "rest")])
+    imapscore, length = outcomes["a", "imapscore"], outcomes["a", "length"]
+    assert isinstance(imapscore, Score)
+    assert isinstance(length, Score)
+    assert (imapscore.value, imapscore.parts["reference"]) == (1.0, 1.0)
+    assert (length.value, length.parts) == (0.0, {"reference": 1.0})
+
+
+def test_a_reference_without_facts_does_not_hide_the_others():
+    outcome = run([sample("a", "rest", " ", "rest")])["a", "imapscore"]
+    assert isinstance(outcome, Score)
+    assert outcome.parts["reference"] == 1.0
+
+
+def test_metrics_on_texts_extract_nothing():
+    words = Words()
+    run([sample("a", "rest")], metrics=[Length()], extractor=words)
+    assert words.asked == []
+
+
+def test_an_extraction_failure_is_the_imap_metrics_own():
+    errors = {
+        "a": ExtractionError("nothing is asked", kind="no-query", raw="{"),
+        "b": ProviderError("too many requests", kind="rate-limit"),
+        "c": KeyError("oops"),
+    }
+    outcomes = run([sample(id_, "rest") for id_ in "abcd"], extractor=Words(errors=errors))
+    assert outcomes["a", "imapscore"] == Failure("extraction", "no-query", "nothing is asked", "{")
+    assert outcomes["b", "imapscore"] == Failure("llm", "rate-limit", "too many requests")
+    assert outcomes["c", "imapscore"] == Failure("extraction", "internal", "KeyError: 'oops'")
+    assert isinstance(outcomes["d", "imapscore"], Score)
+    assert all(isinstance(outcomes[id_, "length"], Score) for id_ in "abcd")
+
+
+def test_the_one_at_fault_is_found_in_a_batch():
+    outcomes = run([sample("a", "rest"), sample("b", "poison"), sample("c", "rest")])
+    for metric, stage in (("imapscore", "matching"), ("length", "metric")):
+        assert outcomes["b", metric] == Failure(stage, "internal", "ZeroDivisionError: poison")
+        assert isinstance(outcomes["a", metric], Score)
+        assert isinstance(outcomes["c", metric], Score)
+
+
+def test_what_concerns_all_samples_ends_the_run():
+    error = MissingExtraError("torch", extra="neural", needed_for="BERTScore")
+    with pytest.raises(MissingExtraError, match=r"imapeval\[neural\]"):
+        run([sample("a", "rest")], extractor=Words(errors={"a": error}))
+
+
+def test_a_wrong_number_of_imaps_is_an_internal_failure():
+    class One(Words):
+        async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+            return (await super().extract(sample))[:1]
+
+    outcome = run([sample("a", "rest", "x", "y")], extractor=One())["a", "imapscore"]
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, "1 imaps for 2 references" in outcome.message) == ("internal", True)
+
+
+def test_a_text_that_is_too_long_fails_alone():
+    words = Words()
+    outcomes = run([sample("a", "x" * (evaluate.MAX_CHARACTERS + 1)), sample("b", "rest")], extractor=words)
+    for metric in ("imapscore", "length"):
+        outcome = outcomes["a", metric]
+        assert isinstance(outcome, Failure)
+        assert (outcome.kind, str(evaluate.MAX_CHARACTERS) in outcome.message) == ("too-long", True)
+    assert isinstance(outcomes["b", "imapscore"], Score)
+    assert words.asked == ["b"]
+
+
+def test_works_in_chunks_and_keeps_to_the_concurrency():
+    words, same, done = Words(), Same(), []
+    count = 2 * evaluate.CHUNK + 1
+    run(
+        [sample(str(n), "rest") for n in range(count)],
+        extractor=words,
+        matcher=same,
+        progress=done.append,
+        concurrency=3,
+    )
+    assert same.batches == done == [evaluate.CHUNK, evaluate.CHUNK, 1]
+    assert words.most_busy == 3
+
+
+def test_an_imap_metric_without_extractor():
+    with pytest.raises(UsageError, match="the metric 'imapscore' needs an extractor and a matcher"):
+        evaluate.score([sample("a", "rest")], metrics=[IMAPSCORE])
+
+
+async def test_the_sync_call_inside_a_loop_names_its_twin():
+    with pytest.raises(UsageError, match=r"Use `await evaluate\(...\)` there"):
+        evaluate.score([sample("a", "rest")], metrics=[Length()])
+    assert len(await evaluate.evaluate([sample("a", "rest")], metrics=[Length()])) == 1
+
+
+async def test_extract_yields_every_sample_in_order():
+    words = Words(errors={"b": ExtractionError("no", kind="no-query")})
+    found = [
+        (s.id, imaps) async for s, imaps in evaluate.extract([sample("a", "x"), sample("b", "x")], extractor=words)
+    ]
+    assert [id_ for id_, _ in found] == ["a", "b"]
+    assert isinstance(found[0][1], tuple)
+    assert found[1][1] == Failure("extraction", "no-query", "no")
+
+
+def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:
+    metrics = [IMAPSCORE, Length()]
+    settings = evaluate.settle(metrics, extractor=words, matcher=Same(), seed=0)
+    return RunWriter(folder, samples, settings=settings)
+
+
+def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
+    samples = [sample(id_, "rest") for id_ in "abcd"]
+    first = Words(
+        errors={
+            "a": ExtractionError("nothing is asked", kind="no-query"),
+            "b": ProviderError("too many requests", kind="rate-limit"),
+            "c": KeyError("oops"),
+        }
+    )
+    second = Words()
+    for words in (first, second):
+        with open_run(tmp_path, samples, words) as writer:
+            results = evaluate.score(
+                samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer
+            )
+    assert second.asked == ["b", "c"]
+    outcomes = by_key(results)
+    assert len(results) == len(outcomes) == 8
+    assert outcomes == by_key(Run(tmp_path).results())
+    assert isinstance(outcomes["a", "imapscore"], Failure)
+    assert isinstance(outcomes["b", "imapscore"], Score)
+    assert sorted(record.id for record in Run(tmp_path).imaps()) == ["b", "c", "d"]
