@@ -1,0 +1,1 @@
+"""Studies: arrays in, numbers out."""
