@@ -1,0 +1,118 @@
+"""The facts behind a score as the page shows them: where each value stands, and what matched it best."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from imapeval.metrics.imapscore import CREDITS, credit
+from imapeval.report.evidence import explain
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from imapeval.imapfile import ImapRecord
+    from imapeval.types import Match, Pair, Sample
+
+SOFT = "soft"
+"""Not a relation: no one relates the two values, but they are as similar as a belonging is worth."""
+
+MISSING_TERM = "missing"
+"""Not a relation: the other answer says nothing of the value's term."""
+
+
+def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
+    """Return one imap as the page's script reads it.
+
+    Args:
+        record: Pairs and matches.
+        sample: With the texts.
+        intern: Puts a text into the page's table of texts and returns its number.
+
+    Returns:
+        `ref` (index of the reference), `query` and `constraint` as lists of [term, value]; `reference` and
+        `response` as lists of [term, value, start, end, kind, quoted]: start and end are offsets in UTF-16 units, as
+        JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the best match,
+        `SOFT` or `MISSING_TERM`; quoted says that the extractor gave the place, else it is where the words first
+        stand. `matches` as lists of [reference pair, response pair, kind, credit, similarity, decided by,
+        evidence, best], best saying that it is the best match of one of the two.
+    """
+    imap, matches = record.imap, record.matches or ()
+    best = _find_best(matches)
+    reference = sample.references[imap.reference_index] if imap.reference_index < len(sample.references) else ""
+    positions = {
+        side: {(pair.term, pair.value): number for number, pair in reversed(list(enumerate(pairs)))}
+        for side, pairs in (("reference", imap.reference), ("response", imap.response))
+    }
+    terms = {pair.term for pair in imap.reference} & {pair.term for pair in imap.response}
+
+    def show(side: str, pairs: Sequence[Pair], text: str) -> list[list[Any]]:
+        return [
+            [
+                intern(pair.term),
+                intern(pair.value),
+                *_place(pair, text),
+                _kind(best.get((side, pair.term, pair.value))) if pair.term in terms else MISSING_TERM,
+                int(pair.span is not None),
+            ]
+            for pair in pairs
+        ]
+
+    return {
+        "ref": imap.reference_index,
+        "query": [[intern(pair.term), intern(pair.value)] for pair in imap.query],
+        "constraint": [[intern(pair.term), intern(pair.value)] for pair in imap.constraint],
+        "reference": show("reference", imap.reference, reference),
+        "response": show("response", imap.response, sample.response),
+        "matches": [
+            [
+                positions["reference"][match.term, match.reference],
+                positions["response"][match.term, match.response],
+                _kind(match),
+                round(credit(match), 3),
+                round(match.similarity, 3),
+                match.decided_by,
+                intern(explain(match)),
+                int(
+                    best["reference", match.term, match.reference] is match
+                    or best["response", match.term, match.response] is match
+                ),
+            ]
+            for match in matches
+        ],
+    }
+
+
+def _find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
+    """Return the match of most credit of each value of either side; of equal ones the better relation."""
+    order = list(Relation)
+    best: dict[tuple[str, str, str], Match] = {}
+    for match in sorted(matches, key=lambda match: (-credit(match), order.index(match.relation))):
+        best.setdefault(("reference", match.term, match.reference), match)
+        best.setdefault(("response", match.term, match.response), match)
+    return best
+
+
+def _kind(match: Match | None) -> str:
+    if match is None:
+        return Relation.UNMATCHED.value
+    if match.relation is Relation.UNMATCHED and match.similarity >= CREDITS[Relation.BELONGING]:
+        return SOFT
+    return match.relation.value
+
+
+def _place(pair: Pair, text: str) -> tuple[int, int]:
+    """Return where the value stands, in UTF-16 units; (-1, -1) where it does not."""
+    span = pair.span
+    if span is None and pair.value.strip():
+        found = re.search(re.escape(pair.value), text, flags=re.IGNORECASE)
+        span = found.span() if found else None
+    if span is None or not 0 <= span[0] < span[1] <= len(text):
+        return (-1, -1)
+    start = _utf16_length(text[: span[0]])
+    return (start, start + _utf16_length(text[span[0] : span[1]]))
+
+
+def _utf16_length(text: str) -> int:
+    return len(text.encode("utf-16-le", errors="surrogatepass")) // 2

@@ -1,0 +1,87 @@
+"""A row of the distribution column: histogram, mean and interval on one axis, as inline SVG."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.report.summary import SummaryRow
+
+BINS = 25
+_HEIGHT = 24.0
+_NICE = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The common axis of a metric's histograms."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, values: Sequence[float]) -> Axis:
+        """Return an axis from round number to round number that holds 0 and all values."""
+        low, high = 0.0 - _round_up(-min(values, default=0.0)), _round_up(max(values, default=0.0))
+        return cls(low, high if high > low else low + 1.0)
+
+    def bin(self, value: float) -> int:
+        """Return the number of the bin a value falls into, 0-based; the axis's end belongs to the last."""
+        return min(BINS - 1, int((value - self.low) / (self.high - self.low) * BINS))
+
+    def place(self, value: float) -> float:
+        """Return where a value stands, in percent of the axis."""
+        return 100 * (value - self.low) / (self.high - self.low)
+
+
+def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
+    """Return a histogram that fills its width; its highest bar fills the height.
+
+    Args:
+        values: The scores.
+        row: Their mean and interval.
+        axis: Shared by all histograms of the metric.
+    """
+    counts = [0] * BINS
+    for value in values:
+        counts[axis.bin(value)] += 1
+    width, highest = 100 / BINS, max(counts)
+    bars = "".join(
+        f"M{number * width:g} {_HEIGHT:g}v{-_HEIGHT * count / highest:.4g}h{0.88 * width:g}V{_HEIGHT:g}z"
+        for number, count in enumerate(counts)
+        if count
+    )
+    marks = ""
+    if row.low is not None and row.high is not None:
+        ends = f'x1="{axis.place(row.low):.5g}" x2="{axis.place(row.high):.5g}"'
+        marks += f'<line class="interval" {ends} y1="27" y2="27"/>'
+    if row.mean is not None:
+        at = f"{axis.place(row.mean):.5g}"
+        marks += f'<line class="mean" x1="{at}" x2="{at}" y1="21" y2="30"/>'
+    return (
+        f'<svg viewBox="0 0 100 30" preserveAspectRatio="none" role="img" aria-label="{escape(_describe(values))}">'
+        f'<path class="bars" d="{bars}"/><line class="axis" x1="0" x2="100" y1="{_HEIGHT:g}" y2="{_HEIGHT:g}"/>'
+        f"{marks}</svg>"
+    )
+
+
+def _describe(values: Sequence[float]) -> str:
+    if not values:
+        return "No scores"
+    ordered = sorted(values)
+    middle = ordered[len(ordered) // 2]
+    return f"{len(ordered)} scores from {ordered[0]:.3g} to {ordered[-1]:.3g}, median {middle:.3g}"
+
+
+def _round_up(value: float) -> float:
+    """Return the next round number of at least this size; 0 where the value is not positive."""
+    if value <= 0:
+        return 0.0
+    scale = 10 ** math.floor(math.log10(value))
+    # The tolerance keeps 1.0000000001, a sum of floats, on the axis that ends at 1.
+    return next((nice * scale for nice in _NICE if value <= nice * scale * (1 + 1e-9)), 10 * scale)

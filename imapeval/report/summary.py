@@ -1,0 +1,76 @@
+"""The numbers of a run in short: a row per metric, and per metric and system where there are several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.samples import system_of
+from imapeval.study.resample import mean_interval
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.runs import Result
+    from imapeval.types import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """What one metric gave one system, or all of them.
+
+    Attributes:
+        metric: The metric's name.
+        system: As `imapeval.samples.system_of` gives it; "" for all together.
+        n: Samples with a score.
+        failed: Samples without one.
+        mean: Of the scores; None without any.
+        low, high: Ends of the mean's 95% bootstrap interval, in which samples that share a question are drawn
+            together; None where there is no more than one question.
+    """
+
+    metric: str
+    system: str
+    n: int
+    failed: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+def summarise(
+    samples: Sequence[Sample], results: Sequence[Result], *, metrics: Sequence[str], seed: int
+) -> list[SummaryRow]:
+    """Return, per metric, a row for all systems together and, where there are several, one for each."""
+    sample_by_id = {sample.id: sample for sample in samples}
+    by_metric: dict[str, list[Result]] = {}
+    for result in results:
+        by_metric.setdefault(result.metric, []).append(result)
+    systems = dict.fromkeys(map(system_of, samples))
+    rows: list[SummaryRow] = []
+    for metric in metrics:
+        found = by_metric.get(metric, [])
+        rows.append(_summarise(metric, "", found, sample_by_id, seed))
+        for system in systems if len(systems) > 1 else ():
+            theirs = [result for result in found if system_of(sample_by_id[result.id]) == system]
+            rows.append(_summarise(metric, system, theirs, sample_by_id, seed))
+    return rows
+
+
+def _summarise(
+    metric: str, system: str, results: Sequence[Result], sample_by_id: dict[str, Sample], seed: int
+) -> SummaryRow:
+    scored = [(r.outcome.value, sample_by_id[r.id].question) for r in results if isinstance(r.outcome, Score)]
+    values, questions = [value for value, _ in scored], [question for _, question in scored]
+    interval = mean_interval(values, seed=seed, clusters=questions)
+    return SummaryRow(
+        metric,
+        system,
+        len(scored),
+        len(results) - len(scored),
+        fmean(values) if values else None,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+    )

@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import pytest
+
+from imapeval.imapfile import ImapRecord
+from imapeval.runs import Result, RunWriter, Settings
+from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
+
+HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><!--<script>&lt;b&gt; \u2028"
+"""Ends a script element, opens one, opens a comment, and holds an entity that must not be read as one."""
+
+SAMPLES = [
+    Sample(
+        "a/1 ü",
+        "How is 😀 an abscess treated?",
+        ("Rest.", "Surgical drainage and rest."),
+        "😀 Incision and drainage; antibiotics.",
+        system="one",
+        ratings={"accuracy": 4.5},
+        meta={"task": "treatment", "dataset": "D"},
+    ),
+    Sample("b", HOSTILE, (HOSTILE,), HOSTILE, system=HOSTILE),
+    Sample("c", "头痛怎么办？", ("多休息。",), "", "zh", "one"),
+]
+RECORD = ImapRecord(
+    "a/1 ü",
+    Imap(
+        (Pair("treatment", "?"),),
+        (Pair("disease", "abscess"),),
+        (Pair("treatment", "Surgical drainage", (0, 17)), Pair("advice", "rest")),
+        (Pair("treatment", "Incision and drainage", (2, 23)), Pair("treatment", "antibiotics", (25, 36))),
+        reference_index=1,
+    ),
+    (
+        Match(
+            "treatment",
+            "Surgical drainage",
+            "Incision and drainage",
+            Relation.CONTAINMENT,
+            0.8,
+            "graph",
+            {
+                "reference": {"concept": "C1", "label": "drainage", "name": "drainage", "how": "kind", "score": 0.6},
+                "response": {"concept": "C2", "label": "incision", "name": "incision", "how": "exact", "score": 1.0},
+                "path": ["incision", "drainage"],
+            },
+        ),
+        Match("treatment", "Surgical drainage", "antibiotics", Relation.UNMATCHED, 0.1, "encoder", {"why": "nobody"}),
+    ),
+)
+RESULTS = [
+    Result("a/1 ü", "m", Score(0.8, {"recall": 0.9, "reference": 1.0}), "m|v:1"),
+    Result("b", "m", Score(0.25), "m|v:1"),
+    Result("c", "m", Failure("extraction", "no-query", HOSTILE), "m|v:1"),
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A small run with everything that a page must survive."""
+    folder = tmp_path / "run"
+    settings = Settings({"m": "m|v:1"}, extractor="lexicon|v:1", resources={"graph": "abc"})
+    with RunWriter(
+        folder, SAMPLES, settings=settings, source="my data.jsonl", command=["/bin/imapeval", "score"]
+    ) as writer:
+        writer.add(imaps=[RECORD], results=RESULTS)
+        writer.finish()
+    return folder

@@ -1,0 +1,109 @@
+"""The page in a real browser. CI installs Debian's `chromium`; without one these tests are skipped."""
+
+import html
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from imapeval.imapfile import ImapRecord
+from imapeval.report.html import write_report
+from imapeval.runs import Result, RunWriter, Settings
+from imapeval.types import Imap, Match, Pair, Relation, Sample, Score
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH (Debian: apt-get install chromium)"),
+]
+# Root cannot use the sandbox; the rest keeps the browser from looking for its maker's hosts.
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def load(page: Path, tmp_path: Path, *, sample: str | None = None, flags: tuple[str, ...] = ()) -> str:
+    """Return the document as it is after the script has run."""
+    address = page.resolve().as_uri() + ("" if sample is None else f"#sample={quote(sample, safe='')}")
+    command = [str(CHROMIUM), *FLAGS, *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", address]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    return done.stdout.decode()
+
+
+def inside(dom: str, element: str) -> str:
+    """Return the markup between an element with this id and its end."""
+    found = re.search(rf'<(\w+)[^>]* id="{element}"[^>]*>(.*?)</\1>', dom, flags=re.DOTALL)
+    assert found, f"no element {element!r}"
+    return found[2]
+
+
+def words(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", " ", markup))
+
+
+def test_list_and_a_sample(run: Path, tmp_path: Path):
+    dom = load(write_report(run), tmp_path, sample="a/1 ü")
+    assert len(re.findall(r"<li><a href=\"#sample=", inside(dom, "list"))) == 3
+    view = inside(dom, "sample")
+    # The best reference is the second one, and the emoji before it shifts no mark.
+    assert re.search(r'<mark class="containment"[^>]*>Incision and drainage</mark>', view)
+    assert re.search(r'<mark class="unmatched"[^>]*>antibiotics</mark>', view)
+    assert re.search(r'<mark class="containment"[^>]*>Surgical drainage</mark>', view)
+    assert re.search(r'<mark class="missing"[^>]*>rest</mark>', view)
+    assert re.search(r'aria-pressed="true">2 \(counts\)', view)
+    said = " ".join(words(view).split())
+    for part in ("How is 😀 an abscess treated?", "disease abscess", "0.80", "graph", "incision → drainage", "4.5"):
+        assert part in said
+    assert "the response says nothing of the term" in said
+
+
+def test_hostile_text_stays_text(run: Path, tmp_path: Path):
+    dom = load(write_report(run), tmp_path, sample="b")
+    assert "<title>my data: imapeval report</title>" in dom
+    assert "<img" not in re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
+    assert "</script><img src=x onerror=" in words(inside(dom, "sample"))
+
+
+def test_a_failure_says_why_and_an_empty_response_says_so(run: Path, tmp_path: Path):
+    view = inside(load(write_report(run), tmp_path, sample="c"), "sample")
+    assert "extraction/no-query" in view
+    assert "no score" in view
+    assert '<span class="empty">empty</span>' in view
+    assert 'lang="zh"' in view
+
+
+def test_five_thousand_samples(tmp_path: Path):
+    """Below 30 MB with texts as long as those of the imapScore data, which hold 1,100 characters a sample."""
+    folder, samples, results, imaps = tmp_path / "run", [], [], []
+    for n in range(5000):
+        values = [f"value {n} {k}" for k in range(3)]
+        text = f"{n} " + ", ".join(values) + " and some more words that say nothing. " * 16
+        samples.append(Sample(str(n), f"Question {n}? {text}"[:400], (text,), text, system=f"s{n % 4}"))
+        pairs = tuple(Pair("treatment", value) for value in values)
+        matches = tuple(
+            Match(
+                "treatment", v, w, Relation.EXACT if v == w else Relation.UNMATCHED, 0.5, "encoder", {"why": "nothing"}
+            )
+            for v in values
+            for w in values
+        )
+        imaps.append(ImapRecord(str(n), Imap((Pair("treatment", "?"),), (), pairs, pairs), matches))
+        parts = {"recall": n / 7, "precision": n / 9, "f1": n / 11}
+        results += [Result(str(n), f"m{k}", Score(n % 101 / 101, parts), "v:1") for k in range(4)]
+    with RunWriter(folder, samples, settings=Settings({f"m{k}": "v:1" for k in range(4)})) as writer:
+        writer.add(imaps=imaps, results=results)
+    page = write_report(folder)
+    assert page.stat().st_size < 30_000_000
+    dom = load(page, tmp_path, sample="4999")
+    assert len(re.findall(r"<li><a href=\"#sample=", inside(dom, "list"))) == 50
+    assert "value 4999 2" in inside(dom, "sample")

@@ -1,0 +1,49 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.report.histogram import BINS, Axis, draw_histogram
+from imapeval.report.summary import SummaryRow
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([0.2, 0.97], 0, 1),
+        ([1.0 + 1e-12], 0, 1),
+        ([0.31], 0, 0.4),
+        ([3.1, 41.0], 0, 50),
+        ([-0.4, 2.0], -0.4, 2),
+        ([0.0], 0, 1),
+        ([], 0, 1),
+    ],
+)
+def test_axes_end_at_round_numbers(values: list[float], low: float, high: float):
+    axis = Axis.around(values)
+    assert (axis.low, axis.high) == (pytest.approx(low), pytest.approx(high))
+    assert f"{axis.low:g}" != "-0"
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
+def test_every_value_has_its_place(values: list[float]):
+    axis = Axis.around(values)
+    for value in values:
+        assert 0 <= axis.bin(value) < BINS
+        assert -1e-6 <= axis.place(value) <= 100 + 1e-6
+
+
+def test_bars_are_as_high_as_their_counts():
+    row = SummaryRow("m", "", 3, 0, 0.5, 0.25, 0.75)
+    drawn = draw_histogram([0.1, 0.1, 0.9], row, Axis(0.0, 1.0))
+    assert re.findall(r"v(-[\d.]+)", drawn) == ["-24", "-12"]
+    assert 'class="interval" x1="25" x2="75"' in drawn
+    assert 'class="mean" x1="50"' in drawn
+    assert 'aria-label="3 scores from 0.1 to 0.9, median 0.1"' in drawn
+
+
+def test_nothing_scored_draws_an_empty_axis():
+    drawn = draw_histogram([], SummaryRow("m", "", 0, 2, None, None, None), Axis(0.0, 1.0))
+    assert 'aria-label="No scores"' in drawn
+    assert "mean" not in drawn
