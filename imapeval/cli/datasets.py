@@ -1,0 +1,19 @@
+"""`imapeval datasets`: the sample data that ships."""
+
+import json
+
+import typer
+
+from imapeval.cli.options import Json
+
+
+def datasets(json_output: Json = False) -> None:
+    """List the shipped sample data; `imapeval score NAME` scores one of them."""
+    from imapeval.samples import read, shipped
+
+    rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped().items()]
+    if json_output:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    for row in rows:
+        typer.echo(f"{row['name']}  {row['samples']} samples  {row['path']}")

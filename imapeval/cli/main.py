@@ -1,0 +1,71 @@
+"""The command `imapeval`: registers the subcommands and turns errors into one message and exit code 2."""
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from imapeval import __version__
+from imapeval.cli import datasets, extract, metrics, relate, report, score, study
+from imapeval.errors import ImapEvalError
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:  # typer may bring its own click: the context's type is not ours to name
+        try:
+            return super().invoke(ctx)
+        except ImapEvalError as error:
+            typer.echo(f"imapeval: {error}", err=True)
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as error:
+            typer.echo("imapeval: stopped", err=True)
+            raise typer.Exit(130) from error
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Measure whether a generated medical answer agrees with a clinician's, fact by fact.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"imapeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("score")(score.score)
+app.command("extract")(extract.extract)
+app.command("relate")(relate.relate)
+app.command("report")(report.report)
+app.add_typer(study.app, name="study")
+app.command("metrics")(metrics.metrics)
+app.command("datasets")(datasets.datasets)
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    # Chinese text must come out whole, whatever the terminal's locale says.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    app()
+
+
+if __name__ == "__main__":
+    run()

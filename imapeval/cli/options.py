@@ -1,0 +1,60 @@
+"""Options that several commands share, and what their values mean."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from imapeval.errors import UsageError
+
+Data = Annotated[
+    str, typer.Argument(help="A file (.jsonl, .csv, .parquet), hf:NAME[:SPLIT], or a shipped sample's name.")
+]
+Loader = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How to read DATA: jsonl, csv, parquet, imapscore or hf.")
+]
+Map = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=COLUMN", help="Take NAME (such as response) from COLUMN. Repeatable."),
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")]
+Llm = Annotated[
+    str | None, typer.Option(metavar="SPEC", help="Let a language model read the texts, such as openai:gpt-4.1-mini.")
+]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")]
+Kg = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A compiled knowledge graph in place of the shipped one.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+MaxFailures = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Exit with 1 when more than N samples failed.  [default: when all failed]"),
+]
+
+
+def parse_columns(values: list[str] | None) -> dict[str, str]:
+    """Return the column by our name, of `name=column` texts.
+
+    Raises:
+        UsageError: A text is not of that form, or a name is mapped twice.
+    """
+    columns: dict[str, str] = {}
+    for value in values or ():
+        name, equals, column = value.partition("=")
+        if not (name and equals and column):
+            raise UsageError(f"--map {value!r} is not NAME=COLUMN. Write, for example, --map response=answer.")
+        if name in columns:
+            raise UsageError(f"--map names {name!r} twice. Keep one of {columns[name]!r} and {column!r}.")
+        columns[name] = column
+    return columns
+
+
+def name_of(data: str) -> str:
+    """Return a name for files made of DATA: the stem of its last part, fit for any file system."""
+    return re.sub(r"[^\w.-]+", "-", Path(data).stem)
+
+
+def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
+    """Return 1 where more samples failed than allowed, else 0; without a number all of them may not."""
+    return int(failed == samples if max_failures is None else failed > max_failures)

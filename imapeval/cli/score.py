@@ -1,0 +1,140 @@
+"""`imapeval score`: the main job."""
+
+import json
+import shlex
+import sys
+from collections import Counter
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.options import (
+    BaseUrl,
+    Data,
+    Json,
+    Kg,
+    Limit,
+    Llm,
+    Loader,
+    Map,
+    MaxFailures,
+    exit_code,
+    name_of,
+    parse_columns,
+)
+from imapeval.cli.progress import show_progress
+from imapeval.errors import UsageError
+from imapeval.types import Failure
+
+if TYPE_CHECKING:
+    from imapeval.extraction.extractor import Extractor
+    from imapeval.matching.matcher import Matcher
+    from imapeval.metrics.base import Metric
+
+DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
+
+
+def score(
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The run's folder.  [default: runs/<data stem>-<date>-<time>]")
+    ] = None,
+    metrics: Annotated[str, typer.Option(metavar="A,B", help="Which metrics.")] = DEFAULT_METRICS,
+    llm: Llm = None,
+    base_url: BaseUrl = None,
+    imaps: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")
+    ] = None,
+    loader: Loader = None,
+    map_: Map = None,
+    kg: Kg = None,
+    limit: Limit = None,
+    max_failures: MaxFailures = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    json_output: Json = False,
+) -> None:
+    """Score the responses of a file against its references.
+
+    Without --llm everything happens on this computer: a lexicon, a knowledge graph and a sentence encoder that come
+    with imapeval. A run that was stopped goes on when the command is repeated with its --out.
+    """
+    from imapeval import evaluate
+    from imapeval.cli.summary import print_summary
+    from imapeval.report.html import write_report
+    from imapeval.report.summary import summarise
+    from imapeval.runs import Run, RunWriter, export_csv
+    from imapeval.samples import read
+
+    chosen = _choose(metrics)
+    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    extractor, matcher, resources = _open(chosen, llm=llm, base_url=base_url, imaps=imaps, kg=kg)
+    folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    settings = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
+    try:
+        with (
+            RunWriter(folder, samples, settings=settings, source=data, command=sys.argv) as run,
+            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+        ):
+            evaluate.score(samples, metrics=chosen, extractor=extractor, matcher=matcher, run=run, progress=advance)
+    except KeyboardInterrupt:
+        typer.echo(f"\nStopped. To go on: {_resume_command(folder)}", err=True)
+        raise typer.Exit(130) from None
+    done = Run(folder)
+    results = done.results()
+    table = export_csv(done)
+    report = write_report(folder)
+    rows = summarise(samples, results, metrics=[metric.name for metric in chosen], seed=seed)
+    failed = {result.id for result in results if not result.scored}
+    if json_output:
+        found = {
+            "run": str(folder),
+            "table": str(table),
+            "report": str(report),
+            "samples": len(samples),
+            "failed": len(failed),
+            "summary": [asdict(row) for row in rows],
+        }
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        print_summary(rows)
+        typer.echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
+        if failed:
+            reasons = Counter(
+                kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}
+            )
+            told = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
+            typer.echo(
+                f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True
+            )
+    raise typer.Exit(exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
+
+
+def _choose(names: str) -> "list[Metric]":
+    from imapeval.metrics import registry
+
+    wanted = dict.fromkeys(name for name in (part.strip() for part in names.split(",")) if name)
+    if not wanted:
+        raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
+    return [registry.get(name) for name in wanted]
+
+
+def _open(
+    metrics: "list[Metric]", *, llm: str | None, base_url: str | None, imaps: Path | None, kg: Path | None
+) -> "tuple[Extractor | None, Matcher | None, dict[str, str]]":
+    """Open what the metrics need, which for those on texts is nothing."""
+    if not any("imap" in metric.requires for metric in metrics):
+        return None, None, {}
+    from imapeval.pipeline import open_extractor, open_graph, open_matcher
+
+    graph = open_graph(kg)
+    extractor = open_extractor(graph, imaps=imaps, llm=llm, base_url=base_url)
+    return extractor, open_matcher(graph), {"graph": graph.hash}
+
+
+def _resume_command(folder: Path) -> str:
+    command = ["imapeval", *sys.argv[1:]]
+    given = any(part.partition("=")[0] == "--out" for part in command)
+    return shlex.join(command if given else [*command, "--out", str(folder)])

@@ -1,0 +1,36 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from imapeval import __version__
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_metrics_for_machines_and_people(imapeval: Command):
+    listed = json.loads(imapeval("metrics", "--json").stdout)
+    rouge = next(row for row in listed if row["name"] == "rouge1")
+    assert (
+        rouge.items()
+        >= {
+            "requires": [],
+            "installed": True,
+            "languages": ["en", "zh"],
+            "higher_is_better": True,
+            "range": [0.0, 1.0],
+        }.items()
+    )
+    shown = imapeval("metrics").stdout
+    assert all(row["name"] in shown for row in listed)
+
+
+def test_datasets_for_machines_and_people(imapeval: Command):
+    listed = {row["name"]: row for row in json.loads(imapeval("datasets", "--json").stdout)}
+    assert listed["sample-en"]["samples"] >= 80
+    assert Path(listed["sample-zh"]["path"]).exists()
+    assert "sample-en" in imapeval("datasets").stdout
+
+
+def test_version(imapeval: Command):
+    assert imapeval("--version").stdout == f"imapeval {__version__}\n"
