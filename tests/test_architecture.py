@@ -1,0 +1,182 @@
+"""The layers of the house (CONTRIBUTING.md, "The house"), read out of the imports themselves."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "imapeval"
+MAX_LINES = 400
+
+# Lowest first. A module may import its own layer and those before it. A name is a module or a whole subpackage of
+# imapeval, "" the package's own __init__.
+LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
+    (
+        "ground floor",
+        frozenset({"", "errors", "types", "signature", "polarity", "imapfile", "_optional", "_resources"}),
+    ),
+    ("llm", frozenset({"llm"})),
+    ("graph", frozenset({"graph"})),
+    ("extraction", frozenset({"extraction"})),
+    ("matching", frozenset({"matching"})),
+    ("metrics", frozenset({"metrics"})),
+    ("evaluate", frozenset({"evaluate", "samples", "runs", "pipeline"})),
+    ("study", frozenset({"study"})),
+    ("report", frozenset({"report"})),
+    ("integrations", frozenset({"integrations"})),
+    ("cli", frozenset({"cli"})),
+)
+LEVELS = {unit: level for level, (_, units) in enumerate(LAYERS) for unit in units}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = MODULES + sorted(path for folder in ("kg", "docs", "benchmarks") for path in (ROOT / folder).glob("*.py"))
+
+
+def unit_of(module: str) -> str:
+    """Return the unit of a dotted name: "graph" for "imapeval.graph.store", "" for "imapeval" itself."""
+    return ([*module.split("."), ""])[1]
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.AST, importer: str, *, package: bool) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of everything imported, wherever in the file, for types or at run time."""
+    home = importer if package else importer.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = home.split(".")
+                base = ".".join([*parents[: len(parents) - node.level + 1], *([base] if base else [])])
+            # `from imapeval import evaluate` names a module; `from imapeval import __version__` does not.
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                yield node.lineno, name if unit_of(name) in LEVELS else base
+
+
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def show(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_the_rule_sees_every_form_of_import() -> None:
+    tree = ast.parse("import imapeval.graph.store\nfrom imapeval import runs, __version__\nfrom ..cli import main\n")
+    found = [unit_of(name) for _, name in imported(tree, "imapeval.metrics.base", package=False)]
+    assert found == ["graph", "runs", "", "cli"]
+
+
+def test_every_module_has_a_layer() -> None:
+    units = {unit_of(dotted(path)) for path in MODULES}
+    assert units <= LEVELS.keys(), "say in LAYERS where the new part belongs"
+
+
+def test_imports_point_up_only() -> None:
+    wrong: list[str] = []
+    for path in MODULES:
+        importer = dotted(path)
+        for line, name in imported(parse(path), importer, package=path.name == "__init__.py"):
+            if name.split(".")[0] != PACKAGE.name:
+                continue
+            here, there = unit_of(importer), unit_of(name)
+            if LEVELS[there] > LEVELS[here]:
+                wrong.append(f"{show(path)}:{line}: {LAYERS[LEVELS[here]][0]} imports {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_integrations_stand_alone() -> None:
+    wrong = [
+        f"{show(path)}:{line}"
+        for path in MODULES
+        for line, name in imported(parse(path), dotted(path), package=path.name == "__init__.py")
+        if name.startswith("imapeval.integrations") and unit_of(dotted(path)) != "integrations"
+    ]
+    assert not wrong
+
+
+def test_nothing_imports_the_tests() -> None:
+    wrong = [
+        f"{show(path)}:{line}"
+        for path in SOURCES
+        for line, name in imported(parse(path), path.stem, package=False)
+        if name.split(".")[0] in ("tests", "conftest", "pytest", "hypothesis")
+    ]
+    assert not wrong
+
+
+def test_no_file_is_too_long() -> None:
+    lines = {show(path): len(path.read_bytes().splitlines()) for path in SOURCES}
+    assert not {path: count for path, count in lines.items() if count > MAX_LINES}, "two ideas: split it"
+
+
+@pytest.mark.parametrize("vague", ["utils", "helpers", "common", "misc"])
+def test_no_file_is_named_after_nothing(vague: str) -> None:
+    assert not [show(path) for path in SOURCES if path.stem.strip("_") == vague]
+
+
+def test_nothing_is_validated_by_assert() -> None:
+    wrong = [
+        f"{show(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Assert)
+    ]
+    assert not wrong
+
+
+def test_one_blind_except_at_the_boundary_of_evaluate() -> None:
+    blind = [
+        show(path)
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ExceptHandler) and catches_everything(node) and not reraises(node)
+    ]
+    assert blind == ["imapeval/evaluate.py"]
+
+
+def catches_everything(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException")) for kind in kinds
+    )
+
+
+def reraises(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+def test_every_public_module_says_what_it_is_for() -> None:
+    silent = [
+        show(path)
+        for path in MODULES
+        if ast.get_docstring(parse(path)) is None
+        and not (path.name == "__init__.py" and not path.read_text(encoding="utf-8").strip())
+    ]
+    assert not silent
+
+
+def test_datasets_hold_no_code() -> None:
+    # A module there would shadow Hugging Face's package for everybody who works in the checkout.
+    assert not list((ROOT / "datasets").rglob("*.py"))
+
+
+def test_contributing_draws_the_same_layers() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = [text.index(f"| {name} |") for name, _ in LAYERS]
+    assert all(before < after for before, after in pairwise(places))

@@ -1,0 +1,191 @@
+"""What is public, what ships, and what the pages about it promise."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+import imapeval
+from imapeval import _resources
+from imapeval.cli.main import app
+from imapeval.cli.score import DEFAULT_METRICS
+from imapeval.errors import ProviderError
+from imapeval.llm.client import Message, Request
+from imapeval.metrics.base import Case
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "datasets" / "README.md"]
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_what_is_public() -> None:
+    assert imapeval.__all__ == [
+        "Failure",
+        "Imap",
+        "ImapEvalError",
+        "Match",
+        "Outcome",
+        "Pair",
+        "Relation",
+        "Sample",
+        "Score",
+        "__version__",
+    ]
+    assert all(getattr(imapeval, name) is not None for name in imapeval.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Scores'"):
+        _ = imapeval.Scores
+
+
+def test_types_are_public() -> None:
+    assert (ROOT / "imapeval" / "py.typed").exists()
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    newest = re.search(r"^## (\S+)", read(ROOT / "CHANGELOG.md"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == imapeval.__version__
+
+
+def named_extras() -> Iterator[tuple[str, str]]:
+    """Yield (place, extra) of every call that names an extra, and of every `imapeval[extra]` or `.[extra]`."""
+    for path in sorted((ROOT / "imapeval").rglob("*.py")):
+        for node in ast.walk(ast.parse(read(path))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("require", "MissingExtraError"):
+                for keyword in node.keywords:
+                    if keyword.arg == "extra" and isinstance(keyword.value, ast.Constant):
+                        yield f"{path.name}:{node.lineno}", keyword.value.value
+    for path in PAGES:
+        for names in re.findall(r"(?:imapeval|'\.)\[([a-z,]+)\]", read(path)):
+            yield from ((path.name, name) for name in names.split(","))
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    named = list(named_extras())
+    assert {"parquet", "neural", "hf"} <= {extra for _, extra in named}
+    assert [(place, extra) for place, extra in named if extra not in EXTRAS] == []
+
+
+def test_everything_that_ships_is_there() -> None:
+    for pattern in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["include"]:
+        assert list(ROOT.glob(pattern.lstrip("/"))), pattern
+    for parts in (("kg", "graph.sqlite"), ("kg", "names.faiss"), ("datasets", "sample-en.jsonl"), ("prompts",)):
+        assert _resources.find(*parts).exists()
+
+
+def commands() -> dict[str, Any]:
+    """Return every command by its words, such as "study correlate"."""
+
+    def walk(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
+        for name, command in group.commands.items():
+            words = f"{prefix} {name}".strip()
+            yield words, command
+            if hasattr(command, "commands"):
+                yield from walk(words, command)
+
+    return dict(walk("", typer.main.get_command(app)))
+
+
+def shown_commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield (page, words after `imapeval`) of every command line in a fenced or indented block."""
+    for path in PAGES:
+        fenced = re.findall(r"^```(?:bash|sh)\n(.*?)^```", read(path), re.DOTALL | re.MULTILINE)
+        indented = re.findall(r"^ {4}imapeval .*", read(path), re.MULTILINE)
+        for line in [*"\n".join(fenced).splitlines(), *indented]:
+            for part in line.split("&&"):
+                words = shlex.split(part, comments=True)
+                if words and Path(words[0]).name == "imapeval":
+                    yield path.name, words[1:]
+
+
+def test_every_command_line_that_is_shown_exists() -> None:
+    known = commands()
+    shown = list(shown_commands())
+    assert len(shown) >= 5
+    for page, words in shown:
+        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        assert name in known, f"{page}: imapeval {shlex.join(words)}"
+        options = {option for parameter in known[name].params for option in parameter.opts}
+        strange = [word for word in words if word.startswith("--") and word not in options]
+        assert not strange, f"{page}: imapeval {name} has no {strange}"
+
+
+def test_the_index_of_the_docs_lists_every_page() -> None:
+    index = read(ROOT / "docs" / "README.md")
+    pages = [path.name for path in (ROOT / "docs").glob("*.md") if path.name != "README.md"]
+    assert [page for page in pages if f"]({page})" not in index] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", read(page)):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", ["score", "test"])
+def test_ci_finds_the_commands_of_the_readme(name: str) -> None:
+    script = ROOT / ".ci" / "readme_command.py"
+    line = subprocess.run([sys.executable, script, name], capture_output=True, text=True, check=True).stdout.strip()
+    assert line in read(ROOT / "README.md").splitlines()
+    assert f"readme_command.py {name})" in read(ROOT / ".ci" / "run")
+
+
+def test_the_readme_shows_the_metrics_that_are_printed() -> None:
+    block = re.search(r"<!-- output:score -->(.*?)<!-- /output:score -->", read(ROOT / "README.md"), re.DOTALL)
+    assert block is not None
+    shown = re.findall(r"^[│|] (\S+)", block[1], re.MULTILINE)
+    assert list(dict.fromkeys(shown)) == DEFAULT_METRICS.split(","), "run: python docs/write_readme.py"
+
+
+def example(name: str) -> dict[str, Any]:
+    """Run an example of CONTRIBUTING.md and return what it defines."""
+    code = re.search(rf"<!-- example:{name} -->\n```python\n(.*?)```", read(ROOT / "CONTRIBUTING.md"), re.DOTALL)
+    assert code is not None
+    defined: dict[str, Any] = {"__name__": f"example_{name}"}
+    exec(compile(code[1], "CONTRIBUTING.md", "exec"), defined)
+    return defined
+
+
+def test_the_example_of_a_metric() -> None:
+    (metric,) = example("metric")["build"]()
+    case = Case("1", "What helps?", "Rest.", "Rest. Rest.", "en")
+    assert metric.score([case]) == [Score(5 / 11)]
+    assert metric.signature == "brevity|unit:character|v:1"
+
+
+async def test_the_example_of_a_provider() -> None:
+    parrot = example("provider")["Parrot"]()
+    assert (await parrot.complete(Request((Message("user", "hello"),)))).text == "hello"
+    with pytest.raises(ProviderError):
+        await parrot.complete(Request(()))
+
+
+def test_the_example_of_a_loader(tmp_path: Path) -> None:
+    file = tmp_path / "data.txt"
+    file.write_text("Q1\nR1\nA1\nQ2\nR2\nA2\n", encoding="utf-8")
+    rows = list(example("loader")["read_blocks"](str(file)))
+    assert [(row.number, row.line, row.fields["response"]) for row in rows] == [(1, 1, "A1"), (2, 4, "A2")]
+
+
+def test_the_example_of_an_ontology(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "kg")
+    entries = list(example("ontology")["read_tests"](b"1\tblood test\t\n2\tblood glucose test\t1\n"))
+    assert [(entry.id, entry.parents) for entry in entries] == [("NEW:1", []), ("NEW:2", ["NEW:1"])]
