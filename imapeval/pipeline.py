@@ -8,6 +8,7 @@ from imapeval._resources import cache_folder
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from imapeval.extraction.extractor import Extractor
@@ -61,11 +62,24 @@ def open_extractor(
     return TwoStep(LexiconReader(graph))
 
 
-def open_matcher(graph: Graph) -> ValueMatcher:
-    """Return what judges values: by text, by the graph, and by the shipped encoder for the soft credit."""
+def open_matcher(
+    graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None
+) -> ValueMatcher:
+    """Return what judges values: by text, by the graph, and by the encoder for the soft credit.
+
+    Args:
+        graph: Decides relations.
+        encoder: "use", or "st:" and a sentence-transformers model.
+        progress: Called while the index of another graph or encoder is built, which happens once.
+
+    Raises:
+        UsageError: No such encoder.
+        MissingExtraError: "st:" without sentence-transformers installed.
+        ResourceError: The index is damaged.
+    """
     from imapeval.graph.encoder import open_encoder
     from imapeval.graph.index import NameIndex
     from imapeval.matching.order import ValueMatcher
 
-    encoder = open_encoder("use")
-    return ValueMatcher(graph=graph, encoder=encoder, index=NameIndex.open(graph, encoder))
+    opened = open_encoder(encoder)
+    return ValueMatcher(graph=graph, encoder=opened, index=NameIndex.provide(graph, opened, progress=progress))

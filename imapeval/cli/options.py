@@ -26,6 +26,14 @@ BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an 
 Kg = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A compiled knowledge graph in place of the shipped one.")
 ]
+Encoder = Annotated[
+    str,
+    typer.Option(
+        metavar="SPEC",
+        help="Encoder of the soft credit: use (which ships), or st:NAME_OR_PATH for a sentence-transformers model, "
+        "whose index of the graph's names is built once.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 MaxFailures = Annotated[
     int | None,

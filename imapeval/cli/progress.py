@@ -27,3 +27,25 @@ def show_progress(what: str, *, total: int, quiet: bool) -> Generator[Callable[[
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
+
+
+@contextmanager
+def show_indexing(*, quiet: bool) -> Generator[Callable[[int, int], None]]:
+    """Yield what shows, from its first call on, how many of how many names are indexed; mostly it is never called."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Started late, because a bar that shows nothing still ends with an empty line.
+    bar = Progress(console=Console(stderr=True), disable=quiet, transient=True)
+
+    def show(done: int, total: int) -> None:
+        if not bar.task_ids:
+            bar.start()
+            bar.add_task("indexing names, once", total=total)
+        bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield show
+    finally:
+        if bar.task_ids:
+            bar.stop()

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from imapeval.cli.options import Json, Kg
+from imapeval.cli.options import Encoder, Json, Kg
+from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 
 
@@ -14,6 +15,7 @@ def relate(
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     lang: Annotated[str | None, typer.Option(help="en or zh.  [default: by script]")] = None,
     kg: Kg = None,
+    encoder: Encoder = "use",
     json_output: Json = False,
 ) -> None:
     """Say how the reference value A relates to the response value B.
@@ -30,7 +32,9 @@ def relate(
     language = detect_lang(reference + response) if lang is None else lang
     if language not in ("en", "zh"):
         raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
-    match = open_matcher(open_graph(kg)).relate(reference, response, lang=language)
+    with show_indexing(quiet=json_output) as progress:
+        matcher = open_matcher(open_graph(kg), encoder=encoder, progress=progress)
+    match = matcher.relate(reference, response, lang=language)
     if json_output:
         found = {
             "relation": match.relation.value,

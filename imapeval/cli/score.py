@@ -14,6 +14,7 @@ import typer
 from imapeval.cli.options import (
     BaseUrl,
     Data,
+    Encoder,
     Json,
     Kg,
     Limit,
@@ -25,11 +26,13 @@ from imapeval.cli.options import (
     name_of,
     parse_columns,
 )
-from imapeval.cli.progress import show_progress
+from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import UsageError
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from imapeval.extraction.extractor import Extractor
     from imapeval.matching.matcher import Matcher
     from imapeval.metrics.base import Metric
@@ -51,6 +54,7 @@ def score(
     loader: Loader = None,
     map_: Map = None,
     kg: Kg = None,
+    encoder: Encoder = "use",
     limit: Limit = None,
     max_failures: MaxFailures = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
@@ -70,7 +74,10 @@ def score(
 
     chosen = _choose(metrics)
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
-    extractor, matcher, resources = _open(chosen, llm=llm, base_url=base_url, imaps=imaps, kg=kg)
+    with show_indexing(quiet=json_output) as progress:
+        extractor, matcher, resources = _open(
+            chosen, llm=llm, base_url=base_url, imaps=imaps, kg=kg, encoder=encoder, progress=progress
+        )
     folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     settings = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
     try:
@@ -122,7 +129,14 @@ def _choose(names: str) -> "list[Metric]":
 
 
 def _open(
-    metrics: "list[Metric]", *, llm: str | None, base_url: str | None, imaps: Path | None, kg: Path | None
+    metrics: "list[Metric]",
+    *,
+    llm: str | None,
+    base_url: str | None,
+    imaps: Path | None,
+    kg: Path | None,
+    encoder: str,
+    progress: "Callable[[int, int], None]",
 ) -> "tuple[Extractor | None, Matcher | None, dict[str, str]]":
     """Open what the metrics need, which for those on texts is nothing."""
     if not any("imap" in metric.requires for metric in metrics):
@@ -131,7 +145,7 @@ def _open(
 
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=llm, base_url=base_url)
-    return extractor, open_matcher(graph), {"graph": graph.hash}
+    return extractor, open_matcher(graph, encoder=encoder, progress=progress), {"graph": graph.hash}
 
 
 def _resume_command(folder: Path) -> str:

@@ -120,6 +120,25 @@ class NameIndex:
         return cls(meta, index, encoder)
 
     @classmethod
+    def provide(cls, graph: Graph, encoder: Encoder, *, progress: Callable[[int, int], None] | None = None) -> Self:
+        """Open the index that ships or the one in the user's cache; where neither fits, build it into the cache.
+
+        Building encodes every name once: 40 s for the shipped graph's 92,000 with the shipped encoder.
+
+        Args:
+            graph: The graph whose names to find.
+            encoder: What to encode them with.
+            progress: Called while building, with the number of names encoded so far and of all names.
+
+        Raises:
+            ResourceError: The index in the cache is damaged, or the cache cannot be written.
+        """
+        cached = cached_path(graph, encoder)
+        if cached.exists() or _fits(find("kg") / "names.faiss", graph, encoder):
+            return cls.open(graph, encoder)
+        return cls.build(graph, encoder, cached, progress=progress)
+
+    @classmethod
     def build(
         cls,
         graph: Graph,

@@ -102,6 +102,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--base-url", "http://127.0.0.1:1/v1"], ["no model is named. Add --llm"]),
         (["--imaps", "absent.jsonl"], ["absent.jsonl: cannot be read"]),
         (["--kg", "absent.sqlite"], ["absent.sqlite"]),
+        (["--encoder", "bert"], ["'bert'", "st:NAME_OR_PATH"]),
     ],
 )
 def test_options(imapeval: Command, tmp_path: Path, args: list[str], parts: list[str]):

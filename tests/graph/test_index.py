@@ -132,3 +132,19 @@ def test_index_of_another_graph_is_found_in_the_cache(graph, encoder, tmp_path, 
     assert path.is_relative_to(tmp_path)
     NameIndex.build(graph, encoder, path)
     assert len(NameIndex.open(graph, encoder)) == 8
+
+
+def test_a_missing_index_is_built_once(graph, encoder, tmp_path, monkeypatch):
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
+    told = []
+    assert len(NameIndex.provide(graph, encoder, progress=lambda *done: told.append(done))) == 8
+    assert told == [(8, 8)]
+    assert len(NameIndex.provide(graph, encoder, progress=lambda *done: told.append(done))) == 8
+    assert told == [(8, 8)]
+
+
+def test_the_shipped_index_fits_the_shipped_graph(encoder, tmp_path, monkeypatch):
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
+    with Graph.open() as shipped:
+        assert len(NameIndex.provide(shipped, encoder)) == sum(1 for _ in shipped.all_names())
+    assert not list(tmp_path.iterdir())
