@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CJK = r"\u3400-\u9fff"
-
 # A sentence ends at a line end, at full-width or unambiguous ASCII punctuation, or at a full stop that stands before
 # white space and after neither a digit-dot list marker ("1.") nor a common abbreviation.
 _SENTENCE_END = re.compile(

@@ -71,13 +71,11 @@ class NameIndex:
 
     Attributes:
         encoder: What the names were encoded with; queries must be as well.
-        graph_hash: `Graph.hash` of the graph whose names these are.
     """
 
     def __init__(self, meta: _Meta, index: Any, encoder: Encoder) -> None:
-        """Not for callers: use `NameIndex.open` or `NameIndex.build`."""
+        """Not for callers: use `NameIndex.provide`, `NameIndex.open` or `NameIndex.build`."""
         self.encoder = encoder
-        self.graph_hash = meta.graph
         self._index = index
         self._means = {lang: np.frombuffer(base64.b64decode(mean), dtype="<f4") for lang, mean in meta.means.items()}
 
@@ -86,21 +84,17 @@ class NameIndex:
         return int(self._index.ntotal)
 
     @classmethod
-    def open(cls, graph: Graph, encoder: Encoder, path: Path | None = None) -> Self:
+    def open(cls, graph: Graph, encoder: Encoder, path: Path) -> Self:
         """Open an index.
 
         Args:
             graph: The graph whose names were indexed.
             encoder: The encoder they were encoded with.
-            path: The `.faiss` file. None opens the one that ships with imapeval where it was made of this graph with
-                this encoder, else the one in the user's cache (see `cached_path`).
+            path: The `.faiss` file.
 
         Raises:
             ResourceError: There is none, it is damaged, or it was made of another graph or with another encoder.
         """
-        if path is None:
-            shipped, cached = find("kg") / "names.faiss", cached_path(graph, encoder)
-            path = cached if cached.exists() and not _fits(shipped, graph, encoder) else shipped
         meta = _read_meta(path)
         if (meta.graph, meta.encoder) != (graph.hash, encoder.identity):
             raise ResourceError(
@@ -133,9 +127,11 @@ class NameIndex:
         Raises:
             ResourceError: The index in the cache is damaged, or the cache cannot be written.
         """
-        cached = cached_path(graph, encoder)
-        if cached.exists() or _fits(find("kg") / "names.faiss", graph, encoder):
-            return cls.open(graph, encoder)
+        shipped, cached = find("kg") / "names.faiss", cached_path(graph, encoder)
+        if _fits(shipped, graph, encoder):
+            return cls.open(graph, encoder, shipped)
+        if cached.exists():
+            return cls.open(graph, encoder, cached)
         return cls.build(graph, encoder, cached, progress=progress)
 
     @classmethod

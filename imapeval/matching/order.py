@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 
+_UNDECIDED: dict[str, Any] = {"why": "neither wording nor graph relates them"}
+
+
 @dataclass(frozen=True)
 class ValueMatcher:
     """The `Matcher` that ships.
@@ -76,28 +79,36 @@ class ValueMatcher:
 
     def relate(self, reference: str, response: str, *, lang: Lang, term: str = "") -> Match:
         """Judge one pair of values, for `imapeval relate` and for reading."""
-        values = _Values([reference, response], lang, self)
-        return _judge(term, reference, response, values, self.graph)
+        values = self._prepare([reference, response], lang, link=[reference, response])
+        similarity = float(values.similarities([reference], [response])[0, 0])
+        return _judge(term, reference, response, values, self.graph, similarity)
 
     def _read(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> dict[Lang, _Values]:
         by_lang: dict[Lang, dict[str, None]] = {}
+        # Recorded relations are used as they are, so that nobody asks for the links of their values.
+        open_by_lang: dict[Lang, dict[str, None]] = {}
         for imap, lang in zip(imaps, langs, strict=True):
-            values = by_lang.setdefault(lang, {})
-            values.update((pair.value, None) for pair in (*imap.reference, *imap.response))
-        return {lang: _Values(list(values), lang, self) for lang, values in by_lang.items()}
+            values = dict.fromkeys(pair.value for pair in (*imap.reference, *imap.response))
+            by_lang.setdefault(lang, {}).update(values)
+            if imap.relations is None:
+                open_by_lang.setdefault(lang, {}).update(values)
+        return {
+            lang: self._prepare(list(values), lang, link=list(open_by_lang.get(lang, ())))
+            for lang, values in by_lang.items()
+        }
+
+    def _prepare(self, values: Sequence[str], lang: Lang, *, link: Sequence[str]) -> _Values:
+        links = dict(zip(link, self._linker.link_many(link, lang=lang), strict=True))
+        return _Values(values, self.index.centred(self.encoder.encode(values), lang), links)
 
 
 class _Values:
-    """Links and vectors of all values of one language in a batch."""
+    """Vectors of all values of one language in a batch, and the links of those that are to be judged."""
 
-    def __init__(self, values: Sequence[str], lang: Lang, matcher: ValueMatcher) -> None:
-        linker = matcher._linker  # pyright: ignore[reportPrivateUsage]
+    def __init__(self, values: Sequence[str], vectors: Vectors, links: Mapping[str, tuple[Link, ...]]) -> None:
         self._rows = {value: row for row, value in enumerate(values)}
-        self._links = linker.link_many(values, lang=lang)
-        self._vectors: Vectors = matcher.index.centred(matcher.encoder.encode(values), lang)
-
-    def links(self, value: str) -> tuple[Link, ...]:
-        return self._links[self._rows[value]]
+        self._vectors = vectors
+        self.links = links
 
     def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of every reference value to every response value, shape (reference, response).
@@ -132,18 +143,13 @@ def _judge_imap(imap: Imap, values: _Values, graph: Graph) -> list[Match]:
     return matches
 
 
-def _judge(
-    term: str, reference: str, response: str, values: _Values, graph: Graph, similarity: float | None = None
-) -> Match:
-    if similarity is None:
-        similarity = float(values.similarities([reference], [response])[0, 0])
+def _judge(term: str, reference: str, response: str, values: _Values, graph: Graph, similarity: float) -> Match:
     verdict = compare(reference, response)
     if verdict is Verdict.SAME:
         return Match(term, reference, response, Relation.EXACT, similarity, "text", {"why": verdict.value})
     if verdict is not None:
         return Match(term, reference, response, Relation.UNMATCHED, 0.0, "text", {"why": verdict.value})
-    if decision := relate_links(graph, values.links(reference), values.links(response)):
+    if decision := relate_links(graph, values.links[reference], values.links[response]):
         relation, evidence = decision
         return Match(term, reference, response, relation, similarity, "graph", evidence)
-    evidence: Mapping[str, Any] = {"why": "neither wording nor graph relates them"}
-    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", _UNDECIDED)

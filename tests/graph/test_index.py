@@ -131,7 +131,7 @@ def test_index_of_another_graph_is_found_in_the_cache(graph, encoder, tmp_path, 
     path = cached_path(graph, encoder)
     assert path.is_relative_to(tmp_path)
     NameIndex.build(graph, encoder, path)
-    assert len(NameIndex.open(graph, encoder)) == 8
+    assert len(NameIndex.provide(graph, encoder)) == 8
 
 
 def test_a_missing_index_is_built_once(graph, encoder, tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ with TABLE.open(encoding="utf-8", newline="") as lines:
 def matcher():
     encoder = open_encoder()
     with Graph.open() as graph:
-        yield ValueMatcher(graph=graph, encoder=encoder, index=NameIndex.open(graph, encoder))
+        yield ValueMatcher(graph=graph, encoder=encoder, index=NameIndex.provide(graph, encoder))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
