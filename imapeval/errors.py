@@ -5,11 +5,13 @@
     ├── InputError                 a file's content is at fault; names file, line and mend
     ├── ResourceError              a shipped or user-given resource (graph, index, prompt) is absent or does not fit
     ├── MissingExtraError          an optional package is not installed; says what to install
+    ├── ServiceError               the language model cannot go on for anybody: server down, key refused, budget spent
     └── SampleError                one sample cannot be scored; becomes a `Failure` for that sample
         ├── ExtractionError        no imap could be made of a text
         └── ProviderError          the language model did not answer
 
-A `SampleError` never ends a run: `evaluate` turns it into a `Failure` and goes on.
+A `SampleError` never ends a run: `evaluate` turns it into a `Failure` and goes on. A `ServiceError` ends it after what
+is in flight has been kept: the next 100,000 answers would fail alike.
 """
 
 from __future__ import annotations
@@ -58,6 +60,18 @@ class MissingExtraError(ImapEvalError):
         )
 
 
+class ServiceError(ImapEvalError):
+    """The language model cannot go on for any sample.
+
+    Attributes:
+        kind: "unreachable", "auth", "not-found", "over-budget", ...
+    """
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
 class SampleError(ImapEvalError):
     """One sample cannot be scored; the others can.
 
@@ -82,6 +96,25 @@ class ExtractionError(SampleError):
 
 
 class ProviderError(SampleError):
-    """The language model did not answer, or answered nothing usable."""
+    """The language model did not answer, or answered nothing usable.
+
+    Attributes:
+        tokens: Of the prompt and of the completion, where the server said that it counts them although nothing usable
+            came of them.
+        retry_after: Seconds after which the server wants to be asked again, where it says so.
+    """
 
     stage = "llm"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        raw: str | None = None,
+        tokens: tuple[int, int] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.tokens = tokens
+        self.retry_after = retry_after
+        super().__init__(message, kind=kind, raw=raw)

@@ -1,37 +1,39 @@
-"""Samples x metrics: extraction, matching and scoring in chunks, with every failure kept to its sample.
-
-A sample with a text of more than `MAX_CHARACTERS` is not scored: each of its metrics is `Failure("too-long")`.
-"""
+"""Samples x metrics: extraction, matching and scoring in batches, with every failure kept to its sample."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from imapeval.errors import ExtractionError, ImapEvalError, SampleError, UsageError
+from imapeval.errors import UsageError
+from imapeval.extracting import attempt, extract, too_long
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.base import Case, Metric
 from imapeval.runs import Result, RunWriter, Settings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from imapeval.extraction.extractor import Extractor
     from imapeval.matching.matcher import Matcher
 
-MAX_CHARACTERS = 100_000
-"""Longest text that is scored. Forty pages: no answer to a question; the classical metrics still take it in seconds."""
+BATCH = 64
+"""Samples that are matched and scored together: enough for the encoder, few enough to lose little when killed."""
 
-CHUNK = 64
-"""Samples that are worked on at once: enough for the encoder's batches, few enough to hold in memory."""
+_NO_REFERENCE = Failure(
+    "metric",
+    "no-reference",
+    "the sample has no reference, and this metric compares with one. Fill in the column 'reference' (or 'references'), "
+    "or say which column it is with --map reference=<column>.",
+)
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
-_log = logging.getLogger(__name__)
+_Read = tuple[Sample, tuple[Imap, ...] | Failure | None]
+"""A sample with its imaps, why there are none, or None where no metric needs them."""
 
 
 async def evaluate(
@@ -42,13 +44,15 @@ async def evaluate(
     matcher: Matcher | None = None,
     run: RunWriter | None = None,
     progress: Callable[[int], None] | None = None,
-    concurrency: int = 8,
+    stop: asyncio.Event | None = None,
 ) -> list[Result]:
     """Score every sample by every metric.
 
     Where a sample has several references each is scored, the best outcome counts, and `parts["reference"]` is its
-    index. Where the extractor fails, the metrics that need imaps are a `Failure` and the others are scored. What
-    `run` already holds is not computed again.
+    index; where it has none, the metrics that need one are `Failure("no-reference")`, and no imap is made for them.
+    Where the extractor fails, the metrics that need imaps are a `Failure` and the others are scored. Where texts were
+    read several times, `parts["stability"]` of these metrics is the imap's. What `run` already holds is not computed
+    again. Texts are read while others are being matched and scored.
 
     Args:
         samples: With unique ids.
@@ -57,45 +61,57 @@ async def evaluate(
         matcher: Judges values; likewise.
         run: Where to write; None keeps the results in memory only.
         progress: Called with the number of samples done since the last call.
-        concurrency: Most samples that are extracted at the same time.
+        stop: Once it is set no further sample is begun, and the results are of those that were.
 
     Returns:
-        One result per sample and metric, those that `run` already held first.
+        One result per sample and metric, those that `run` already held first, the others in the order of the samples.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
-        ImapEvalError: Something that concerns all samples alike, such as a missing extra or a full disk.
+        ImapEvalError: Something that concerns all samples alike, such as a missing extra, a full disk or a server that
+            is down. What was finished before is in `run`.
     """
     signatures = sign(metrics, extractor=extractor, matcher=matcher)
     finished = {} if run is None else run.finished
     pending = {
         sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
     }
+    reading = [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
     if run is not None:
-        run.keep_imaps(sample.id for sample in samples if not _needs_imap(pending[sample.id]))
-    results = list(finished.values())
-    for chunk in _chunks(samples):
-        facts: Mapping[str, Sequence[ImapRecord | Failure]] = {}
-        if extractor is not None and matcher is not None:
-            asking = [sample for sample in chunk if _needs_imap(pending[sample.id])]
-            facts = await _find_facts(asking, extractor=extractor, matcher=matcher, concurrency=concurrency)
-        made: list[Result] = []
+        run.keep_imaps(pending.keys() - {sample.id for sample in reading})
+    made: list[Result] = []
+
+    async def settle_batch(batch: Sequence[_Read]) -> None:
+        facts = await _find_facts(batch, matcher)
+        fresh: list[Result] = []
         for metric in metrics:
-            asking = [sample for sample in chunk if metric in pending[sample.id]]
+            asking = [sample for sample, _ in batch if metric in pending[sample.id]]
             outcomes = await _score(metric, asking, facts)
-            made.extend(
+            fresh.extend(
                 Result(sample.id, metric.name, outcome, signatures[metric.name])
                 for sample, outcome in zip(asking, outcomes, strict=True)
             )
         if run is not None:
             records = [record for found in facts.values() for record in found if isinstance(record, ImapRecord)]
-            run.add(imaps=records, results=made)
-        results.extend(made)
+            run.add(imaps=records, results=fresh)
+        made.extend(fresh)
         if progress is not None:
-            progress(len(chunk))
-    if run is not None:
+            progress(len(batch))
+
+    batch: list[_Read] = []
+    try:
+        async for item in _read_all(samples, reading, extractor=extractor, stop=stop):
+            batch.append(item)
+            if len(batch) == BATCH:
+                full, batch = batch, []
+                await settle_batch(full)
+    finally:
+        # Also where the reading ended in an error: what was read before it was paid for.
+        await settle_batch(batch)
+    if run is not None and not (stop is not None and stop.is_set()):
         run.finish()
-    return results
+    place = {sample.id: index for index, sample in enumerate(samples)}
+    return [*finished.values(), *sorted(made, key=lambda result: place[result.id])]
 
 
 def score(
@@ -106,7 +122,6 @@ def score(
     matcher: Matcher | None = None,
     run: RunWriter | None = None,
     progress: Callable[[int], None] | None = None,
-    concurrency: int = 8,
 ) -> list[Result]:
     """Score every sample by every metric, from code that is not asynchronous. See `evaluate`.
 
@@ -117,47 +132,9 @@ def score(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(
-            evaluate(
-                samples,
-                metrics=metrics,
-                extractor=extractor,
-                matcher=matcher,
-                run=run,
-                progress=progress,
-                concurrency=concurrency,
-            )
+            evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run, progress=progress)
         )
     raise UsageError("score() was called inside a running event loop. Use `await evaluate(...)` there.")
-
-
-async def extract(
-    samples: Sequence[Sample], *, extractor: Extractor, concurrency: int = 8
-) -> AsyncIterator[tuple[Sample, tuple[Imap, ...] | Failure]]:
-    """Yield for each sample, in order, its imaps (one per reference) or why there are none.
-
-    Args:
-        samples: What to read.
-        extractor: What reads it.
-        concurrency: Most samples that are read at the same time.
-
-    Raises:
-        ImapEvalError: Something that concerns all samples alike.
-    """
-    gate = asyncio.Semaphore(concurrency)
-
-    async def read(sample: Sample) -> tuple[Imap, ...]:
-        if too_long := _too_long(sample):
-            raise ExtractionError(too_long.message, kind=too_long.kind)
-        async with gate:
-            imaps = await extractor.extract(sample)
-        if len(imaps) != len(sample.references):
-            raise ValueError(f"the extractor gave {len(imaps)} imaps for {len(sample.references)} references")
-        return imaps
-
-    for chunk in _chunks(samples):
-        made = await asyncio.gather(*(_attempt("extraction", read, sample) for sample in chunk))
-        for sample, imaps in zip(chunk, made, strict=True):
-            yield sample, imaps
 
 
 def sign(metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None) -> dict[str, str]:
@@ -194,23 +171,42 @@ def settle(
     )
 
 
-async def _find_facts(
-    samples: Sequence[Sample], *, extractor: Extractor, matcher: Matcher, concurrency: int
-) -> dict[str, list[ImapRecord | Failure]]:
-    """Return for each sample what is known about each of its references."""
+async def _read_all(
+    samples: Sequence[Sample],
+    reading: Sequence[Sample],
+    *,
+    extractor: Extractor | None,
+    stop: asyncio.Event | None,
+) -> AsyncIterator[_Read]:
+    """Yield the samples of which no imap is needed, then the others as they are read."""
+    needed = {sample.id for sample in reading}
+    for sample in samples:
+        if sample.id not in needed and not (stop is not None and stop.is_set()):
+            yield sample, None
+    if extractor is not None:
+        async for item in extract(reading, extractor=extractor, stop=stop):
+            yield item
 
-    def match(items: Sequence[tuple[Sample, Imap]]) -> list[tuple[Match, ...]]:
-        return matcher.match([imap for _, imap in items], langs=[sample.lang for sample, _ in items])
 
+async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> dict[str, list[ImapRecord | Failure]]:
+    """Return for each sample that was read what is known about each of its references."""
     facts: dict[str, list[ImapRecord | Failure]] = {}
     pairs: list[tuple[Sample, Imap]] = []
-    async for sample, imaps in extract(samples, extractor=extractor, concurrency=concurrency):
+    for sample, imaps in batch:
         if isinstance(imaps, Failure):
-            facts[sample.id] = [imaps] * len(sample.references)
-        else:
+            facts[sample.id] = [imaps] * max(1, len(sample.references))
+        elif imaps is not None:
             facts[sample.id] = []
             pairs.extend((sample, imap) for imap in imaps)
-    for (sample, imap), matches in zip(pairs, await _attempt_all("matching", match, pairs), strict=True):
+    if matcher is None or not pairs:
+        return facts
+
+    async def match(items: Sequence[tuple[Sample, Imap]]) -> list[tuple[Match, ...] | Failure]:
+        return await matcher.match([imap for _, imap in items], langs=[sample.lang for sample, _ in items])
+
+    judged = iter(await _attempt_all("matching", match, [pair for pair in pairs if pair[1].reference]))
+    for sample, imap in pairs:
+        matches = next(judged) if imap.reference else ()
         facts[sample.id].append(matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches))
     return facts
 
@@ -221,7 +217,11 @@ async def _score(
     """Return the metric's best outcome over the references of each sample."""
     views = {sample.id: _view(metric, sample, facts) for sample in samples}
     cases = [case for view in views.values() for case in view if isinstance(case, Case)]
-    scored = iter(await _attempt_all("metric", metric.score, cases))
+
+    async def work(batch: Sequence[Case]) -> list[Outcome]:
+        return await asyncio.to_thread(metric.score, batch)
+
+    scored = map(_note_stability, await _attempt_all("metric", work, cases), cases)
     return [
         _best(
             [next(scored) if isinstance(case, Case) else case for case in views[sample.id]],
@@ -233,10 +233,12 @@ async def _score(
 
 def _view(metric: Metric, sample: Sample, facts: Mapping[str, Sequence[ImapRecord | Failure]]) -> list[Case | Failure]:
     """Return what the metric is shown for each reference, or why it cannot be shown anything."""
-    if too_long := _too_long(sample):
-        return [too_long]
+    if refused := too_long(sample):
+        return [refused]
+    if not _can_score(metric, sample):
+        return [_NO_REFERENCE]
     view: list[Case | Failure] = []
-    for index, reference in enumerate(sample.references):
+    for index, reference in enumerate(sample.references or ("",)):
         case = Case(sample.id, sample.question, reference, sample.response, sample.lang)
         if "imap" in metric.requires:
             record = facts[sample.id][index]
@@ -259,31 +261,18 @@ def _best(outcomes: Sequence[Outcome], *, higher_is_better: bool) -> Outcome:
     return replace(best, parts={**best.parts, "reference": float(index)})
 
 
-async def _attempt(stage: str, work: Callable[[_Item], Awaitable[_Made]], item: _Item) -> _Made | Failure:
-    """Do the work on one sample; whatever goes wrong with it is its own failure and nobody else's."""
-    try:
-        return await work(item)
-    except SampleError as error:
-        return Failure(error.stage, error.kind, str(error), error.raw)
-    except ImapEvalError:
-        raise
-    except Exception as error:  # noqa: BLE001  # the one boundary where the unexpected must not end the run
-        _log.debug("unexpected error in stage %s", stage, exc_info=error)
-        return Failure(stage, "internal", f"{type(error).__name__}: {error}")
-
-
 async def _attempt_all(
-    stage: str, work: Callable[[Sequence[_Item]], list[_Made]], items: Sequence[_Item]
+    stage: str, work: Callable[[Sequence[_Item]], Awaitable[list[_Made]]], items: Sequence[_Item]
 ) -> list[_Made | Failure]:
     """Do the work on all samples at once; where that fails, one by one, to find the one at fault."""
 
-    async def checked(batch: Sequence[_Item]) -> list[_Made]:
-        made = work(batch)
-        if len(made) != len(batch):
-            raise ValueError(f"{len(made)} outcomes for {len(batch)} cases")
+    async def checked() -> list[_Made]:
+        made = await work(items)
+        if len(made) != len(items):
+            raise ValueError(f"{len(made)} outcomes for {len(items)} cases")
         return made
 
-    made = await _attempt(stage, checked, items) if items else []
+    made = await attempt(stage, checked()) if items else []
     if not isinstance(made, Failure):
         return list(made)
     if len(items) == 1:
@@ -291,21 +280,15 @@ async def _attempt_all(
     return [(await _attempt_all(stage, work, [item]))[0] for item in items]
 
 
-def _needs_imap(metrics: Sequence[Metric]) -> bool:
-    return any("imap" in metric.requires for metric in metrics)
+def _note_stability(outcome: Outcome, case: Case) -> Outcome:
+    if isinstance(outcome, Failure) or case.imap is None or case.imap.stability is None:
+        return outcome
+    return replace(outcome, parts={**outcome.parts, "stability": case.imap.stability})
 
 
-def _too_long(sample: Sample) -> Failure | None:
-    longest = max(map(len, (sample.question, sample.response, *sample.references)))
-    if longest <= MAX_CHARACTERS:
-        return None
-    return Failure(
-        "metric",
-        "too-long",
-        f"a text has {longest} characters, more than the {MAX_CHARACTERS} that are scored; shorten it",
-    )
+def _can_score(metric: Metric, sample: Sample) -> bool:
+    return bool(sample.references) or "reference" not in metric.requires
 
 
-def _chunks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
-    for start in range(0, len(samples), CHUNK):
-        yield samples[start : start + CHUNK]
+def _needs_imap(metrics: Sequence[Metric], sample: Sample) -> bool:
+    return any("imap" in metric.requires and _can_score(metric, sample) for metric in metrics)

@@ -18,18 +18,28 @@ Decider = Literal["text", "graph", "llm", "encoder", "recorded"]
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a dialogue: "user" is who asks, "assistant" who answers."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One answer to be scored.
 
     Attributes:
         id: Unique within a file.
-        question: What was asked.
-        references: The clinicians' answers, one or more; the best-matching one counts.
-        response: The generated answer under evaluation.
+        question: What was asked. Of a dialogue: all turns before the response, each with its speaker.
+        references: The clinicians' answers; the best-matching one counts. May be empty: then there are imaps of
+            question and response, but no score that needs a reference.
+        response: The generated answer under evaluation. Of a dialogue: its last turn.
         lang: Language of the texts, "en" or "zh".
         system: Who generated the response; "" where nobody said.
         ratings: What people gave, by dimension, such as {"accuracy": 4.5}.
         meta: Every other column of the input, untouched.
+        turns: The dialogue that `question` and `response` were made of; empty where there was none.
     """
 
     id: str
@@ -40,6 +50,7 @@ class Sample:
     system: str = ""
     ratings: Mapping[str, float] = field(default_factory=dict[str, float])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +103,30 @@ class KnownRelation:
 
 @dataclass(frozen=True, slots=True)
 class QuestionImap:
-    """What a question says: what is asked (`query`, values are "?") and what is given (`constraint`)."""
+    """What a question says.
+
+    Attributes:
+        query: What is asked; values are "?".
+        constraint: What is given.
+        stability: How far repeated readings agreed, in 0..1; None where there was one reading only.
+    """
 
     query: tuple[Pair, ...]
     constraint: tuple[Pair, ...]
+    stability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerImap:
+    """What an answer says.
+
+    Attributes:
+        inform: Its facts.
+        stability: As of a `QuestionImap`.
+    """
+
+    inform: tuple[Pair, ...]
+    stability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +141,8 @@ class Imap:
         reference_index: Which of the sample's references was read, 0-based.
         relations: Relations recorded together with the pairs; None where matching has still to be done.
             Where given, every pair not listed is unmatched.
+        stability: How far repeated readings agreed, in 0..1: the mean over question, reference and response; None where
+            there was one reading only.
     """
 
     query: tuple[Pair, ...]
@@ -118,6 +151,7 @@ class Imap:
     response: tuple[Pair, ...]
     reference_index: int = 0
     relations: tuple[KnownRelation, ...] | None = None
+    stability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from imapeval import evaluate
-from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, UsageError
+from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, ServiceError, UsageError
+from imapeval.extracting import MAX_CHARACTERS
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Need
 from imapeval.runs import Result, Run, RunWriter
@@ -22,6 +23,7 @@ class Words:
     signature: str = "words|v:1"
     errors: dict[str, Exception] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    concurrency: int = 8
     busy: int = 0
     most_busy: int = 0
 
@@ -44,7 +46,7 @@ class Same:
     signature: str = "same|v:1"
     batches: list[int] = field(default_factory=list)
 
-    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
         self.batches.append(len(imaps))
         return [tuple(self._match(imap)) for imap, _ in zip(imaps, langs, strict=True)]
 
@@ -169,27 +171,80 @@ def test_a_wrong_number_of_imaps_is_an_internal_failure():
 
 def test_a_text_that_is_too_long_fails_alone():
     words = Words()
-    outcomes = run([sample("a", "x" * (evaluate.MAX_CHARACTERS + 1)), sample("b", "rest")], extractor=words)
+    outcomes = run([sample("a", "x" * (MAX_CHARACTERS + 1)), sample("b", "rest")], extractor=words)
     for metric in ("imapscore", "length"):
         outcome = outcomes["a", metric]
         assert isinstance(outcome, Failure)
-        assert (outcome.kind, str(evaluate.MAX_CHARACTERS) in outcome.message) == ("too-long", True)
+        assert (outcome.kind, str(MAX_CHARACTERS) in outcome.message) == ("too-long", True)
     assert isinstance(outcomes["b", "imapscore"], Score)
     assert words.asked == ["b"]
 
 
-def test_works_in_chunks_and_keeps_to_the_concurrency():
-    words, same, done = Words(), Same(), []
-    count = 2 * evaluate.CHUNK + 1
+def test_works_in_batches_and_keeps_to_the_concurrency():
+    words, same, done = Words(concurrency=3), Same(), []
+    count = 2 * evaluate.BATCH + 1
     run(
         [sample(str(n), "rest") for n in range(count)],
         extractor=words,
         matcher=same,
         progress=done.append,
-        concurrency=3,
     )
-    assert same.batches == done == [evaluate.CHUNK, evaluate.CHUNK, 1]
+    assert same.batches == done == [evaluate.BATCH, evaluate.BATCH, 1]
     assert words.most_busy == 3
+
+
+@dataclass(frozen=True)
+class Facts(Length):
+    """A metric on the imap of question and response alone: it counts facts."""
+
+    name: str = "facts"
+    requires: frozenset[Need] = frozenset({"imap"})
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        return [Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "") for case in cases]
+
+
+class Stable(Words):
+    """Reads several times, and also what has no reference."""
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        imaps = await super().extract(sample)
+        imaps = imaps or (Imap(QUERY, (), (), tuple(Pair("word", word) for word in sample.response.split())),)
+        return tuple(replace(imap, stability=0.75) for imap in imaps)
+
+
+def test_without_a_reference_only_what_needs_none_is_scored():
+    free = Sample("a", "Why?", (), "rest and fluids")
+    outcomes = run([free, sample("b", "rest")], metrics=[IMAPSCORE, Length(), Facts()], extractor=Stable())
+    outcome = outcomes["a", "imapscore"]
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, outcome.kind, "--map reference=" in outcome.message) == ("metric", "no-reference", True)
+    assert outcomes["a", "length"] == Score(15.0)
+    assert outcomes["a", "facts"] == Score(3.0, {"stability": 0.75})
+    assert isinstance(outcomes["b", "imapscore"], Score)
+
+
+def test_without_a_reference_nothing_is_read_or_matched_in_vain():
+    free, words, same = Sample("a", "Why?", (), "rest"), Stable(), Same()
+    run([free], extractor=words, matcher=same)
+    assert words.asked == []
+    run([free], metrics=[Facts()], extractor=words, matcher=same)
+    assert (words.asked, same.batches) == (["a"], [])
+
+
+def test_the_matches_stay_with_their_reference():
+    outcome = run([sample("a", "rest", " ", "fluids", "rest")], extractor=Stable())["a", "imapscore"]
+    assert isinstance(outcome, Score)
+    assert outcome.parts["reference"] == 2.0
+
+
+def test_the_stability_of_the_readings_is_a_part_of_what_is_made_of_them():
+    outcomes = run([sample("a", "rest"), Sample("b", "Why?", (" ",), "rest")], extractor=Stable())
+    stable, without_facts = outcomes["a", "imapscore"], outcomes["b", "imapscore"]
+    assert isinstance(stable, Score)
+    assert stable.parts["stability"] == 0.75
+    assert isinstance(without_facts, Failure)
+    assert outcomes["a", "length"] == Score(11.0)
 
 
 def test_an_imap_metric_without_extractor():
@@ -203,14 +258,39 @@ async def test_the_sync_call_inside_a_loop_names_its_twin():
     assert len(await evaluate.evaluate([sample("a", "rest")], metrics=[Length()])) == 1
 
 
-async def test_extract_yields_every_sample_in_order():
-    words = Words(errors={"b": ExtractionError("no", kind="no-query")})
-    found = [
-        (s.id, imaps) async for s, imaps in evaluate.extract([sample("a", "x"), sample("b", "x")], extractor=words)
+def test_what_was_read_before_everything_ended_is_kept(tmp_path: Path):
+    samples = [sample(id_, "rest") for id_ in "abc"]
+    words = Words(errors={"b": ServiceError("the server is down", kind="unreachable")}, concurrency=1)
+    with open_run(tmp_path, samples, words) as writer, pytest.raises(ServiceError):
+        evaluate.score(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+    assert words.asked == ["a", "b"]
+    assert sorted(by_key(Run(tmp_path).results())) == [("a", "imapscore"), ("a", "length")]
+    assert Run(tmp_path).manifest["finished"] is None
+
+
+async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Path):
+    stop = asyncio.Event()
+
+    class Stopping(Words):
+        async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+            imaps = await super().extract(sample)
+            stop.set()
+            return imaps
+
+    words = Stopping(concurrency=2)
+    samples = [sample(id_, "rest") for id_ in "abcd"]
+    with open_run(tmp_path, samples, words) as writer:
+        results = await evaluate.evaluate(
+            samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer, stop=stop
+        )
+    assert words.asked == ["a", "b"]
+    assert [(result.id, result.metric) for result in results] == [
+        ("a", "imapscore"),
+        ("a", "length"),
+        ("b", "imapscore"),
+        ("b", "length"),
     ]
-    assert [id_ for id_, _ in found] == ["a", "b"]
-    assert isinstance(found[0][1], tuple)
-    assert found[1][1] == Failure("extraction", "no-query", "no")
+    assert Run(tmp_path).manifest["finished"] is None
 
 
 def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from imapeval.errors import SampleError
-from imapeval.types import Imap, Lang, Pair, QuestionImap, Sample
+from imapeval.types import AnswerImap, Imap, Lang, QuestionImap, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
 
 T = TypeVar("T")
 
+_REMEMBERED = 4096
+"""Readings that are kept in memory. What falls out is read again, from the cache of completions where there is one."""
+
 
 class Extractor(Protocol):
-    """Makes the imaps of a sample: one for each reference.
+    """Makes the imaps of a sample: one for each reference, or one without reference pairs where there is none.
 
     Attributes:
         signature: Everything that can change what comes out, as `name|key:value|...`.
+        concurrency: How many samples at the same time it makes good use of, at least 1.
     """
 
     @property
     def signature(self) -> str: ...
 
+    @property
+    def concurrency(self) -> int: ...
+
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return one imap per reference, in the order of `sample.references`.
+        """Return one imap per reference, in the order of `sample.references`; one in all where there is no reference.
 
         Raises:
             SampleError: No imap can be made; the reason becomes a `Failure` for this sample.
@@ -34,10 +41,18 @@ class Extractor(Protocol):
 
 
 class Reader(Protocol):
-    """Reads one text at a time, in the paper's two steps: the question first, then each answer in its light."""
+    """Reads one text at a time, in the paper's two steps: the question first, then each answer in its light.
+
+    Attributes:
+        signature: Everything that can change what comes out, as `name|key:value|...`.
+        concurrency: How many texts at the same time it makes good use of, at least 1.
+    """
 
     @property
     def signature(self) -> str: ...
+
+    @property
+    def concurrency(self) -> int: ...
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
         """Return what is asked and what is given.
@@ -47,10 +62,10 @@ class Reader(Protocol):
         """
         ...
 
-    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> tuple[Pair, ...]:
-        """Return the inform pairs of an answer: facts for the terms of `imap.query`, or other terms it informs of.
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        """Return what an answer informs of: facts for the terms of `imap.query`, or other terms it informs of.
 
-        An answer that states no fact gives an empty tuple; that is the answer's fault, not an error.
+        An answer that states no fact gives none; that is the answer's fault, not an error.
 
         Raises:
             SampleError: The text cannot be read.
@@ -61,28 +76,32 @@ class Reader(Protocol):
 class TwoStep:
     """An `Extractor` out of a `Reader`.
 
-    Question and references are read once per text, however many systems answer: readings are remembered for
-    the life of this object, and requests for a reading in progress wait for it.
+    Question and references are read once per text, however many systems answer: the last few thousand readings are
+    remembered, and requests for a reading in progress wait for it.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._readings: dict[Hashable, asyncio.Future[Any]] = {}
+        self._readings: OrderedDict[Hashable, asyncio.Future[Any]] = OrderedDict()
 
     @property
     def signature(self) -> str:
         return self._reader.signature
 
+    @property
+    def concurrency(self) -> int:
+        return self._reader.concurrency
+
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
         lang = sample.lang
 
-        async def answer(text: str) -> tuple[Pair, ...]:
+        async def answer(text: str) -> AnswerImap:
             return await self._reader.read_answer(text, question=sample.question, imap=asked, lang=lang)
 
         asked = await self._once(
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
-        *references, response = await asyncio.gather(
+        *references, answered = await asyncio.gather(
             *(
                 self._once(("reference", lang, sample.question, text), lambda text=text: answer(text))
                 for text in sample.references
@@ -90,16 +109,32 @@ class TwoStep:
             answer(sample.response),
         )
         return tuple(
-            Imap(asked.query, asked.constraint, reference, response, reference_index=index)
-            for index, reference in enumerate(references)
+            Imap(
+                asked.query,
+                asked.constraint,
+                reference.inform,
+                answered.inform,
+                reference_index=index,
+                stability=_mean(asked.stability, reference.stability, answered.stability),
+            )
+            for index, reference in enumerate(references or [AnswerImap(())])
         )
 
     async def _once(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
-        if key not in self._readings:
+        if key in self._readings:
+            self._readings.move_to_end(key)
+        else:
             self._readings[key] = asyncio.ensure_future(read())
+            if len(self._readings) > _REMEMBERED:
+                self._readings.popitem(last=False)
         try:
             return await self._readings[key]
-        except SampleError:
+        except BaseException:
             # Those who waited share the failure; who asks later tries again.
             self._readings.pop(key, None)
             raise
+
+
+def _mean(*stabilities: float | None) -> float | None:
+    known = [stability for stability in stabilities if stability is not None]
+    return sum(known) / len(known) if known else None

@@ -49,6 +49,11 @@ class Recorded:
         """The file's content, by hash."""
         return signature("recorded", sha256=self._sha256[:12])
 
+    @property
+    def concurrency(self) -> int:
+        """1: nothing here waits for anybody."""
+        return 1
+
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
         """Return the recorded imaps of the sample.
 
@@ -56,7 +61,7 @@ class Recorded:
             ExtractionError: A reference has none (kind "no-imap").
         """
         try:
-            return tuple(self._imaps[sample.id, index] for index in range(len(sample.references)))
+            return tuple(self._imaps[sample.id, index] for index in range(max(1, len(sample.references))))
         except KeyError as error:
             raise ExtractionError(
                 f"{self._path} holds no imap of sample {sample.id!r}, reference {error.args[0][1]}", kind="no-imap"

@@ -36,6 +36,12 @@ async def test_a_sample_without_an_entry(tmp_path: Path, sample: Sample):
     assert caught.value.kind == "no-imap"
 
 
+async def test_a_sample_without_reference(tmp_path: Path):
+    path = write(tmp_path / "i.jsonl", LINE | {"reference": [], "relations": [], "stability": 0.5})
+    (imap,) = await Recorded(path).extract(Sample("a", "q", (), ""))
+    assert (imap.reference, imap.stability) == ((), 0.5)
+
+
 def test_the_signature_follows_the_content(tmp_path: Path):
     one, same, other = (
         Recorded(write(tmp_path / name, line)).signature

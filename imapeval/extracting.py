@@ -1,0 +1,110 @@
+"""Samples to imaps, many at a time, with every failure kept to its sample.
+
+A sample with a text of more than `MAX_CHARACTERS` is not read: its outcome is `Failure("too-long")`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from imapeval.errors import ExtractionError, ImapEvalError, SampleError
+from imapeval.types import Failure, Imap, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Sequence
+
+    from imapeval.extraction.extractor import Extractor
+
+MAX_CHARACTERS = 100_000
+"""Longest text that is scored. Forty pages: no answer to a question; the classical metrics still take it in seconds."""
+
+_AHEAD = 256
+"""Finished samples that may wait to be taken, so that who takes them in batches does not make the readers idle."""
+
+_Made = TypeVar("_Made")
+
+_log = logging.getLogger(__name__)
+
+
+async def extract(
+    samples: Sequence[Sample], *, extractor: Extractor, stop: asyncio.Event | None = None
+) -> AsyncIterator[tuple[Sample, tuple[Imap, ...] | Failure]]:
+    """Yield for each sample, in the order in which they are done, its imaps or why there are none.
+
+    So many samples are read at the same time as `extractor.concurrency` says.
+
+    Args:
+        samples: What to read.
+        extractor: What reads it.
+        stop: Once it is set no further sample is begun; those under way are finished and yielded.
+
+    Raises:
+        ImapEvalError: Something that concerns all samples alike; raised after all that was under way is yielded.
+    """
+    halt = stop or asyncio.Event()
+    fatal: list[ImapEvalError] = []
+    done: asyncio.Queue[tuple[Sample, tuple[Imap, ...] | Failure] | None] = asyncio.Queue(_AHEAD)
+    waiting = iter(samples)
+
+    async def work() -> None:
+        for sample in waiting:
+            if halt.is_set() or fatal:
+                break
+            try:
+                await done.put((sample, await attempt("extraction", _read(sample, extractor))))
+            except ImapEvalError as error:
+                fatal.append(error)
+        await done.put(None)
+
+    workers = [asyncio.create_task(work()) for _ in range(min(extractor.concurrency, len(samples)))]
+    try:
+        for _ in workers:
+            while (item := await done.get()) is not None:
+                yield item
+        # A bug in here must not pass for the end of the samples.
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+    if fatal:
+        raise fatal[0]
+
+
+async def attempt(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
+    """Do the work on one sample; whatever goes wrong with it is its own failure and nobody else's.
+
+    Raises:
+        ImapEvalError: Something that concerns all samples alike.
+    """
+    try:
+        return await work
+    except SampleError as error:
+        return Failure(error.stage, error.kind, str(error), error.raw)
+    except ImapEvalError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the one boundary where the unexpected must not end the run
+        _log.debug("unexpected error in stage %s", stage, exc_info=error)
+        return Failure(stage, "internal", f"{type(error).__name__}: {error}")
+
+
+def too_long(sample: Sample) -> Failure | None:
+    """Return why the sample is not read, where one of its texts is too long."""
+    longest = max(map(len, (sample.question, sample.response, *sample.references)))
+    if longest <= MAX_CHARACTERS:
+        return None
+    return Failure(
+        "metric",
+        "too-long",
+        f"a text has {longest} characters, more than the {MAX_CHARACTERS} that are scored; shorten it",
+    )
+
+
+async def _read(sample: Sample, extractor: Extractor) -> tuple[Imap, ...]:
+    if refused := too_long(sample):
+        raise ExtractionError(refused.message, kind=refused.kind)
+    imaps = await extractor.extract(sample)
+    if len(imaps) != max(1, len(sample.references)):
+        raise ValueError(f"the extractor gave {len(imaps)} imaps for {len(sample.references)} references")
+    return imaps
