@@ -57,6 +57,20 @@ def test_tasks_and_qualities_are_those_of_the_card(lang: str) -> None:
         assert f"| `{field}` |" in CARD
 
 
+def test_the_dialogues() -> None:
+    samples = read("sample-dialogue")
+    assert "six dialogues, three in each language" in CARD
+    assert Counter(sample.lang for sample in samples) == {"en": 3, "zh": 3}
+    for sample in samples:
+        assert [turn.role for turn in sample.turns] == ["user", "assistant", "user", "assistant"]
+        assert bool(re.search("[\u4e00-\u9fff]", sample.question)) == (sample.lang == "zh")
+        assert sample.references
+        assert not sample.ratings
+        assert sample.meta["task"] in TASKS
+        assert sample.meta["quality"] in RANKS
+        assert all(f"| `{field}` |" in CARD for field in sample.meta)
+
+
 @pytest.mark.parametrize("lang", LANGS)
 def test_nobody_rated_it(lang: str) -> None:
     assert not any(sample.ratings for sample in read_sample(lang))

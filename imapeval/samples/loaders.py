@@ -1,7 +1,7 @@
 """Where rows come from: the file formats, the upstream imapScore files, Hugging Face datasets.
 
 A loader is a function from a source (a path or a name, as on the command line) to rows whose columns are those
-of a `Sample`: `id, question, reference | references, response, system, lang, ratings.*`. All checks are made
+of a `Sample`: `id, question | turns, reference | references, response, system, lang, ratings.*`. All checks are made
 afterwards, in one place, by `imapeval.samples.reading`.
 """
 

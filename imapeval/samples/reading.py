@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from imapeval import _resources
 from imapeval.errors import InputError, UsageError
+from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import read_number
-from imapeval.types import Lang, Sample
+from imapeval.samples.rows import read_number, show
+from imapeval.types import Lang, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from imapeval.samples.rows import Row
 
-_COLUMNS = ("id", "question", "reference", "references", "response", "system", "lang")
+_COLUMNS = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 
 _CHINESE_SHARE = 0.2
@@ -29,10 +30,14 @@ Latin abbreviations ("HBsAg"), English ones hold no CJK characters (0 of 200 in 
 def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, str] | None = None) -> list[Sample]:
     """Read samples.
 
-    Columns: `id`, `question`, `reference` (text) or `references` (list; in CSV a JSON list), `response`, and
-    optionally `system`, `lang` and ratings, as `ratings.<dimension>` or as an object `ratings`. Every other column
-    goes to `meta`. Ids may be absent altogether; then the row numbers are the ids. Where `lang` is absent it follows
-    from the question's script. An empty response is allowed: what it is worth is the metric's decision.
+    Columns: `id`, `question`, `response`, and optionally `reference` (text) or `references` (list; in CSV a JSON list),
+    `system`, `lang` and ratings, as `ratings.<dimension>` or as an object `ratings`. Every other column goes to `meta`.
+    Ids may be absent altogether; then the row numbers are the ids. Where `lang` is absent it follows from the
+    question's script. An empty response is allowed: what it is worth is the metric's decision. So is a sample without
+    reference, also among others that have one: what needs one fails for that sample and says so.
+
+    In place of `question` there may be `turns`, a dialogue as `imapeval.samples.dialogue.read_turns` takes it (in CSV
+    as JSON). Its last turn is the response where the assistant speaks it; where the user does, `response` is a column.
 
     Args:
         path: A file, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
@@ -87,20 +92,44 @@ class _Builder:
         for name in list(fields):
             if name not in ours and (name in _COLUMNS or name == "ratings" or name.startswith("ratings.")):
                 ours[name] = fields.pop(name)
-        question = self._text(row, ours, "question")
-        lang = self._optional_text(row, ours, "lang") or detect_lang(question)
-        if lang not in _LANGS:
-            self._refuse(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
+        turns: tuple[Turn, ...] = ()
+        if ours.get("turns") in (None, ""):
+            question, response = self._text(row, ours, "question"), self._text(row, ours, "response", empty=True)
+            lang = self._lang(row, ours, question)
+        else:
+            before, response = self._dialogue(row, ours)
+            lang = self._lang(row, ours, " ".join(turn.content for turn in before))
+            question = dialogue.join_turns(before, lang=lang)
+            turns = (*before, Turn("assistant", response))
         return Sample(
             id=self._id(row, ours),
             question=question,
             references=self._references(row, ours),
-            response=self._text(row, ours, "response", empty=True),
+            response=response,
             lang=lang,
             system=self._optional_text(row, ours, "system"),
             ratings=self._ratings(row, ours),
             meta=fields,
+            turns=turns,
         )
+
+    def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str]:
+        if self._optional_text(row, ours, "question").strip():
+            self._refuse(row, "there are both 'question' and 'turns'", mend="Keep one of them.")
+        response = self._optional_text(row, ours, "response") if "response" in ours else None
+        try:
+            before, response = dialogue.split_response(dialogue.read_turns(ours["turns"]), response)
+        except InputError as error:
+            self._refuse(row, error.problem, mend=error.mend)
+        for turn in before:
+            self._whole(row, "dialogue", turn.content)
+        return before, self._whole(row, "response", response)
+
+    def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
+        lang = self._optional_text(row, ours, "lang") or detect_lang(question)
+        if lang not in _LANGS:
+            self._refuse(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
+        return lang
 
     def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
         value = ours.get("id")
@@ -121,7 +150,7 @@ class _Builder:
         if value is None:
             return ""
         if not isinstance(value, str):
-            self._refuse(row, f"the {name} is not a text but {_show(value)}", mend="Write a text.")
+            self._refuse(row, f"the {name} is not a text but {show(value)}", mend="Write a text.")
         return self._whole(row, name, value)
 
     def _whole(self, row: Row, name: str, text: str) -> str:
@@ -136,24 +165,24 @@ class _Builder:
         return text
 
     def _references(self, row: Row, ours: Mapping[str, Any]) -> tuple[str, ...]:
-        many = ours.get("references")
+        one, many = self._optional_text(row, ours, "reference"), ours.get("references")
         if many is None or many == "":
-            return (self._text(row, ours, "reference"),)
-        if ours.get("reference"):
+            return (one,) if one.strip() else ()
+        if one:
             self._refuse(row, "there are both 'reference' and 'references'", mend="Keep one of them.")
         if isinstance(many, str):
             try:
                 many = json.loads(many)
             except ValueError:
                 self._refuse(
-                    row, f"the references {_show(many)} are no JSON list", mend='Write a list such as ["one", "two"].'
+                    row, f"the references {show(many)} are no JSON list", mend='Write a list such as ["one", "two"].'
                 )
-        if not isinstance(many, list) or not many:
-            self._refuse(row, f"the references are not a list but {_show(many)}", mend="Write a list of texts.")
+        if not isinstance(many, list):
+            self._refuse(row, f"the references are not a list but {show(many)}", mend="Write a list of texts.")
         texts = cast("list[Any]", many)
         for text in texts:
             if not isinstance(text, str) or not text.strip():
-                self._refuse(row, f"a reference is empty or not a text: {_show(text)}", mend="Write texts.")
+                self._refuse(row, f"a reference is empty or not a text: {show(text)}", mend="Write texts.")
         return tuple(self._whole(row, "reference", text) for text in texts)
 
     def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
@@ -161,7 +190,7 @@ class _Builder:
         if nested is not None and not isinstance(nested, dict):
             self._refuse(
                 row,
-                f"ratings is not an object but {_show(nested)}",
+                f"ratings is not an object but {show(nested)}",
                 mend='Write {"accuracy": 4.5} or use ratings.accuracy.',
             )
         given = dict(cast("dict[str, Any]", nested or {}))
@@ -177,7 +206,7 @@ class _Builder:
         if number is None:
             self._refuse(
                 row,
-                f"the rating {dimension!r} is not a number but {_show(value)}",
+                f"the rating {dimension!r} is not a number but {show(value)}",
                 mend="Write a number or leave it empty.",
             )
         return number
@@ -237,8 +266,3 @@ def detect_lang(text: str) -> Lang:
     letters = [character for character in text if character.isalpha()]
     chinese = sum("\u4e00" <= character <= "\u9fff" or "\u3400" <= character <= "\u4dbf" for character in letters)
     return "zh" if letters and chinese / len(letters) >= _CHINESE_SHARE else "en"
-
-
-def _show(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

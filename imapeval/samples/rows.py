@@ -155,6 +155,12 @@ def read_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def show(value: Any) -> str:
+    """Return a value as it stands in a message: as Python writes it, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
 def _decode(raw: bytes, *, path: Path, line: int) -> str:
     try:
         return raw.decode("utf-8")

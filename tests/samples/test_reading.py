@@ -120,6 +120,19 @@ def test_row_numbers_where_no_row_has_an_id(tmp_path: Path):
     assert [sample.id for sample in read(write_jsonl(tmp_path / "d.jsonl", row, row))] == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"reference": " "}, {"reference": None}, {"references": []}, {"references": ""}, {"references": "[]"}],
+    ids=str,
+)
+def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
+    row = {"id": "b", "question": "Why?", "response": "So."}
+    assert [sample.references for sample in read(write_jsonl(tmp_path / "d.jsonl", ROW, row | fields))] == [
+        ("Rest.",),
+        (),
+    ]
+
+
 def test_unknown_loader(tmp_path: Path):
     with pytest.raises(UsageError, match=r"unknown loader 'xml'\. Loaders: jsonl, csv, parquet, imapscore, hf"):
         read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
@@ -129,9 +142,9 @@ def test_unknown_loader(tmp_path: Path):
     ("rows", "line", "problem"),
     [
         ([ROW, ROW | {"question": " "}], 2, "the question is empty"),
-        ([ROW | {"reference": ""}], 1, "the reference is empty"),
         ([ROW | {"references": ["x", " "], "reference": None}], 1, "a reference is empty or not a text: ' '"),
-        ([ROW | {"references": [], "reference": None}], 1, "the references are not a list"),
+        ([ROW | {"references": {"x": 1}, "reference": None}], 1, "the references are not a list"),
+        ([ROW | {"reference": ["x"]}], 1, "the reference is not a text but ['x']"),
         ([ROW | {"references": ["x"]}], 1, "both 'reference' and 'references'"),
         ([ROW, ROW | {"id": "b"}, ROW], 3, "the id 'a' stands on line 1 and again on line 3"),
         ([ROW, ROW | {"id": None}], 2, "this row has no id, others have"),
@@ -145,7 +158,7 @@ def test_unknown_loader(tmp_path: Path):
         (
             [{"id": "a", "question": "Why?", "answer": "So."}],
             1,
-            "no column 'reference'; the columns are 'id', 'question', 'ans",
+            "no column 'response'; the columns are 'id', 'question', 'ans",
         ),
         ([["a", "b"]], 1, "expected a JSON object"),
     ],
