@@ -1,13 +1,15 @@
-"""The protocol by which values are compared."""
+"""The protocol by which values are compared, and how two values alone are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from imapeval.types import Failure, Imap, Pair
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.types import Imap, Lang, Match
+    from imapeval.types import Lang, Match
 
 
 class Matcher(Protocol):
@@ -20,7 +22,7 @@ class Matcher(Protocol):
     @property
     def signature(self) -> str: ...
 
-    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
         """Judge many imaps at once, so that all values are encoded in one batch.
 
         Args:
@@ -30,6 +32,14 @@ class Matcher(Protocol):
 
         Returns:
             For each imap the matches of every (reference value, response value) of every shared term,
-            unmatched ones included, in the order term, reference, response. Duplicated pairs count once.
+            unmatched ones included, in the order term, reference, response. Duplicated pairs count once. A `Failure`
+            where one imap alone cannot be judged.
         """
         ...
+
+
+async def relate(matcher: Matcher, reference: str, response: str, *, lang: Lang) -> Match | Failure:
+    """Judge one pair of values, of no term in particular."""
+    imap = Imap((), (), (Pair("value", reference),), (Pair("value", response),))
+    (matches,) = await matcher.match([imap], langs=[lang])
+    return matches if isinstance(matches, Failure) else matches[0]

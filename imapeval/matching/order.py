@@ -12,6 +12,7 @@ tokens, which sees the rare names that an encoder blurs.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,9 @@ import numpy as np
 
 from imapeval.graph.linker import Linker
 from imapeval.matching.graph import relate_links
-from imapeval.matching.text import Verdict, compare, overlap
 from imapeval.signature import signature
-from imapeval.types import Imap, Lang, Match, Relation, values_by_term
+from imapeval.types import Failure, Imap, Lang, Match, Relation, values_by_term
+from imapeval.wording.text import Verdict, compare, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,29 +60,31 @@ class ValueMatcher:
 
     @property
     def signature(self) -> str:
+        return self.sign("text/graph/encoder")
+
+    def sign(self, order: str, **others: str | int) -> str:
+        """Return the signature of a matcher that asks others besides, in that order."""
         return signature(
             "matcher",
-            order="text/graph/encoder",
+            order=order,
             graph=self.graph.hash[:12],
             encoder=self.encoder.identity,
             similarity="mean(centred-cosine,token-dice)",
+            **others,
             v="1",
         )
 
-    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
-        """Judge many imaps; see `Matcher.match`.
+    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
+        """Judge many imaps, in a thread of its own; see `Matcher.match`.
 
         Raises:
             ValueError: `langs` and `imaps` differ in length.
         """
+        return [*await asyncio.to_thread(self._match, imaps, langs)]
+
+    def _match(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
         known = self._read(imaps, langs)
         return [tuple(_judge_imap(imap, known[lang], self.graph)) for imap, lang in zip(imaps, langs, strict=True)]
-
-    def relate(self, reference: str, response: str, *, lang: Lang, term: str = "") -> Match:
-        """Judge one pair of values, for `imapeval relate` and for reading."""
-        values = self._prepare([reference, response], lang, link=[reference, response])
-        similarity = float(values.similarities([reference], [response])[0, 0])
-        return _judge(term, reference, response, values, self.graph, similarity)
 
     def _read(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> dict[Lang, _Values]:
         by_lang: dict[Lang, dict[str, None]] = {}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Imap, Lang, Match, Outcome
 
-Need = Literal["imap"]
+Need = Literal["imap", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Case:
     reference it came from.
 
     Attributes:
+        reference: "" where the sample has none, which a metric that requires "reference" is never shown.
         imap, matches: None unless the metric requires "imap".
     """
 
@@ -40,7 +41,7 @@ class Metric(Protocol):
         name: As on the command line.
         summary: One line for `imapeval metrics`.
         citation: Paper or software that defines it.
-        requires: What it needs beyond the texts.
+        requires: What it needs beside question and response.
         languages: Languages it is defined for.
         range: Lowest and highest possible score; None where unbounded.
         higher_is_better: Which way is good.

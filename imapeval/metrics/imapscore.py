@@ -176,7 +176,7 @@ class ImapScore:
     range: tuple[float | None, float | None]
     signature: str
     citation: str = _CITATION
-    requires: frozenset[Need] = frozenset({"imap"})
+    requires: frozenset[Need] = frozenset({"imap", "reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     higher_is_better: bool = True
 

@@ -116,7 +116,7 @@ class Lexical:
     measure: Measure
     range: tuple[float | None, float | None]
     signature: str
-    requires: frozenset[Need] = frozenset()
+    requires: frozenset[Need] = frozenset({"reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     higher_is_better: bool = True
 
@@ -125,7 +125,7 @@ class Lexical:
         return [self._score(case) for case in cases]
 
     def _score(self, case: Case) -> Outcome:
-        if not self.requires:
+        if "imap" not in self.requires:
             return self.measure(case.reference, case.response, case.lang)
         if case.imap is None:
             raise TypeError(f"{self.name} needs an imap; case {case.id!r} has none")
@@ -167,7 +167,7 @@ def _on_imaps(metric: Lexical) -> Lexical:
         metric,
         name=name,
         summary=f"{metric.summary}; on imap values",
-        requires=frozenset({"imap"}),
+        requires=metric.requires | {"imap"},
         signature=f"{name}{metric.signature.removeprefix(metric.name)}|join:space|order:terms",
     )
 

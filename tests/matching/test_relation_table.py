@@ -12,6 +12,7 @@ import pytest
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index import NameIndex
 from imapeval.graph.store import Graph
+from imapeval.matching.matcher import relate
 from imapeval.matching.order import ValueMatcher
 from imapeval.types import Relation
 
@@ -28,17 +29,17 @@ def matcher():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
-def test_relation_is_the_expected_one(matcher, row):
-    match = matcher.relate(row["reference"], row["response"], lang=row["lang"])
+async def test_relation_is_the_expected_one(matcher, row):
+    match = await relate(matcher, row["reference"], row["response"], lang=row["lang"])
     today = row["known_wrong"] or row["expected"]
     assert match.relation == today, (row["reason"], match.decided_by, dict(match.evidence))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
-def test_relation_turns_round_with_the_pair(matcher, row):
+async def test_relation_turns_round_with_the_pair(matcher, row):
     turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
-    match = matcher.relate(row["response"], row["reference"], lang=row["lang"])
+    match = await relate(matcher, row["response"], row["reference"], lang=row["lang"])
     assert match.relation == turned.get(today, today), dict(match.evidence)
 
 

@@ -113,7 +113,7 @@ def test_values_are_joined_by_the_references_terms():
 
 @pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL", "bleu", "chrf"])
 def test_on_imaps(name: str):
-    assert METRICS[f"{name}+imap"].requires == {"imap"}
+    assert METRICS[f"{name}+imap"].requires == {"imap", "reference"}
     on_imap = score(f"{name}+imap", "ignored", "ignored", imap=IMAP)
     assert on_imap == score(name, *lexical.join_values(IMAP))
 

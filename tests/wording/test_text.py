@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.matching.text import Verdict, compare, overlap
+from imapeval.wording.text import Verdict, compare, overlap
 
 SAME = [
     ("Computed Tomography (CT)", "CT"),

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from imapeval.graph.normalise import normalise
 from imapeval.graph.wordings import BRACKETS, is_abbreviation
-from imapeval.matching.contrast import contrast, find_sides
 from imapeval.polarity import negated, restrains
+from imapeval.wording.contrast import contrast, find_sides
 
 # Possessive, here and below: a run of 10,000 digits must not be tried from each of its digits to each other.
 _NUMBER = r"(?<![\d.])(?:\d++(?:\.\d++)?|\.\d++)"
