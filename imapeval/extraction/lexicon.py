@@ -17,7 +17,7 @@ from imapeval.extraction.cues import TERMS, Term, asked_terms, disclaims, states
 from imapeval.extraction.mentions import Dictionary, Mention, Scanner
 from imapeval.polarity import negated
 from imapeval.signature import signature
-from imapeval.types import Lang, Pair, QuestionImap
+from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,6 +88,9 @@ _PERSONAL = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
+# The turns of a dialogue, as `imapeval.samples` writes them.
+_PATIENT = re.compile(r"^\s*(?:Patient: |患者：)", re.MULTILINE)
+_DOCTOR = re.compile(r"^\s*(?:Doctor: |医生：).*$", re.MULTILINE)
 _CONSTRAINT_TERMS = {
     "disease": ("disease", "疾病"),
     "symptom": ("symptom", "症状"),
@@ -114,6 +117,11 @@ class LexiconReader:
     def signature(self) -> str:
         return signature("lexicon", graph=self.graph.hash[:12], v="1")
 
+    @property
+    def concurrency(self) -> int:
+        """1: nothing here waits for anybody."""
+        return 1
+
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
         """Return the asked terms and the given mentions.
 
@@ -122,10 +130,10 @@ class LexiconReader:
         """
         if not any(char.isalpha() for char in question):
             raise ExtractionError("the question has no word in it, so nothing is asked", kind="no-query", raw=question)
-        query = tuple(Pair(term.label(lang), "?") for term in asked_terms(question, lang=lang))
+        query = tuple(Pair(term.label(lang), "?") for term in asked_terms(_drop_doctor(question), lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._given(question, lang))))
 
-    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> tuple[Pair, ...]:
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
         """Return one pair for every item of the answer that states something."""
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
@@ -137,7 +145,7 @@ class LexiconReader:
             pairs.setdefault((label, value), Pair(label, value, span))
             if len(pairs) == MAX_PAIRS:
                 break
-        return tuple(pairs.values())
+        return AnswerImap(tuple(pairs.values()))
 
     def _given(self, question: str, lang: Lang) -> Iterator[Pair]:
         for hit in _PERSONAL.finditer(question):
@@ -169,6 +177,11 @@ class LexiconReader:
                 else:
                     governing = ""
                 yield piece
+
+
+def _drop_doctor(question: str) -> str:
+    """Return a dialogue without the doctor's turns: what the doctor asks back is not what the patient asks."""
+    return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
 
 
 def _strip(item: Piece, lang: Lang) -> Piece | None:

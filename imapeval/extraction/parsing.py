@@ -1,7 +1,9 @@
 """Completions of a model read as pairs. Pure; lenient with the wrapping, strict with the content.
 
-Code fences, prose around the JSON, thinking blocks and other shapes of the same content are read. What cannot be a
-pair is left out and reported. What cannot be read at all is an error, never an empty imap: an empty imap is a score.
+Code fences, prose around the JSON, thinking blocks, other shapes of the same content and the line format (`lines`) are
+read, whatever was asked for. What cannot be a pair is left out and reported; of a completion that breaks off what came
+before is read, and the rest is said to be missing. What cannot be read at all is an error, never an empty imap: an
+empty imap is a score.
 """
 
 from __future__ import annotations
@@ -9,60 +11,41 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from imapeval.errors import ExtractionError
-from imapeval.types import Pair, QuestionImap
+from imapeval.extraction import lines
+from imapeval.extraction.lines import Lines
+from imapeval.extraction.sifting import ASKED, Parsed, loses_all, sift
+from imapeval.types import QuestionImap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-ASKED = "?"
-"""The value of a query pair."""
-
-MAX_CHARACTERS = 200
-"""Longest term or value. The longest of 1,573 values that a strong model extracted from medical answers has 88."""
-
-_FILLERS = frozenset(
-    (
-        *("not specified", "not mentioned", "not stated", "not given", "not provided", "not available"),
-        *("not applicable", "unspecified", "unknown", "n/a", "none", "null", "nil"),
-        *(
-            "无",
-            "暂无",
-            "未知",
-            "不详",
-            "不明",
-            "不适用",
-            "未提及",
-            "未提到",
-            "没有提到",
-            "未说明",
-            "未指定",
-            "未给出",
-            "未提供",
-        ),
-    )
-)
-"""What models write where there is nothing to write."""
+    from imapeval.types import Pair
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
-Reason = Literal["no pair", "empty", "filler", "too long", "duplicate"]
-T = TypeVar("T")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
+"""A string, a quotation mark that ends nowhere, or a bracket."""
+
+_CLOSING = {"{": "}", "[": "]"}
+
+_TRIES = 8
+"""Places to cut a broken-off object back to. A group of a term and values takes at most 5 to undo."""
 
 
-class PairRecord(BaseModel):
-    """A pair as the model writes it."""
+class GroupRecord(BaseModel):
+    """Pairs of one term as the model writes them: grouped, because a term repeated with every value costs tokens."""
 
     model_config = ConfigDict(extra="forbid")
 
     term: str
-    value: str
+    values: list[str]
 
 
 class QuestionRecord(BaseModel):
@@ -71,7 +54,7 @@ class QuestionRecord(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: list[str]
-    constraint: list[PairRecord]
+    constraint: list[GroupRecord]
 
 
 class InformRecord(BaseModel):
@@ -79,100 +62,75 @@ class InformRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    inform: list[PairRecord]
+    inform: list[GroupRecord]
 
 
 QUESTION_SCHEMA: Mapping[str, Any] = QuestionRecord.model_json_schema()
 INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """Something in a completion that is not used, as JSON, and why."""
-
-    item: str
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed(Generic[T]):
-    """What a completion says, and what was left out of it."""
-
-    found: T
-    dropped: tuple[Dropped, ...]
-
-
 def parse_question(completion: str) -> Parsed[QuestionImap]:
-    """Read the imap of a question: an object with "query" and "constraint". Query pairs have the value "?".
+    """Read the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
 
     Raises:
-        ExtractionError: The completion cannot be read (kind "unreadable-completion").
+        ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    record = _find_object(completion, "query")
-    query = _sift(_queries(record["query"]))
-    constraint = _sift(_pairs(record.get("constraint", [])))
-    _require_facts(query, completion)
-    return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped)
+    entries = _read(completion, "query")
+    if isinstance(entries, Lines):
+        query = sift((term, ASKED) for term, _ in entries.query)
+        constraint = sift(entries.constraint)
+    else:
+        query = sift(_queries(entries.record["query"]))
+        # A key that is not ours may be a damaged one of ours.
+        missing = "constraint" not in entries.record and len(entries.record) > 1
+        entries = _Object(entries.record, entries.whole and not missing)
+        constraint = sift(_pairs(entries.record.get("constraint", [])))
+    if entries.whole and loses_all(query):
+        raise unreadable(completion, f"none of its {len(query.dropped)} queries is one")
+    return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.whole)
 
 
-def parse_inform(completion: str) -> Parsed[tuple[Pair, ...]]:
-    """Read the pairs of an answer: an object with "inform", or the list itself.
+def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[Pair, ...]]:
+    """Read the pairs of an answer: an object with "inform", the list itself, or lines.
+
+    Args:
+        completion: What the model wrote.
+        asked: Terms that were asked for: a line's term may hold the hyphen that divides it from the value.
 
     Raises:
-        ExtractionError: The completion cannot be read (kind "unreadable-completion").
+        ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    inform = _sift(_pairs(_find_object(completion, "inform")["inform"]))
-    _require_facts(inform, completion)
-    return inform
+    entries = _read(completion, "inform", terms=asked)
+    inform = sift(entries.inform if isinstance(entries, Lines) else _pairs(entries.record["inform"]))
+    if entries.whole and loses_all(inform):
+        raise unreadable(completion, f"none of its {len(inform.dropped)} entries is a pair")
+    return Parsed(inform.found, inform.dropped, entries.whole)
 
 
-def _require_facts(parsed: Parsed[tuple[Pair, ...]], completion: str) -> None:
-    """Raise where nothing was kept although something was said: "no facts" would be a wrong score."""
-    if not parsed.found and any(dropped.reason in ("no pair", "too long") for dropped in parsed.dropped):
-        raise _unreadable(completion, f"none of its {len(parsed.dropped)} entries is a pair")
+def find_object(completion: str, key: str) -> Mapping[str, Any]:
+    """Return the one object with that key; a list that is all there is counts as the key's value.
+
+    Raises:
+        ExtractionError: There is none (kind "unreadable-completion"), or there are several that differ (kind
+            "different-objects").
+    """
+    return _find_object(strip_thoughts(completion), key, completion)
 
 
-def _sift(items: Iterable[tuple[Any, Any]]) -> Parsed[tuple[Pair, ...]]:
-    """Divide what a model wrote as terms and values into pairs and the rest."""
-    kept: dict[Pair, None] = {}
-    dropped: list[Dropped] = []
-    for item in items:
-        pair = _read_pair(*item)
-        if isinstance(pair, Pair) and pair in kept:
-            pair = "duplicate"
-        if isinstance(pair, Pair):
-            kept[pair] = None
-        else:
-            dropped.append(Dropped(_mend(json.dumps(item, ensure_ascii=False)), pair))
-    return Parsed(tuple(kept), tuple(dropped))
+def unreadable(completion: str, why: str, *, kind: str = "unreadable-completion") -> ExtractionError:
+    """Return the error that says why a completion cannot be read, and holds it."""
+    return ExtractionError(
+        f"the model's completion cannot be read: {why}. "
+        "A model that follows JSON schemas, or a stronger one, does better.",
+        kind=kind,
+        raw=completion,
+    )
 
 
-def _read_pair(term: Any, value: Any) -> Pair | Reason:
-    """Return the pair, or why it is none."""
-    if not (isinstance(term, str) and _is_plain(value)):
-        return "no pair"
-    pair = Pair(_clean(term), _clean(str(value)))
-    if not any(map(str.isalnum, pair.term)) or not (pair.value == ASKED or any(map(str.isalnum, pair.value))):
-        return "empty"
-    if not _FILLERS.isdisjoint(text.casefold().strip(" ()[]（）") for text in (pair.term, pair.value)):
-        return "filler"
-    if max(len(pair.term), len(pair.value)) > MAX_CHARACTERS:
-        return "too long"
-    return pair
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
-
-
-def _clean(text: str) -> str:
-    """Return the text on one line without the punctuation of a list or sentence around it."""
-    return " ".join(_mend(text).split()).strip(" ;；,，、。").removesuffix(".")
-
-
-def _mend(text: str) -> str:
-    """Return the text without broken surrogates, which can stand in JSON but in no file."""
-    return text.encode("utf-8", "replace").decode()
+def strip_thoughts(completion: str) -> str:
+    """Return the completion without thinking blocks."""
+    # Some chat templates begin the thought in the prompt, so that only its end is in the completion.
+    return _THOUGHT_END.split(_THOUGHT.sub("", completion))[-1]
 
 
 def _queries(items: Any) -> Iterator[tuple[Any, Any]]:
@@ -185,38 +143,81 @@ def _queries(items: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a list of {"term", "value"} or of {term: value}; a value may be a list of values."""
+    """Yield the pairs of a list of {"term", "values"} or {"term", "value"}, or of {term: values}."""
     if isinstance(items, dict) and "term" not in items:
-        items = [{"term": term, "value": value} for term, value in cast("dict[str, Any]", items).items()]
+        items = [{"term": term, "values": value} for term, value in cast("dict[str, Any]", items).items()]
     for item in cast("list[Any]", items if isinstance(items, list) else [items]):
         if not isinstance(item, dict):
             yield None, item
             continue
-        record = cast("dict[str, Any]", item)
-        values = record.get("value")
+        record = _fold_keys(cast("dict[str, Any]", item))
+        values = record.get("values", record.get("value", [None]))
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
             yield record.get("term"), value
 
 
-def _find_object(completion: str, key: str) -> Mapping[str, Any]:
-    """Return the one object with that key; a list that is all there is counts as the key's value.
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """A JSON object with the key that was looked for."""
 
-    Raises:
-        ExtractionError: There is none, or there are several that differ.
-    """
-    body = _THOUGHT.sub("", completion)
-    # Some chat templates begin the thought in the prompt, so that only its end is in the completion.
-    body = _THOUGHT_END.split(body)[-1]
+    record: Mapping[str, Any]
+    whole: bool = True
+
+
+def _read(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | Lines:
+    """Return the object with that key, the lines where there is none, or what there is of an object that breaks off."""
+    body = strip_thoughts(completion)
+    try:
+        return _Object(_find_object(body, key, completion))
+    except ExtractionError as error:
+        if error.kind == "different-objects":
+            raise
+        if found := lines.read(body, terms=terms):
+            return found
+        part = _recover(body)
+        if isinstance(part, list):
+            return _Object({key: part}, whole=False)
+        if isinstance(part, dict) and key in (record := _fold_keys(cast("dict[str, Any]", part))):
+            return _Object(record, whole=False)
+        raise
+
+
+def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
     for text in (*_FENCE.findall(body), body):
         whole = _decode(text)
         if isinstance(whole, list):
             return {key: whole}
         fitting = [record for record in map(_fold_keys, _objects(text)) if key in record]
         if any(record != fitting[0] for record in fitting):
-            raise _unreadable(completion, f"it holds {len(fitting)} different objects with {key!r}")
+            why = f"it holds {len(fitting)} different objects with {key!r}"
+            raise unreadable(completion, why, kind="different-objects")
         if fitting:
             return fitting[0]
-    raise _unreadable(completion, f"it holds no JSON object with {key!r}")
+    raise unreadable(completion, f"it holds no JSON object with {key!r}")
+
+
+def _recover(text: str) -> Any:
+    """Return the value that begins at the first bracket, as far as it goes; None where it does not break off."""
+    first = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
+    stack: list[str] = []
+    ends: list[tuple[int, str]] = []
+    for token in _TOKEN.finditer(text, first):
+        mark = token[0]
+        if mark == '"':
+            break
+        if mark in _CLOSING:
+            stack.append(_CLOSING[mark])
+        elif len(mark) == 1 and (not stack or stack.pop() != mark):
+            return None
+        if not stack:
+            return None
+        ends.append((token.end(), "".join(reversed(stack))))
+    # Cut back to the last place from which only brackets are missing.
+    for end, missing in reversed(ends[-_TRIES:]):
+        found = _decode(text[first:end] + missing)
+        if found is not None:
+            return found
+    return None
 
 
 def _fold_keys(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,12 +245,3 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         if isinstance(found, dict):
             yield cast("dict[str, Any]", found)
         start = text.find("{", end)
-
-
-def _unreadable(completion: str, why: str) -> ExtractionError:
-    return ExtractionError(
-        f"the model's completion cannot be read: {why}. "
-        "A model that follows JSON schemas, or a stronger one, does better.",
-        kind="unreadable-completion",
-        raw=completion,
-    )

@@ -1,150 +1,187 @@
-"""A `Reader` that asks a language model, in the two steps of Wang et al. 2024: the question first, then each answer."""
+"""A `Reader` that asks a language model, in the two steps of Wang et al. 2024: the question first, then each answer.
+
+Each text takes one request. Its completion is parsed (`parsing`) and held against the text (`selecting`); where that
+fails in a way that has a name (`faults`), the request is changed and asked once more.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-import re
-from typing import TYPE_CHECKING, Any, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from imapeval.errors import ExtractionError
-from imapeval.extraction import parsing, prompting
+from imapeval.errors import ExtractionError, ProviderError, SampleError
+from imapeval.extraction import faults, forms, parsing, prompting, selecting
+from imapeval.extraction.forms import Form
+from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
 from imapeval.signature import signature
-from imapeval.types import Lang, Pair, QuestionImap
+from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from imapeval.extraction.parsing import Parsed
+    from imapeval.extraction.faults import Fault
+    from imapeval.extraction.sifting import Parsed
     from imapeval.llm.client import Model
 
-_QUESTION = "question-imap"
+QUESTION = "question-imap"
+"""What requests of the first step are named (`Request.schema_name`)."""
+
 _ANSWER = "answer-inform"
 _VERSION = 1
 """Of the prompts."""
+
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = {QUESTION: parsing.QUESTION_SCHEMA, _ANSWER: parsing.INFORM_SCHEMA}
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
 
 class PromptedReader:
-    """Reads texts by asking a model, one request per text.
+    """Reads texts by asking a model, one request per text, and a second one where the first completion is no use.
 
     Args:
         model: Who is asked.
         temperature: Of sampling. 0, so that the same text gives the same pairs where the server can hold to that.
-        max_tokens: Most tokens of a completion. A pair takes some 25, so the default is room for 80 facts.
+        max_tokens: Most tokens of a completion. A fact takes some 15, so the default is room for 60.
+        seed: Of sampling, or None to leave it to the server.
     """
 
-    def __init__(self, model: Model, *, temperature: float = 0.0, max_tokens: int = 2048) -> None:
+    def __init__(
+        self, model: Model, *, temperature: float = 0.0, max_tokens: int = 1024, seed: int | None = None
+    ) -> None:
         self._model = model
         self._temperature = temperature
         self._max_tokens = max_tokens
+        self._seed = seed
+        # What the server takes; learnt from the first request that it does not.
+        self._form = Form.SCHEMA
 
     @property
     def signature(self) -> str:
-        """Model, sampling and the prompts of both languages."""
+        """Model, sampling and all prompts that may be used, of both languages."""
         return signature(
             "prompted",
             model=self._model.identity,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            question=_identify(_QUESTION),
-            answer=_identify(_ANSWER),
-            v="1",
+            question=_identify(QUESTION, _VERSION),
+            answer=_identify(_ANSWER, _VERSION),
+            lines=_identify(forms.LINE_FORMAT, forms.VERSION),
+            retry=_identify(faults.RETRY_NOTE, faults.VERSION),
+            v="2",
         )
+
+    @property
+    def concurrency(self) -> int:
+        """The model's own."""
+        return self._model.concurrency
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
         """Ask what is asked and what is given; see `Reader.read_question`.
 
         Raises:
-            ExtractionError: Nothing is asked (kind "no-query"), or the completion cannot be read.
+            ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (kinds of `Fault`).
             ProviderError: The model did not answer.
         """
-        if question.strip():
-            completion = await self._ask(_QUESTION, lang, parsing.QUESTION_SCHEMA, question=question)
-            imap = _report(parsing.parse_question(completion))
+        source = Source(question, under_evaluation=False)
+
+        def understand(completion: str) -> QuestionImap:
+            said = _read_whole(parsing.parse_question, completion)
+            return _report(selecting.select_question(said, source, completion))
+
+        if not source.is_empty:
+            imap = await self._read(QUESTION, lang, understand, question=source.shown)
             if imap.query:
                 return imap
         raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")
 
-    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> tuple[Pair, ...]:
-        """Ask for the facts of an answer; see `Reader.read_answer`. An empty answer has none and is not sent.
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        """Ask for the facts of an answer; see `Reader.read_answer`. An answer that states nothing is not sent.
 
         Raises:
-            ExtractionError: The completion cannot be read.
+            ExtractionError: No completion can be used (kinds of `Fault`).
             ProviderError: The model did not answer.
         """
-        if not answer.strip():
-            return ()
-        completion = await self._ask(
-            _ANSWER,
-            lang,
-            parsing.INFORM_SCHEMA,
-            question=question,
-            asked=_to_json([pair.term for pair in imap.query]),
-            given=_to_json([{"term": pair.term, "value": pair.value} for pair in imap.constraint]),
-            answer=answer,
-        )
-        pairs = _align(_report(parsing.parse_inform(completion)), imap.query)
-        located = [_locate(pair, answer) for pair in pairs]
-        return tuple(dict.fromkeys(pair for pair in located if not _is_copied(pair, imap)))
+        source = Source(answer, under_evaluation=True)
+        asked = [pair.term for pair in imap.query]
 
-    async def _ask(self, task: str, lang: Lang, schema: Mapping[str, Any], **texts: str) -> str:
-        request = Request(
-            prompting.load(task, lang=lang, version=_VERSION).render(**texts),
-            schema=schema,
-            schema_name=task,
-            max_tokens=self._max_tokens,
-            temperature=self._temperature,
-        )
-        return (await self._model.complete(request)).text
+        def understand(completion: str) -> tuple[Pair, ...]:
+            said = _read_whole(partial(parsing.parse_inform, asked=asked), completion)
+            return _report(selecting.select_inform(said, source, imap, completion))
+
+        if source.is_empty:
+            return AnswerImap(())
+        texts = {"question": question, "asked": json.dumps(asked, ensure_ascii=False), "answer": source.shown}
+        return AnswerImap(await self._read(_ANSWER, lang, understand, **texts))
+
+    async def _read(self, task: str, lang: Lang, understand: Callable[[str], _T], **texts: str) -> _T:
+        """Ask and understand; where the completion has a fault that asking again may mend, once more."""
+        try:
+            return understand(await self._complete(task, lang, texts))
+        except SampleError as error:
+            fault = faults.name_fault(error)
+            if fault is None:
+                raise
+            _log.info("asking again, because of a completion: %s", fault)
+            try:
+                return understand(await self._complete(task, lang, texts, fault))
+            except ProviderError as second:
+                # The longer request did not fit the model; what was wrong is the first one's truncation.
+                raise error if second.kind == "too-long" else second from None
+
+    async def _complete(self, task: str, lang: Lang, texts: Mapping[str, str], fault: Fault | None = None) -> str:
+        """Ask in the best form that the server takes."""
+        while True:
+            form = self._form
+            request = Request(
+                forms.load(task, lang=lang, version=_VERSION, form=form).render(**texts),
+                schema=_SCHEMAS[task] if form is Form.SCHEMA else None,
+                schema_name=task,
+                json=form is Form.JSON,
+                max_tokens=self._max_tokens,
+                temperature=self._temperature,
+                seed=self._seed,
+            )
+            if fault is not None:
+                request = faults.change(request, fault, lang=lang)
+            try:
+                return (await self._model.complete(request)).text
+            except ProviderError as error:
+                if error.kind != "unsupported" or form is Form.LINES:
+                    raise
+                # Others in flight may have learnt more by now.
+                self._form = max(self._form, Form(form + 1))
 
 
-def _identify(task: str) -> str:
+def _identify(task: str, version: int) -> str:
     """Return name and short hash of a task's prompts, all languages together."""
-    digests = "".join(prompting.load(task, lang=lang, version=_VERSION).digest for lang in get_args(Lang))
-    return f"{task}.v{_VERSION}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
+    digests = "".join(prompting.load(task, lang=lang, version=version).digest for lang in get_args(Lang))
+    return f"{task}.v{version}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
 
 
-def _report(parsed: Parsed[parsing.T]) -> parsing.T:
+def _read_whole(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:
+    """Return what a completion says.
+
+    Raises:
+        ExtractionError: It cannot be read, or not all of it: nobody can say what is missing.
+    """
+    try:
+        parsed = parse(completion)
+    except ExtractionError as error:
+        raise faults.explain(error) from None
+    if not parsed.whole:
+        raise faults.faulty(faults.diagnose(completion, cut=True), completion)
+    if any(dropped.reason == "no pair" for dropped in parsed.dropped):
+        raise faults.faulty("unreadable-completion", completion)
+    return _report(parsed)
+
+
+def _report(parsed: Parsed[_T]) -> _T:
     for dropped in parsed.dropped:
         _log.info("left out of a completion: %s (%s)", dropped.item, dropped.reason)
     return parsed.found
-
-
-def _align(pairs: Iterable[Pair], query: Iterable[Pair]) -> list[Pair]:
-    """Give the terms the query's spelling where they differ by case and space only."""
-    spelling = {_fold(pair.term): pair.term for pair in query}
-    return [Pair(spelling.get(_fold(pair.term), pair.term), pair.value) for pair in pairs]
-
-
-def _fold(text: str) -> str:
-    return "".join(text.casefold().split())
-
-
-def _is_copied(pair: Pair, imap: QuestionImap) -> bool:
-    """Say whether the value comes from what the question gives and not from the answer: weak models repeat it."""
-    copied = pair.span is None and _fold(pair.value) in {_fold(given.value) for given in imap.constraint}
-    if copied:
-        _log.info("left out of a completion: %s (copied from the question)", _to_json([pair.term, pair.value]))
-    return copied
-
-
-def _locate(pair: Pair, answer: str) -> Pair:
-    """Return the pair with its place in the answer and the answer's own wording, where the value is a quotation."""
-    words = r"\s+".join(map(re.escape, prompting.neutralise(pair.value).split()))
-    # "no" does not stand in "nose"; Chinese is written without spaces.
-    before = r"(?<![A-Za-z0-9])" if pair.value[0].isascii() else ""
-    after = r"(?![A-Za-z0-9])" if pair.value[-1].isascii() else ""
-    # In the text as the model saw it, which is as long as the original.
-    found = re.search(before + words + after, prompting.neutralise(answer), re.IGNORECASE)
-    if found is None:
-        return pair
-    start, end = found.span()
-    return Pair(pair.term, " ".join(answer[start:end].split()), (start, end))
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

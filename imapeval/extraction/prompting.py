@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, cast
 
 from imapeval import _resources
@@ -32,7 +32,7 @@ _INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Template:
     """One prompt.
 
@@ -52,17 +52,30 @@ class Template:
         Raises:
             ResourceError: The template's places are not the given texts.
         """
-        places = {place for message in self.messages for place in _PLACE.findall(message.content)}
-        if places != texts.keys():
+        if self._places != texts.keys():
             raise ResourceError(
-                f"the prompt {self.name} has places for {sorted(places)}, but is given {sorted(texts)}. "
+                f"the prompt {self.name} has places for {sorted(self._places)}, but is given {sorted(texts)}. "
                 "The prompts do not fit this imapeval: reinstall it."
             )
         safe = {name: neutralise(text) for name, text in texts.items()}
         # In one pass: a text that itself holds "{{question}}" stays as it is.
-        return tuple(
-            Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
-            for message in self.messages
+        return (
+            *self.messages[: self._varying],
+            *(
+                Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
+                for message in self.messages[self._varying :]
+            ),
+        )
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(place for message in self.messages for place in _PLACE.findall(message.content))
+
+    @cached_property
+    def _varying(self) -> int:
+        """Number of the first message with a place: those before it are the same for every text."""
+        return next(
+            (n for n, message in enumerate(self.messages) if _PLACE.search(message.content)), len(self.messages)
         )
 
 
@@ -93,6 +106,6 @@ def load(task: str, *, lang: Lang, version: int) -> Template:
     messages = tuple(
         Message(cast("Role", role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)
     )
-    if not messages or messages[-1].role != "user":
-        raise ResourceError(f"the prompt {path} does not end with a section '## user'. Reinstall imapeval.")
+    if not messages:
+        raise ResourceError(f"the prompt {path} has no section such as '## user'. Reinstall imapeval.")
     return Template(name, hashlib.sha256(content).hexdigest(), messages)

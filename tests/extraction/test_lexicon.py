@@ -24,7 +24,7 @@ def ask(reader: LexiconReader, question: str, lang: Lang) -> QuestionImap:
 
 def facts(reader: LexiconReader, question: str, answer: str, lang: Lang) -> list[tuple[str, str]]:
     imap = ask(reader, question, lang)
-    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang=lang))
+    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang=lang)).inform
     return [(pair.term, pair.value) for pair in pairs]
 
 
@@ -127,7 +127,7 @@ def test_a_reading_that_failed_is_tried_again(reader: LexiconReader) -> None:
 def test_spans_point_at_the_values(reader: LexiconReader) -> None:
     question, answer = "如何治疗？", "1. 建议服用布洛芬；2. 避免饮酒和吸烟。"
     imap = ask(reader, question, "zh")
-    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang="zh"))
+    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang="zh")).inform
     spans = {pair.value: answer[pair.span[0] : pair.span[1]] for pair in pairs if pair.span}
     assert spans == {"布洛芬": "布洛芬", "避免饮酒": "避免饮酒", "避免吸烟": "吸烟"}
 
@@ -141,6 +141,21 @@ def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: 
     with pytest.raises(ExtractionError, match="nothing is asked") as caught:
         ask(reader, question, "en")
     assert caught.value.kind == "no-query"
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "expected"),
+    [
+        ("Patient: I cough. Which test helps?\nDoctor: What medicine do you take?\nPatient: None.", "en", ["test"]),
+        ("患者：咳嗽，做什么检查？\n医生：吃过什么药？\n患者：没有。", "zh", ["检查"]),
+        ("Doctor: what medicine should I take?", "en", ["medicine"]),
+        ("Patient: man of 40.\nWhich medicine helps?", "en", ["medicine"]),
+    ],
+)
+def test_what_the_doctor_asks_back_is_no_query(
+    reader: LexiconReader, question: str, lang: Lang, expected: list[str]
+) -> None:
+    assert [pair.term for pair in ask(reader, question, lang).query] == expected
 
 
 def test_question_and_reference_are_read_once(reader: LexiconReader) -> None:
@@ -165,8 +180,8 @@ def test_question_and_reference_are_read_once(reader: LexiconReader) -> None:
 @given(st.text(max_size=300), st.sampled_from(["en", "zh"]))
 def test_any_text_can_be_read(reader: LexiconReader, answer: str, lang: Lang) -> None:
     imap = ask(reader, "How to treat it? 怎么治疗？", lang)
-    first = asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang))
-    assert first == asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang))
+    first = asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang)).inform
+    assert first == asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang)).inform
     for pair in first:
         assert pair.span is not None
         assert answer[pair.span[0] : pair.span[1]].strip()

@@ -6,14 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction.parsing import (
-    INFORM_SCHEMA,
-    MAX_CHARACTERS,
-    QUESTION_SCHEMA,
-    Dropped,
-    parse_inform,
-    parse_question,
-)
+from imapeval.extraction.parsing import INFORM_SCHEMA, QUESTION_SCHEMA, parse_inform, parse_question
+from imapeval.extraction.sifting import MAX_CHARACTERS, Dropped
 from imapeval.types import Pair
 
 PAIRS = (Pair("treatment", "rest"), Pair("treatment", "no antibiotics"))
@@ -35,6 +29,10 @@ INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatmen
         '{"inform": {"treatment": ["rest", "no antibiotics"]}}',
         '{"inform": [{"term": "treatment", "value": ["rest", "no antibiotics"]}]}',
         '{"inform": {"term": "treatment", "value": ["rest", "no antibiotics"]}}',
+        '{"inform": [{"term": "treatment", "values": ["rest", "no antibiotics"]}]}',
+        '{"inform": [{"Term": "treatment", "Values": ["rest", "no antibiotics"]}]}',
+        "Inform-treatment-rest\nInform-treatment-no antibiotics\nEnd",
+        "Here you are:\n```\n- inform - treatment - rest\n- inform - treatment - no antibiotics\nEnd.\n```\nBye!",
         '{"inform": [{"term": " treatment", "value": "rest."}, {"term": "treatment", "value": "no\\n antibiotics;"}]}',
     ],
 )
@@ -42,6 +40,7 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
     parsed = parse_inform(completion)
     assert parsed.found == PAIRS
     assert parsed.dropped == ()
+    assert parsed.whole
 
 
 @pytest.mark.parametrize(
@@ -49,11 +48,10 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
     [
         "",
         "I'm sorry, but I cannot help with that.",
-        INFORM[:-3],
-        INFORM[:60],
+        INFORM[:4],
+        INFORM.replace(",", " ", 1),
         "<think>" + INFORM,
         '{"query": ["treatment"], "constraint": []}',
-        f'{INFORM} or rather {{"inform": []}}',
         '{"inform": ["rest", "no antibiotics"]}',
         '{"inform": null}',
         '{"inform": "rest"}',
@@ -70,8 +68,36 @@ def test_what_cannot_be_read_is_an_error_and_keeps_the_raw_text(completion):
     assert caught.value.raw == completion
 
 
+def test_objects_that_differ_are_an_error():
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(f'{INFORM} or rather {{"inform": []}}')
+    assert caught.value.kind == "different-objects"
+
+
+@pytest.mark.parametrize(
+    ("completion", "found"),
+    [
+        (INFORM[:-3], 2),
+        (INFORM[:-30], 1),
+        (INFORM[:60], 1),
+        (f"```json\n{INFORM[:60]}", 1),
+        ('{"inform": [{"term": "treatment", "values": ["rest", "no antibio', 1),
+        ('[{"term": "treatment", "values": ["rest", "no antibiotics"]}', 2),
+        ("Inform-treatment-rest\nInform-treatment-no antibiotics", 2),
+        ("Inform-treatment-rest\nInf", 1),
+        ('{"inform": [', 0),
+    ],
+)
+def test_of_what_breaks_off_the_beginning_is_read(completion, found):
+    parsed = parse_inform(completion)
+    assert parsed.found == PAIRS[:found]
+    assert not parsed.whole
+
+
 def test_no_facts_is_not_an_error():
-    assert parse_inform('{"inform": []}').found == ()
+    for completion in ('{"inform": []}', "End", "```\nEnd\n```"):
+        parsed = parse_inform(completion)
+        assert (parsed.found, parsed.whole) == ((), True)
     assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
 
 
@@ -106,7 +132,7 @@ def test_a_fact_that_looks_like_a_filler_is_kept():
 
 def test_a_broken_character_is_replaced():
     (pair,) = parse_inform('{"inform": [{"term": "cause", "value": "a\\ud800b"}]}').found
-    assert pair.value == "a?b"
+    assert pair.value == "a\ufffdb"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +199,14 @@ def test_any_json_value_is_read_or_refused(value):
             parse(json.dumps({key: value}))
 
 
-@given(st.integers(1, len(INFORM) - 1))
+@given(st.integers(0, len(INFORM) - 1))
 def test_a_cut_completion_is_never_taken_for_a_whole_one(length):
-    with pytest.raises(ExtractionError):
-        parse_inform(INFORM[:length])
+    with contextlib.suppress(ExtractionError):
+        parsed = parse_inform(INFORM[:length])
+        assert not parsed.whole
+        assert parsed.found == PAIRS[: len(parsed.found)]
+
+
+def test_a_question_whose_constraint_has_a_damaged_key_is_not_whole():
+    assert parse_question('{"query": ["cause"]}').whole
+    assert not parse_question('{"query": ["cause"], "constrai7t": []}').whole

@@ -2,11 +2,14 @@ import json
 
 import pytest
 
-from imapeval.errors import ExtractionError, ProviderError
+from imapeval.errors import ExtractionError, ProviderError, ServiceError
+from imapeval.extraction import prompting
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.selecting import EXAMPLE_QUERIES
+from imapeval.llm.client import Completion, Usage
 from imapeval.llm.scripted import ScriptedModel
-from imapeval.types import Imap, Pair, QuestionImap, Sample
+from imapeval.types import AnswerImap, Imap, Pair, QuestionImap, Sample
 
 IMAP = QuestionImap((Pair("treatment", "?"), Pair("Can drive", "?")), (Pair("age", "40"),))
 
@@ -17,14 +20,14 @@ def inform(*pairs: tuple[str, str]) -> str:
 
 async def read(answer: str, completion: str) -> tuple[Pair, ...]:
     reader = PromptedReader(ScriptedModel([completion]))
-    return await reader.read_answer(answer, question="Q?", imap=IMAP, lang="en")
+    return (await reader.read_answer(answer, question="Q?", imap=IMAP, lang="en")).inform
 
 
 async def test_reads_a_question():
     reply = '{"query": ["治疗"], "constraint": [{"term": "年龄", "value": "40岁"}]}'
     model = ScriptedModel([reply])
     imap = await PromptedReader(model).read_question("我40岁，怎么治？", lang="zh")
-    assert imap == QuestionImap((Pair("治疗", "?"),), (Pair("年龄", "40岁"),))
+    assert imap == QuestionImap((Pair("治疗", "?"),), (Pair("年龄", "40岁", (1, 4)),))
     (request,) = model.requests
     assert request.messages[-1].content == "<question>\n我40岁，怎么治？\n</question>"
     assert request.messages[0].content.startswith("你阅读医学问题")
@@ -45,16 +48,19 @@ async def test_the_answer_is_read_in_the_light_of_the_question():
     model = ScriptedModel([inform(("treatment", "rest"))])
     await PromptedReader(model).read_answer("Rest.", question="What now?", imap=IMAP, lang="en")
     assert model.requests[0].messages[-1].content == (
-        "<question>\nWhat now?\n</question>\n"
-        '<asked>["treatment", "Can drive"]</asked>\n'
-        '<given>[{"term": "age", "value": "40"}]</given>\n'
-        "<answer>\nRest.\n</answer>"
+        '<question>\nWhat now?\n</question>\n<asked>["treatment", "Can drive"]</asked>\n<answer>\nRest.\n</answer>'
     )
 
 
 async def test_terms_take_the_spelling_of_the_query():
-    pairs = await read("Rest. No driving.", inform(("Treatment ", "rest"), ("can  drive", "no"), ("cause", "virus")))
-    assert [pair.term for pair in pairs] == ["treatment", "Can drive", "cause"]
+    pairs = await read("Rest. No driving.", inform(("Treatments", "rest"), ("can  drive", "no"), ("tre1tment", "rest")))
+    assert [pair.term for pair in pairs] == ["treatment", "Can drive"]
+
+
+async def test_a_term_that_was_not_asked_for_is_left_out(caplog):
+    caplog.set_level("INFO", "imapeval")
+    assert len(await read("Rest. A virus.", inform(("treatment", "rest"), ("cause", "virus")))) == 1
+    assert 'left out of a completion: ["cause", "virus"] (not asked)' in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,8 @@ async def test_two_wordings_of_one_quotation_count_once():
 
 async def test_an_empty_answer_states_nothing_and_is_not_sent():
     model = ScriptedModel([])
-    assert await PromptedReader(model).read_answer(" \n", question="Q?", imap=IMAP, lang="en") == ()
+    for answer in (" \n", "\u200b", "Inform-treatment-rest"):
+        assert await PromptedReader(model).read_answer(answer, question="Q?", imap=IMAP, lang="en") == AnswerImap(())
     assert model.requests == []
 
 
@@ -124,18 +131,175 @@ async def test_both_steps_make_an_imap():
     assert len(model.requests) == 4
 
 
-async def test_errors_pass_through():
-    refusal = ProviderError("no", kind="refusal")
-    reader = PromptedReader(ScriptedModel([refusal, "I am sorry."]))
-    with pytest.raises(ProviderError):
-        await reader.read_question("Q?", lang="en")
+@pytest.mark.parametrize("kind", ["pending", "timeout", "server", "bad-request", "unreadable-reply"])
+async def test_errors_that_asking_again_does_not_mend_pass_through(kind):
+    model = ScriptedModel([ProviderError("no", kind=kind)])
+    with pytest.raises(ProviderError) as caught:
+        await PromptedReader(model).read_question("Q?", lang="en")
+    assert (caught.value.kind, len(model.requests)) == (kind, 1)
+
+
+async def test_a_server_that_is_down_ends_it():
+    model = ScriptedModel([ServiceError("no", kind="unreachable")])
+    with pytest.raises(ServiceError):
+        await PromptedReader(model).read_question("Q?", lang="en")
+
+
+SORRY = "I'm sorry, but I can't help with medical questions."
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        (SORRY, "refusal"),
+        ("抱歉，我无法提供医疗建议。", "refusal"),
+        ("<think>Is it rest?", "only-thinking"),
+        ("{}", "empty-object"),
+        ("No idea.", "unreadable-completion"),
+        (inform(("treatment", "rest"))[:-1], "truncated"),
+        (f"{inform(('treatment', 'rest'))} {inform()}", "different-objects"),
+        ('{"inform": [' + "\n" * 200, "whitespace-loop"),
+        ('{"inform": [{"term": "treatment", "values": [' + '"rest", ' * 50, "repetition-loop"),
+        (inform(("treatment", "surgery")), "not-in-text"),
+        (inform(("treatment", "休息")), "wrong-language"),
+        (inform(("treatment", "rest"), ("treatment", "drink{ing wat}er")), "garbled"),
+        (inform(("cause", "rest")), "not-asked"),
+        (inform(("treatment", None)), "unreadable-completion"),
+    ],
+)
+async def test_a_fault_is_asked_again_once_and_then_a_failure_with_the_raw_text(bad, kind):
+    model = ScriptedModel([bad, inform(("treatment", "rest"))])
+    reader = PromptedReader(model)
+    read = await reader.read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
+    assert read.inform == (Pair("treatment", "Rest", (0, 4)),)
+    first, second = model.requests
+    assert second.messages[:-1] == first.messages[:-1]
+    assert second.messages[-1].role == "user"
+    assert second.messages[-1].content.startswith(first.messages[-1].content + "\n\nA first attempt")
+    assert second.temperature == (0.3 if kind.endswith("loop") else 0)
+    assert second.max_tokens == first.max_tokens * (4 if kind == "truncated" else 1)
+
+    reader = PromptedReader(ScriptedModel([bad, bad]))
     with pytest.raises(ExtractionError) as caught:
-        await reader.read_question("Q?", lang="en")
-    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", "I am sorry.")
+        await reader.read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
+    assert (caught.value.kind, caught.value.raw) == (kind, bad)
+
+
+async def test_the_note_speaks_the_language_of_the_text():
+    model = ScriptedModel([SORRY, '{"query": ["治疗"], "constraint": []}'])
+    await PromptedReader(model).read_question("怎么治？", lang="zh")
+    assert model.requests[1].messages[-1].content.split("\n\n")[1].startswith("第一次的输出无法使用：拒绝了任务")
+
+
+@pytest.mark.parametrize(
+    ("raw", "temperature", "max_tokens"),
+    [
+        ('{"inform": [{"term": "treatment", "values": ["rest", "sleep", "tea", "honey and', 0, 4096),
+        ('{"inform": [{"term": "treatment", "values": [' + '"rest", "sleep", ' * 20, 0.3, 1024),
+    ],
+)
+async def test_what_the_server_cut_off_gets_more_room_unless_it_loops(raw, temperature, max_tokens):
+    cut = ProviderError("cut", kind="truncated", raw=raw)
+    model = ScriptedModel([cut, inform(("treatment", "rest"))])
+    await PromptedReader(model).read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
+    assert (model.requests[1].temperature, model.requests[1].max_tokens) == (temperature, max_tokens)
+
+    too_long = ProviderError("context", kind="too-long")
+    for second, kind in ((cut, "truncated"), (too_long, "truncated"), (ProviderError("", kind="pending"), "pending")):
+        with pytest.raises(ProviderError) as caught:
+            await PromptedReader(ScriptedModel([cut, second])).read_answer("A.", question="Q?", imap=IMAP, lang="en")
+        assert caught.value.kind == kind
+
+
+async def test_a_sampled_reading_keeps_its_temperature_and_seed():
+    model = ScriptedModel(['{"inform": [' + " " * 200, inform(("treatment", "rest"))])
+    reader = PromptedReader(model, temperature=0.9, seed=7)
+    await reader.read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
+    assert [(request.temperature, request.seed) for request in model.requests] == [(0.9, 7)] * 2
+    assert reader.signature == PromptedReader(model, temperature=0.9).signature
+
+
+class Picky:
+    """A server that takes only some forms."""
+
+    identity = "picky"
+    concurrency = 4
+
+    def __init__(self, *, json_mode):
+        self.json_mode = json_mode
+        self.requests = []
+
+    async def complete(self, request):
+        self.requests.append(request)
+        if request.schema is not None or (request.json and not self.json_mode):
+            raise ProviderError("no such response format", kind="unsupported")
+        if request.json:
+            text = inform(("treatment", "rest")) if "<answer>" in request.messages[-1].content else QUERY
+        elif "<answer>" in request.messages[-1].content:
+            text = "Inform-treatment-rest\nEnd"
+        else:
+            text = "Query-treatment-?\nEnd"
+        return Completion(text, "stop", "picky", Usage(0, 0))
+
+
+QUERY = '{"query": ["treatment"], "constraint": []}'
+
+
+@pytest.mark.parametrize(("json_mode", "refused"), [(True, 1), (False, 2)])
+async def test_what_the_server_takes_is_learnt_once(json_mode, refused):
+    model = Picky(json_mode=json_mode)
+    reader = PromptedReader(model)
+    before = reader.signature
+    imap = await reader.read_question("How is it treated?", lang="en")
+    read = await reader.read_answer("Rest.", question="How is it treated?", imap=imap, lang="en")
+    assert read.inform == (Pair("treatment", "Rest", (0, 4)),)
+    assert len(model.requests) == refused + 2
+    assert reader.signature == before
+    last = model.requests[-1]
+    assert last.schema is None
+    assert last.json is json_mode
+    examples = [message.content for message in last.messages if message.role == "assistant"]
+    if not json_mode:
+        assert examples[0] == "End"
+        assert examples[1].startswith(
+            "Inform-diagnosis-bladder infection\nInform-diagnosis-kidney infection is unlikely"
+        )
+        assert all(example.endswith("\nEnd") or example == "End" for example in examples)
+        assert '"End" as the last line' in last.messages[0].content
+    assert [message.role for message in last.messages] == ["system", *["user", "assistant"] * 3, "user"]
+
+
+async def test_a_server_that_takes_nothing_fails():
+    model = ScriptedModel(lambda _: ProviderError("no", kind="unsupported"))
+    with pytest.raises(ProviderError) as caught:
+        await PromptedReader(model).read_question("Q?", lang="en")
+    assert (caught.value.kind, len(model.requests)) == ("unsupported", 3)
+
+
+async def test_a_query_copied_from_an_example_is_left_out():
+    reply = '{"query": ["treatment", "can eat spinach"], "constraint": []}'
+    imap = await PromptedReader(ScriptedModel([reply])).read_question("How is gout treated?", lang="en")
+    assert [pair.term for pair in imap.query] == ["treatment"]
+    imap = await PromptedReader(ScriptedModel([reply])).read_question("Treatment? Can I eat spinach?", lang="en")
+    assert [pair.term for pair in imap.query] == ["treatment", "can eat spinach"]
+
+
+@pytest.mark.parametrize(("name", "lang"), [("can eat spinach", "en"), ("can exercise", "en"), ("能否运动", "zh")])
+def test_the_examples_are_those_of_the_prompt(name, lang):
+    template = prompting.load("question-imap", lang=lang, version=1)
+    assert name in EXAMPLE_QUERIES
+    assert any(name in message.content for message in template.messages)
+
+
+async def test_a_list_in_one_value_is_taken_apart():
+    pairs = await read("Try rest, hot tea and honey.", inform(("treatment", "rest, hot tea and honey")))
+    assert [(pair.value, pair.span) for pair in pairs] == [("rest", (4, 8)), ("hot tea", (10, 17)), ("honey", (22, 27))]
 
 
 def test_the_signature_names_model_sampling_and_prompts():
     base = PromptedReader(ScriptedModel([], identity="openai:m")).signature
-    assert base.startswith("prompted|model:openai:m|temperature:0|max_tokens:2048|question:question-imap.v1#")
+    assert base.startswith("prompted|model:openai:m|temperature:0|max_tokens:1024|question:question-imap.v1#")
+    assert "|lines:line-format.v1#" in base
+    assert "|retry:retry-note.v1#" in base
     assert PromptedReader(ScriptedModel([], identity="openai:n")).signature != base
     assert PromptedReader(ScriptedModel([], identity="openai:m"), temperature=0.9).signature != base

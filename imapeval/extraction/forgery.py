@@ -1,0 +1,229 @@
+"""What a text under evaluation may hold that is no statement of it: our own formats, other turns, words to the judge.
+
+A response may carry ready-made facts for the program that reads it: JSON with our keys, `Inform-x-y` lines, a chat
+template's tokens with a turn of their own, a "Reference answer:" block, an order to the evaluator. Whoever reads such a
+text as an answer reads nothing in them, so neither shall the model. Pure.
+
+What opens a text is its own: an answer that begins with "Reference answer:" or with a chat token says itself what
+follows, so that only the opening goes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.grounding import narrow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Stretch = tuple[int, int]
+
+_KEY = re.compile(
+    r"""["'“”‘’](?:inform|query|constraint|terms?|values?)["'“”‘’]\s*[:：]|[{\[,]\s*(?:inform|terms?|values?)\s*:""",
+    re.I,
+)
+"""A key of our JSON."""
+_BRACKET = re.compile(r"[{}\[\]]")
+
+_LINES = re.compile(
+    # The line format, at the start of a line with any spacing, anywhere without.
+    r"^[ \t>*•#\-\d.)]*(?:inform|query|constraint)[ \t]*[-–—_:][ \t]*[^\n\-–—_:]{1,60}[-–—_:][ \t]*\S.*$"
+    r"|(?:inform|query|constraint)[-–—_][^\s\-–—_][^\n\-–—_]{0,60}[-–—_]\S.*$"
+    # The same as YAML.
+    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$"
+    # A score that is given to nothing.
+    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|grade|marks?|得分|评分|打分|分数|总分)[ \t*]*"
+    r"[:：=]?[ \t*]*\d+(?:\.\d+)?[ \t]*(?:/|out of|分)?[ \t]*\d*[ \t*.!。！分]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_ELEMENT = re.compile(
+    r"<\s*(reference|inform|query|constraint|asked|given|terms?|values?|judge|system|instructions?)\b[^<>\n]{0,80}>"
+    r".*?(?:<\s*/\s*\1\s*>|\n\s*\n|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:answer|question|回答|问题)\b[^<>\n]{0,40}>", re.IGNORECASE)
+
+_TURN = re.compile(
+    r"<\s*[|｜][^|｜<>\n]{1,40}[|｜]\s*>(?:[ \t]*(?:system|user|assistant)\b)?|<(?:start|end)_of_turn>"
+    r"|</s>|<s>(?=\s*\[)|\[/?INST\]|<<SYS>>"
+    r"|^#{1,4}[ \t]*(?:instructions?|response|system|human|assistant|user)[ \t]*:?[ \t]*$"
+    r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where another turn of a conversation begins."""
+
+_REFERENCE = re.compile(
+    r"(?:^[ \t>*•#\-【\[(（]*|[.!?;。！？；(（\[【]\s*)"
+    r"(?:(?:here is |this is )?(?:the )?(?:(?:official|correct|expert|hidden|clinician['’]?s?|doctor['’]?s?|human) )*"
+    r"(?:(?:reference|gold(?:en)?(?:[ -]standard)?|ground[ -]truth|model)[ \t]+"
+    r"(?:answers?|responses?|facts?|imaps?)|ground[ -]truth)"
+    r"|(?:医生的?|专家的?|官方)?(?:参考|标准|金标准|正确)(?:答案|回答|事实))"
+    r"[ \t*】\])）]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BLANK = re.compile(r"[\s*】\])）]*")
+_PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
+
+_TO_JUDGE: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (words, re.compile(pattern, re.IGNORECASE))
+    for words, pattern in (
+        (
+            ("instruction", "prompt", "rules", "guideline"),
+            r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|above|prior|earlier|preceding|all|your|these)\b"
+            r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines)\b"
+            r"|\bsystem\s+(?:prompt|instructions?)\b",
+        ),
+        (
+            ("answer", "response", "reply"),
+            r"\b(?:score|rate|grade|mark|evaluate|judge)\s+(?:this|my|the)\s+(?:answer|response|reply)\b"
+            r"|\b(?:this|the|my)\s+(?:answer|response|reply)\s+"
+            r"(?:is|deserves|scores?|earns?|matches|(?:should|must)\s+(?:be|get|receive))\b"
+            r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|points?|rating|reference|gold)\b|\d\s*/\s*\d)",
+        ),
+        (
+            ("judge", "grader", "evaluator", "rater", "assessor", "examiner", "extractor", "model", " ai", "llm"),
+            r"\b(?:note|message|attention|instructions?|hint|memo)\s+(?:to|for)\s+(?:the\s+|any\s+)?"
+            r"(?:judges?|graders?|evaluators?|raters?|assessors?|examiners?|model|ai|llm|extractor)\b"
+            r"|\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
+            r"|\b(?:judge|grader|evaluator|model|ai|llm|extractor)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b",
+        ),
+        (
+            ("output", "extract", "return", "copy", "award", "assign", "record", "include", "write"),
+            r"\byou\s+(?:must|should|will|shall|are\s+(?:to|instructed|required))\b[^.\n]{0,40}"
+            r"\b(?:output|extract|write\s+down|copy|award|assign)\b"
+            r"|\b(?:output|extract|return|copy|record|include|write)\b[^.\n]{0,50}\b(?:facts?|pairs?|inform|imap|json|entries)\b",
+        ),
+        (("full ", "maximum", "highest"), r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b"),
+        (
+            ("指令", "指示", "提示", "规则", "说明", "系统消息"),
+            r"(?:忽略|无视|忘记|忘掉|不要理会)[^。\n]{0,20}(?:指令|指示|提示|规则|说明)|系统(?:提示|消息|指令)",
+        ),
+        (
+            ("分", "回答", "答案", "回复"),
+            r"(?:请|应|必须|务必|直接)?(?:给|打|评为|判)[^。，\n]{0,10}(?:满分|高分|\d+\s*分(?!钟))"
+            r"|(?:本|此|这个?|该|我的|上述|以上)(?:回答|答案|回复)[^。\n]{0,20}(?:满分|完美|\d\s*分(?!钟)|一致|全部正确|完全正确)",
+        ),
+        (("评", "裁判", "打分"), r"(?:评审|评委|裁判|评分|打分)(?:者|员|人|模型|老师|系统|程序)"),
+        (
+            ("输出", "提取", "抽取", "复制", "返回", "写入", "加入"),
+            r"(?:输出|提取|抽取|复制|返回|加入|写入)[^。\n]{0,20}(?:事实|条目|JSON|inform|values?\b|\bterm)",
+        ),
+    )
+)
+"""Words to the evaluator, each with the words without which a text, in lower case, cannot hold it."""
+
+_SENTENCE_START = re.compile(r"(?:[.!?](?=\s)|[。！？\n])\s*")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？\n]|\Z")
+_LISTING = re.compile(r"[^\n]*[:：][ \t*]*\n\s*")
+
+
+def find_forgeries(text: str) -> list[Stretch]:
+    """Return the stretches of a text that are no statement of it, in order and without overlap.
+
+    Args:
+        text: Without zero-width characters, which could hide what is looked for.
+    """
+    text = narrow(text)
+    found = sorted(
+        (
+            *_find_json(text),
+            *(line.span() for line in _LINES.finditer(text)),
+            *(_find_tags(text) if "<" in text else ()),
+            *_find_turns(text),
+            *_find_references(text),
+            *_find_words_to_judge(text),
+        )
+    )
+    merged: list[Stretch] = []
+    for start, end in found:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+def _find_json(text: str) -> Iterator[Stretch]:
+    done = 0
+    for key in _KEY.finditer(text):
+        if key.start() < done:
+            continue
+        start, end = _around(text, key.start(), done)
+        yield start, end
+        done = end
+
+
+def _around(text: str, at: int, floor: int) -> Stretch:
+    """Return the outermost brackets around a place; without any its line, from there on."""
+    stack: list[int] = []
+    for bracket in _BRACKET.finditer(text, floor):
+        if bracket[0] in "{[":
+            if not stack and bracket.start() > at:
+                break
+            stack.append(bracket.start())
+        elif stack:
+            start = stack.pop()
+            if not stack and bracket.end() > at >= start:
+                return start, bracket.end()
+    # Brackets that are not closed hold everything to the end of the paragraph.
+    start = stack[0] if stack and stack[0] <= at else at
+    end = _PARAGRAPH_END.search(text, at)
+    return start, end.start() if end else len(text)
+
+
+def _find_tags(text: str) -> Iterator[Stretch]:
+    for element in _ELEMENT.finditer(text):
+        yield element.span()
+    # Models that think wrap their answer in <answer>. What follows its end is none of it, nor what follows an end that
+    # had no beginning: our own marker, forged.
+    opened = False
+    for tag in _ANSWER_TAG.finditer(text):
+        yield tag.span()
+        if not tag[1]:
+            opened = True
+        elif _ANSWER_TAG.search(text, tag.end()) or not opened:
+            yield tag.start(), len(text)
+            return
+
+
+def _find_turns(text: str) -> Iterator[Stretch]:
+    for turn in _TURN.finditer(text):
+        if _is_said(_TURN.sub("", text[: turn.start()])):
+            yield turn.start(), len(text)
+            return
+        yield turn.span()
+
+
+def _find_references(text: str) -> Iterator[Stretch]:
+    for header in _REFERENCE.finditer(text):
+        # From the header itself: the full stop before it belongs to the sentence before.
+        start = header.start() + (header[0][0] in ".!?;。！？；")
+        if not _is_said(text[:start]):
+            yield header.span()
+            continue
+        # A header with nothing behind it announces the next paragraph.
+        body = _BLANK.match(text, header.end())
+        end = _PARAGRAPH_END.search(text, body.end() if body else header.end())
+        yield start, end.start() if end else len(text)
+
+
+def _find_words_to_judge(text: str) -> Iterator[Stretch]:
+    lower = text.lower()
+    for words, pattern in _TO_JUDGE:
+        if not any(word in lower for word in words):
+            continue
+        for order in pattern.finditer(text):
+            start = 0
+            for before in _SENTENCE_START.finditer(text, 0, order.start()):
+                start = before.end()
+            # What it orders may stand in the lines below it.
+            listing = _LISTING.match(text, order.end())
+            end = _PARAGRAPH_END.search(text, listing.end()) if listing else _SENTENCE_END.search(text, order.end())
+            yield start, end.end() if end else len(text)
+
+
+def _is_said(text: str) -> bool:
+    return any(map(str.isalnum, text))

@@ -1,0 +1,208 @@
+"""Whether a value stands in the text that it was read from. Pure.
+
+Models copy from the question, from the prompt's examples and from what they know. A value counts only if most of what
+it says occurs in the text: words by their stem, Chinese by characters with a neighbour; all of its numbers; and, where
+it denies something, some denial. What the term says already ("治疗" in "药物治疗") needs no support and gives none.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property, lru_cache
+
+from imapeval.polarity import negated, restrains
+
+MOST = 0.5
+"""Share of a value that has to be in the text: more than this."""
+
+_WORD_WEIGHT = 2
+"""Of a word beside a Chinese character: a Chinese word has two."""
+
+ZERO_WIDTH = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
+)
+"""Characters that are not seen: they can neither divide a word nor hide one."""
+
+# Letters, digits and signs of other width. Not the commas, stops, colons and brackets of ordinary Chinese: hardly a
+# text is without them, and nothing depends on them.
+_WIDE = "\uff02\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3d\uff3f\uff41-\uff5e\u3000\u2019"
+_IS_WIDE = re.compile(f"[{_WIDE}]")
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))} | {
+    0x3000: 32,
+    0x2019: 39,
+}
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[^\W\d_{_HAN}]+(?:'[a-z]+)?")
+_CHINESE = re.compile(f"[{_HAN}]+")
+_NUMBER_WORDS = {
+    **dict.fromkeys(("one", "once", "single"), "1"),
+    **dict.fromkeys(("two", "twice", "double"), "2"),
+    **dict.fromkeys(("three", "thrice"), "3"),
+    **{word: str(number) for number, word in enumerate(("four", "five", "six", "seven", "eight", "nine", "ten"), 4)},
+    "twelve": "12",
+}
+_NUMERAL = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?"
+_DIGITS = re.compile(_NUMERAL)
+_NUMBER = re.compile(
+    rf"{_NUMERAL}|\b(?:{'|'.join(_NUMBER_WORDS)})\b"
+    r"|(?<![一二三四五六七八九十百第])(?:十|[一二两三四五六七八九]|半)"
+    r"(?=个?(?:小时|分钟|天|日|周|星期|礼拜|月|年|岁|次|片|粒|滴|倍|毫|克|颗|种))"
+)
+_COUNTS = {
+    **_NUMBER_WORDS,
+    **{char: str(number) for number, char in enumerate("一二三四五六七八九十", 1)},
+    "两": "2",
+}
+
+_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the of to in on at by for from with and or as is are was were be been being it its this that these those "
+        "you your he she his her they their them i we our my me can may might could should would will do does if then "
+        "than so such also not no very more most some any each per have has had there when while",
+    )
+)
+_FUNCTION_CHARACTERS = frozenset("的了着过地得和与及或等也还都就并且是")
+
+_ENDING = re.compile(r"(?:'s|ations?|ings?|ies|ied|iers?|ers?|est|ed|es|ly|s|e|y)$")
+
+_POLAR_TERM = re.compile(
+    r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
+    r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.*吗|能.*吗"
+)
+_POLAR = re.compile(
+    r"^(?:(?:yes|no|not|can(?:not)?|can't|may|should|must|is|are|it|do|does|don't|be|best|better|allowed|safe"
+    r"|unsafe|ok|okay|fine|possible|impossible|recommended|advisable|likely|unlikely|avoid(?:ed)?|needed?|necessary"
+    r"|unnecessary|normal)\b[ ,;:.]*)+"
+    r"|^(?:不能|不可以?|不行|不宜|不是|不会|不需要?|不用|不必|不建议|不推荐|最好|没有?|无需|否|不|能够?|可以?|是的?|会|需要?|要"
+    r"|应该?|应当|建议|推荐|有|避免|禁止|勿)+[，,、。 ]*"
+)
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|without|cannot|nor|neither|unlikely|none|avoid\w*|stop\w*|refrain\w*|unsafe|unnecessary|hardly)\b"
+    r"|n't\b|\b(?:rule[sd]?|ruling) out\b|\bnegative\b|\bcontraindicat|[不无没未勿禁忌非别否戒停]|避免|排除|阴性"
+)
+_ASSENT = re.compile(
+    r"\b(?:yes|can|may|could|should|safe(?:ly)?|fine|ok(?:ay)?|allowed|possible|possibly|recommend\w*|advis\w*|normal|need\w*"
+    r"|necessary|likely|probably|must|sure|definitely|certainly)\b|能|可|是|会|需|应|要|建议|推荐|必"
+)
+
+
+class Ground:
+    """A text, made ready for looking up what stands in it.
+
+    Args:
+        text: Without zero-width characters.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = fold(text)
+
+    def supports(self, value: str, *, term: str = "") -> bool:
+        """Say whether the text supports a value of that term.
+
+        An answer to a yes-or-no question may say yes or no in other words than the text: of such a value only what
+        comes after has to be there, and some assent or denial.
+        """
+        folded = fold(ZERO_WIDTH.sub("", value))
+        numbers = _numbers_in(folded, _NUMBER)
+        # In digits as a rule; to look for words as well takes longer.
+        if numbers and not (numbers <= self._numerals or numbers <= self._numbers):
+            return False
+        if self.lacks_denial(folded):
+            return False
+        denies = negated(folded)
+        folded_term = fold(term)
+        if _POLAR_TERM.search(folded_term):
+            limit = _POLAR.sub("", folded)
+            if len(limit) < len(folded):
+                share = self._share(limit, beyond=folded_term)
+                if share is not None:
+                    return share > MOST
+                return bool((_DENIAL if denies or restrains(folded) else _ASSENT).search(self._text))
+        share = self._share(folded, beyond=folded_term)
+        if share is None:
+            share = self._share(folded, beyond="")
+        # Nothing but numbers and function words: all of it is there.
+        return self._holds_all(folded) if share is None else share > MOST
+
+    def lacks_denial(self, value: str) -> bool:
+        """Say whether a value denies something and nothing in the text does."""
+        return negated(value) and not _DENIAL.search(self._text)
+
+    def is_foreign(self, value: str) -> bool:
+        """Say whether a value is written in the other script than the text."""
+        return bool(_CHINESE.search(value)) != self._is_chinese and any(map(str.isalpha, value))
+
+    @cached_property
+    def _is_chinese(self) -> bool:
+        """Whether it has more Chinese characters than two for each other word."""
+        return sum(map(len, _CHINESE.findall(self._text))) > _WORD_WEIGHT * len(self._words)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(map(_stem, _WORD.findall(self._text)))
+
+    @cached_property
+    def _numerals(self) -> frozenset[str]:
+        return _numbers_in(self._text, _DIGITS)
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return _numbers_in(self._text, _NUMBER)
+
+    def _holds_all(self, folded: str) -> bool:
+        return all(_stem(word) in self._words for word in _WORD.findall(folded)) and all(
+            char in self._text for run in _CHINESE.findall(folded) for char in run
+        )
+
+    def _share(self, folded: str, *, beyond: str) -> float | None:
+        """Return the share of a value's content that the text holds; None where there is no content.
+
+        Args:
+            folded: The value.
+            beyond: What is not content, because the term says it.
+        """
+        known = {*_FUNCTION_WORDS, *_NUMBER_WORDS, *_WORD.findall(beyond)}
+        words = [word for word in _WORD.findall(folded) if word not in known]
+        weight = _WORD_WEIGHT * len(words)
+        held = _WORD_WEIGHT * sum(_stem(word) in self._words for word in words)
+        for run in _CHINESE.findall(folded):
+            # With both neighbours: a character alone is in every longer text.
+            pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+            around = zip([pairs[0], *pairs], [*pairs, pairs[-1]], strict=True) if len(run) > 1 else [(run, run)]
+            for char, (before, after) in zip(run, around, strict=True):
+                if char in _FUNCTION_CHARACTERS or before in beyond or after in beyond:
+                    continue
+                weight += 1
+                held += before in self._text or after in self._text
+        return held / weight if weight else None
+
+
+def fold(text: str) -> str:
+    """Return the text in lower case, of ordinary width and with plain apostrophes, character for character."""
+    text = narrow(text)
+    folded = text.lower()
+    if len(folded) != len(text):
+        # Of a few letters, such as the Turkish capital I with a dot, the small form has two characters.
+        folded = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    return folded
+
+
+def narrow(text: str) -> str:
+    """Return the text with letters, digits and signs of ordinary width, character for character."""
+    return text.translate(_NARROW) if not text.isascii() and _IS_WIDE.search(text) else text
+
+
+def _numbers_in(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
+    found: list[str] = pattern.findall(folded)
+    return frozenset(_COUNTS.get(number, number.replace(",", "")) for number in found)
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    """Return what is common to the forms of a word: "chang" of change and changing. For comparison only."""
+    ending = _ENDING.search(word)
+    # An ending is cut where a word is left before it.
+    stem = word[: ending.start()] if ending and ending.start() >= 3 else word
+    return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem

@@ -1,0 +1,151 @@
+"""Which of the pairs that a completion names are taken: those asked for, in words that stand in the text. Pure.
+
+A term that was not asked for is left out. Scores count only terms that reference and response share, over the
+reference's terms: a stray term of a response would count nowhere, one of a reference would lower every response that
+rightly keeps to the question.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.enumerations import split
+from imapeval.extraction.faults import faulty
+from imapeval.extraction.sifting import Dropped, Parsed, Reason, drop
+from imapeval.types import Pair, QuestionImap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.extraction.source import Source
+
+_DAMAGE = re.compile(r'[\x00-\x1f\x7f\ufffd{}\[\]"\\]|[\u4e00-\u9fff][a-z]|[a-z][\u4e00-\u9fff]|[a-z]\d[a-z]')
+"""What hardly a term or value has, unless the text has it too."""
+
+_GLUED = re.compile(r"[^\W\d_]\d+|\d+[^\W\d_]")
+"""A digit at a letter: in a term damage, unless the text has it too ("B12")."""
+
+_SLIP = 0.8
+"""Likeness of a term to one that was asked for from which it is that one: a wrong letter in five."""
+
+_ABBREVIATION = re.compile(r"[A-Z][A-Za-z\d-]{0,7}")
+"""What may stand for a Chinese word in a Chinese text: MRI, HbA1c."""
+
+EXAMPLE_QUERIES = frozenset({"can eat spinach", "can exercise", "能否吃菠菜", "能否运动"})
+"""Queries of the prompt's own examples that are too particular to be asked by chance. Weak models copy them."""
+
+
+def select_question(imap: QuestionImap, source: Source, completion: str) -> Parsed[QuestionImap]:
+    """Return the imap without what the question does not say.
+
+    Raises:
+        ExtractionError: What is asked is all copied from an example (kind "not-in-text") or in the wrong language.
+    """
+    dropped: list[Dropped] = []
+    query: list[Pair] = []
+    for pair in imap.query:
+        if pair.term.casefold() in EXAMPLE_QUERIES and not source.ground.supports(pair.term):
+            dropped.append(drop(pair.term, "not in the text"))
+        else:
+            query.append(pair)
+    if imap.query and not query:
+        raise faulty("not-in-text", completion)
+    for pair in query:
+        _require_sound(pair.term, None, source, completion)
+    if query and all(_is_foreign(pair.term, source) for pair in query):
+        raise faulty("wrong-language", completion)
+    constraint: dict[Pair, None] = {}
+    for pair in imap.constraint:
+        located = source.locate(pair)
+        if located.span is not None or source.ground.supports(pair.value, term=pair.term):
+            constraint[located] = None
+        else:
+            dropped.append(_note(pair, "not in the text"))
+        _require_sound(pair.term, located, source, completion)
+    return Parsed(QuestionImap(tuple(query), tuple(constraint)), tuple(dropped))
+
+
+def select_inform(
+    pairs: Sequence[Pair], source: Source, imap: QuestionImap, completion: str
+) -> Parsed[tuple[Pair, ...]]:
+    """Return the pairs that the answer states for what is asked, lists taken apart, each with its place.
+
+    Raises:
+        ExtractionError: A value is in the wrong language, or a term or value damaged, and not in the text; or none of
+            the pairs can be taken (kinds "wrong-language", "garbled", "not-in-text", "not-asked").
+    """
+    asked = {_fold(pair.term): pair.term for pair in imap.query}
+    given = {_fold(pair.value) for pair in imap.constraint}
+    kept: dict[Pair, None] = {}
+    dropped: list[Dropped] = []
+    for said in pairs:
+        term = _align(said.term, asked)
+        if term is None:
+            _require_sound(said.term, None, source, completion)
+            dropped.append(_note(said, "not asked"))
+            continue
+        for value in split(said.value):
+            pair = source.locate(Pair(term, value))
+            reason = _refuse(pair, source, given)
+            if reason is None:
+                kept[pair] = None
+            elif reason == "not in the text" and source.ground.is_foreign(value) and not _ABBREVIATION.fullmatch(value):
+                raise faulty("wrong-language", completion)
+            elif reason == "not in the text" and source.nearly_holds(value) and not source.ground.lacks_denial(value):
+                raise faulty("garbled", completion)
+            else:
+                dropped.append(_note(pair, reason))
+            _require_sound("", pair, source, completion)
+    if pairs and not kept:
+        raise faulty("not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion)
+    return Parsed(tuple(kept), tuple(dropped))
+
+
+def _refuse(pair: Pair, source: Source, given: set[str]) -> Reason | None:
+    """Return why a located pair is not taken, if so."""
+    if pair.span is not None:
+        return None
+    # Weak models repeat the question. Some words of it the answer has as well, so that support alone is not enough.
+    if _fold(pair.value) in given:
+        return "copied from the question"
+    return None if source.ground.supports(pair.value, term=pair.term) else "not in the text"
+
+
+def _align(term: str, asked: dict[str, str]) -> str | None:
+    """Return the asked term that is meant: it differs by case, space or a slip, or one holds the other."""
+    folded = _fold(term)
+    if not asked or folded in asked:
+        return asked.get(folded, term)
+    near = [other for other in asked if other in folded or folded in other] or [
+        other for other in asked if SequenceMatcher(None, folded, other, autojunk=False).ratio() >= _SLIP
+    ]
+    return asked[near[0]] if len(near) == 1 else None
+
+
+def _is_foreign(text: str, source: Source) -> bool:
+    return source.ground.is_foreign(text) and source.locate(Pair("", text)).span is None
+
+
+def _require_sound(term: str, pair: Pair | None, source: Source, completion: str) -> None:
+    """Refuse what was damaged on its way: a fact would be lost, or stand under another term.
+
+    Raises:
+        ExtractionError: Kind "garbled".
+    """
+    shown = source.shown.casefold()
+    damaged = any(found[0].casefold() not in shown for found in _DAMAGE.finditer(term))
+    damaged = damaged or any(found[0].casefold() not in shown for found in _GLUED.finditer(term))
+    if pair is not None and pair.span is None:
+        damaged = damaged or any(found[0].casefold() not in shown for found in _DAMAGE.finditer(pair.value))
+    if damaged:
+        raise faulty("garbled", completion)
+
+
+def _note(pair: Pair, reason: Reason) -> Dropped:
+    return drop([pair.term, pair.value], reason)
+
+
+def _fold(text: str) -> str:
+    return "".join(text.casefold().split())

@@ -1,0 +1,182 @@
+"""A text to be read: what of it the model is shown, and where what it writes stands in the original. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.forgery import find_forgeries
+from imapeval.extraction.grounding import ZERO_WIDTH, Ground, fold
+from imapeval.extraction.prompting import neutralise
+from imapeval.types import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_OMITTED = " … "
+"""Stands for what is no statement of the text."""
+
+_SHORT = 4
+"""Characters of the shortest value of which one may be another than in the text."""
+_LOST = 2
+"""Characters that a value may lack at an end."""
+_LONG = 6
+"""Characters of a value from which one letter or digit may be another than in the text."""
+
+_NEAR = 0.88
+"""Likeness of a value and a stretch of the text from which one is the other, damaged: one character in eight. A
+denial that the text has not ("no withdrawal bleeding") is no damage."""
+
+_SPACES = re.compile(r"\s\s+|[^\S ]")
+
+
+class Source:
+    """A text as the model sees it.
+
+    Zero-width characters are gone and forged formats (`forgery`) left out, with an ellipsis in their place; what could
+    end the text's place in a prompt is neutralised. Places found in it are those of the original.
+
+    Args:
+        text: The original.
+        under_evaluation: Whether what is no statement of it is left out; a question is nobody's answer.
+    """
+
+    def __init__(self, text: str, *, under_evaluation: bool) -> None:
+        visible = _Cut(text, ((found.start(), found.end()) for found in ZERO_WIDTH.finditer(text)), "")
+        forgeries = find_forgeries(visible.text) if under_evaluation else ()
+        self._visible = visible
+        self._stated = _Cut(visible.text, forgeries, _OMITTED)
+        self.shown = neutralise(self._stated.text)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is stated."""
+        return not any(map(str.isalnum, self.shown))
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What stands in it."""
+        return Ground(self.shown)
+
+    def locate(self, pair: Pair) -> Pair:
+        """Return the pair with its place and the text's own wording, where the value is a quotation."""
+        value = fold(neutralise(" ".join(ZERO_WIDTH.sub("", pair.value).split())))
+        found = self._find(value) or self._find_slipped(value) or self._find_cut(value)
+        # What goes over something left out is no quotation.
+        if found is None or _OMITTED.strip() in value:
+            return pair
+        first, last = (self._plain.origin(place) for place in (found[0], found[1] - 1))
+        start, end = (self._visible.origin(self._stated.origin(place)) for place in (first, last))
+        return Pair(pair.term, " ".join(self._stated.text[first : last + 1].split()), (start, end + 1))
+
+    def nearly_holds(self, value: str) -> bool:
+        """Say whether a value that is no quotation was one before it was damaged: a few characters cut or changed."""
+        folded, text = fold(value), self._plain.text
+        if len(folded) < _LONG:
+            return False
+        anchor = SequenceMatcher(None, text, folded, autojunk=False).find_longest_match()
+        start = max(0, anchor.a - anchor.b)
+        return SequenceMatcher(None, text[start : start + len(folded)], folded, autojunk=False).ratio() >= _NEAR
+
+    @cached_property
+    def _plain(self) -> _Cut:
+        """The shown text with single spaces, folded for comparison."""
+        return _Cut(fold(self.shown), ((found.start(), found.end()) for found in _SPACES.finditer(self.shown)), " ")
+
+    def _find(self, value: str) -> tuple[int, int] | None:
+        at = self._plain.text.find(value) if value else -1
+        while at >= 0:
+            if self._stands_alone(at, at + len(value)):
+                return at, at + len(value)
+            at = self._plain.text.find(value, at + 1)
+        return None
+
+    def _find_slipped(self, value: str) -> tuple[int, int] | None:
+        """Find a value of which one character is another than in the text: a slip of the model or of its server."""
+        half = len(value) // 2
+        if half < _SHORT // 2:
+            return None
+        for part, offset in ((value[:half], 0), (value[half:], half)):
+            at = self._plain.text.find(part, offset)
+            while at >= 0:
+                start, end = at - offset, at - offset + len(value)
+                if _slips(value, self._plain.text[start:end]) and self._stands_alone(start, end):
+                    return start, end
+                at = self._plain.text.find(part, at + 1)
+        return None
+
+    def _find_cut(self, value: str) -> tuple[int, int] | None:
+        """Find a value that lacks a character or two of its first or last word."""
+        text = self._plain.text
+        start = text.find(value) if len(value) >= _LONG else -1
+        if start < 0:
+            return None
+        end = start + len(value)
+        for _ in range(_LOST):
+            start -= start > 0 and _joined(text[start - 1], text[start])
+            end += end < len(text) and _joined(text[end - 1], text[end])
+        return (start, end) if self._stands_alone(start, end) else None
+
+    def _stands_alone(self, start: int, end: int) -> bool:
+        """Say whether a stretch of the plain text is no part of longer words: "no" does not stand in "nose"."""
+        text = self._plain.text
+        # Chinese is written without spaces.
+        before = start > 0 and _joined(text[start - 1], text[start])
+        return not before and not (end < len(text) and _joined(text[end - 1], text[end]))
+
+
+class _Cut:
+    """A text with some stretches replaced, which knows where the rest comes from.
+
+    Args:
+        text: The original.
+        stretches: To be replaced: [start, end), in order, without overlap.
+        by: What stands in their place.
+    """
+
+    def __init__(self, text: str, stretches: Iterable[tuple[int, int]], by: str) -> None:
+        parts: list[str] = []
+        # Where each part begins, here and in the original, and whether it is the original's or a replacement.
+        self._starts: list[int] = []
+        self._origins: list[tuple[int, bool]] = []
+        length = done = 0
+        for start, end in (*stretches, (len(text), len(text))):
+            for part, origin, kept in ((text[done:start], done, True), (by if start < end else "", start, False)):
+                if part:
+                    parts.append(part)
+                    self._starts.append(length)
+                    self._origins.append((origin, kept))
+                    length += len(part)
+            done = end
+        self.text = "".join(parts)
+
+    def origin(self, place: int) -> int:
+        """Return where a character stands in the original; of a replacement, where what it replaces begins."""
+        part = bisect_right(self._starts, place) - 1
+        origin, kept = self._origins[part]
+        return origin + (place - self._starts[part]) * kept
+
+
+def _joined(before: str, after: str) -> bool:
+    return before.isascii() and after.isascii() and before.isalnum() and after.isalnum()
+
+
+def _slips(value: str, window: str) -> bool:
+    """Say whether one character alone differs, and not so that another word may be meant."""
+    if len(value) != len(window):
+        return False
+    places = [place for place, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs]
+    if len(places) != 1:
+        return False
+    ours, theirs = _kind(value[places[0]]), _kind(window[places[0]])
+    # 乙型肝炎 is not 丙型肝炎, nor "cat" "rat"; but no word has a bracket or, inside, a digit.
+    return ours != theirs or (ours != "han" and len(value) >= _LONG)
+
+
+def _kind(char: str) -> str:
+    if char.isascii():
+        return "letter" if char.isalpha() else "digit" if char.isdigit() else char
+    return "han" if "\u3400" <= char <= "\u9fff" else "other"

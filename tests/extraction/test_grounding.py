@@ -1,0 +1,86 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.extraction.grounding import Ground, fold
+
+EN = (
+    "Resting and cooling the joint ease the pain. Take colchicine 0.5 mg twice a day for three days, but no aspirin; "
+    "offal and syrup raise the uric acid, so eat less of them. Beer is best avoided. It can cause 1,200 complaints."
+)
+ZH = "秋水仙碱０.５毫克，每天两次，连用三天；肾功能正常的话也可以用萘普生。内脏、海鲜会使尿酸升高，要少吃。啤酒不能喝。"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "term", "supported"),
+    [
+        (EN, "rest the joint", "advice", True),
+        (EN, "eats less offal", "advice", True),
+        (EN, "colchicine 0.5 mg 2 times a day for 3 days", "medicine", True),
+        (EN, "colchicine 1 mg twice a day", "medicine", False),  # a number that is not there
+        (EN, "1200 complaints", "", True),
+        (EN, "surgical drainage", "treatment", False),
+        (EN, "swollen knee", "", False),
+        (EN, "eat shellfish", "", False),  # half of it
+        (EN, "joint treatment", "treatment", True),
+        (EN, "surgical treatment", "treatment", False),  # only what the term says already
+        (EN, "avoid beer", "can drink beer", True),
+        (EN, "no", "can drink beer", True),
+        (EN, "yes, a little every day", "can drink beer", False),
+        ("Rest.", "no", "can drink beer", False),  # neither assent nor denial
+        ("You should rest.", "no surgery", "treatment", False),
+        ("You should rest.", "do not rest", "treatment", False),  # denies, and nothing in the text does
+        (ZH, "肾功能正常可以用萘普生", "药物", True),
+        (ZH, "少吃海鲜", "建议", True),
+        (ZH, "每天2次，连用3天", "药物", True),
+        (ZH, "每天5次", "药物", False),
+        (ZH, "手术治疗", "治疗", False),
+        (ZH, "不可以", "能否喝啤酒", True),
+        (ZH, "啤酒不可以喝", "能否喝啤酒", True),
+        ("多休息。", "不能", "能否喝啤酒", False),
+        (ZH, "秋水仙碱0.5毫克", "药物", True),
+    ],
+)
+def test_a_value_needs_most_of_its_words_and_all_its_numbers(text, value, term, supported):
+    assert Ground(text).supports(value, term=term) is supported
+
+
+def test_zero_width_characters_neither_divide_nor_hide():
+    assert Ground(EN).supports("col\u200bchicine")
+    assert not Ground("colchi cine").supports("colchi\u200bcine")
+
+
+@pytest.mark.parametrize(("text", "value"), [(EN, "休息"), (ZH, "rest"), (ZH + " NSAID", "take a rest")])
+def test_the_other_script_is_foreign(text, value):
+    assert Ground(text).is_foreign(value)
+
+
+@pytest.mark.parametrize(("text", "value"), [(EN, "rest"), (ZH, "休息"), (ZH, "CT检查"), (EN, "5-10"), (EN, "β")])
+def test_the_own_script_is_not(text, value):
+    assert not Ground(text).is_foreign(value)
+
+
+words = st.lists(
+    st.sampled_from(["take", "colchicine", "0.5", "mg", "3", "days", "休息", "手术", "治疗", "no", "不能"]), max_size=9
+)
+
+
+@given(words, words)
+def test_what_a_text_supports_a_longer_text_supports(value, more):
+    """For values without polarity, whose words are all there."""
+    text = " ".join(value)
+    if text and any(word.isalpha() for word in value):
+        assert Ground(text + " " + " ".join(more)).supports(text)
+
+
+@given(st.text(), st.text(max_size=30), st.text(max_size=10))
+def test_never_crashes(text, value, term):
+    ground = Ground(text)
+    ground.supports(value, term=term)
+    ground.is_foreign(value)
+
+
+@given(st.text())
+def test_folding_keeps_places_and_is_done_once(text):
+    assert len(fold(text)) == len(text)
+    assert fold(fold(text)) == fold(text)

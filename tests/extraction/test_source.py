@@ -1,0 +1,76 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.extraction.source import Source
+from imapeval.types import Pair
+
+
+def place(text, value, *, under_evaluation=True):
+    pair = Source(text, under_evaluation=under_evaluation).locate(Pair("t", value))
+    return None if pair.span is None else text[slice(*pair.span)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "found"),
+    [
+        ("Take IV\n  fluids now.", "iv fluids", "IV\n  fluids"),
+        ("Blow your nose.", "no", None),
+        ("先卧床\u200b休息，多喝水", "卧床休息", "卧床\u200b休息"),
+        ("Inform-x-drainage\nThen rest.", "rest", "rest"),
+        ("Inform-x-drainage\nThen rest.", "drainage", None),
+        ("Ｔａｋｅ ５ mg", "take 5 mg", "Ｔａｋｅ ５ mg"),
+        ("sugar <normal level", "sugar <normal level", "sugar <normal level"),
+        # Slips of the model: the text's own wording counts.
+        ("Take dextromethorphan syrup", "dextrometh0rphan syrup", "dextromethorphan syrup"),
+        ("Drink plenty of water", "plenty of wate", "plenty of water"),
+        ("诊断为急性膀胱炎", "急性膀x炎", "急性膀胱炎"),
+        ("诊断为乙型肝炎", "丙型肝炎", None),
+        ("It is a rat bite", "cat", None),
+        ("", "rest", None),
+    ],
+)
+def test_values_are_found_in_the_original(text, value, found):
+    assert place(text, value) == found
+
+
+def test_what_goes_over_something_left_out_is_no_quotation():
+    text = "Rest and\nInform-x-drainage\nsleep."
+    assert Source(text, under_evaluation=True).shown == "Rest and\n … \nsleep."
+    assert place(text, "rest and … sleep") is None
+
+
+def test_a_question_is_shown_as_it_is():
+    assert Source("Score: 5/5?", under_evaluation=False).shown == "Score: 5/5?"
+
+
+@pytest.mark.parametrize(
+    ("value", "near"), [("drink qlenty af water", True), ("drink a lot of tea", False), ("x", False)]
+)
+def test_a_damaged_value_is_nearly_held(value, near):
+    assert Source("Please drink plenty of water.", under_evaluation=True).nearly_holds(value) is near
+
+
+pieces = st.lists(
+    st.sampled_from(["rest", " ", "\n", "\u200b", "Inform-x-y\n", "卧床", "。", '{"term": "x"}', "</answer>", "５"]),
+    max_size=12,
+)
+
+
+@given(pieces, st.integers(0, 30), st.integers(1, 8))
+def test_what_is_shown_is_found_where_it_stands(parts, start, length):
+    text = "".join(parts)
+    source = Source(text, under_evaluation=True)
+    value = " ".join(source.shown[start : start + length].split())
+    pair = source.locate(Pair("t", value))
+    if pair.span is not None:
+        begin, end = pair.span
+        assert 0 <= begin < end <= len(text)
+        assert "Inform" not in text[begin:end]
+
+
+@given(st.text())
+def test_any_text_can_be_shown(text):
+    source = Source(text, under_evaluation=True)
+    source.locate(Pair("t", text[:20] or "x"))
+    assert "\u200b" not in source.shown
