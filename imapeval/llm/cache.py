@@ -55,6 +55,11 @@ class Cached:
         """The model's own: the cache does not change what it says."""
         return self._model.identity
 
+    @property
+    def concurrency(self) -> int:
+        """The model's own."""
+        return self._model.concurrency
+
     async def complete(self, request: Request) -> Completion:
         """Return the kept completion, or ask the model and keep its answer.
 
@@ -63,7 +68,7 @@ class Cached:
             ResourceError: The file cannot be read or written.
         """
         text = canonical(request, self.identity)
-        key = hashlib.sha256(text.encode()).hexdigest()
+        key = digest(text)
         if known := self._find(key):
             return known
         call = self._in_flight.get(key)
@@ -75,13 +80,33 @@ class Cached:
         completion = await asyncio.shield(call)
         return replace(completion, cached=True) if joined else completion
 
+    def find(self, request: Request) -> Completion | None:
+        """Return the kept completion of a request, if there is one.
+
+        Raises:
+            ResourceError: The file cannot be read.
+        """
+        return self._find(digest(canonical(request, self.identity)))
+
+    def keep(self, request: Request, completion: Completion) -> None:
+        """Keep the completion of a request that was answered elsewhere.
+
+        Raises:
+            ResourceError: The file cannot be written.
+        """
+        text = canonical(request, self.identity)
+        self._keep(digest(text), text, completion)
+
     async def _ask(self, request: Request, key: str, text: str) -> Completion:
         completion = await self._model.complete(request)
+        self._keep(key, text, completion)
+        return completion
+
+    def _keep(self, key: str, text: str, completion: Completion) -> None:
         with self._opened() as connection, connection:
             connection.execute(
                 "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(asdict(completion)))
             )
-        return completion
 
     def _land(self, key: str, call: asyncio.Task[Completion]) -> None:
         del self._in_flight[key]
@@ -111,6 +136,11 @@ class Cached:
                 "written and the disk is not full; if the file is damaged, move it away: a new one is made, and "
                 "what was in it is asked and paid for again."
             ) from error
+
+
+def digest(text: str) -> str:
+    """Return the key of a canonical request."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -27,8 +27,9 @@ class Request:
 
     Attributes:
         messages: The conversation, oldest first.
-        schema: JSON schema that the completion has to follow, or None for free text.
+        schema: JSON schema that the completion has to follow, or None.
         schema_name: Its name, for servers that want one.
+        json: Whether the completion has to be a JSON object where no schema says so; else it is free text.
         max_tokens: Most tokens that may be generated; more is a truncation, which is an error.
         temperature: Of sampling; 0 is greedy.
         seed: Of sampling, or None to leave it to the server.
@@ -37,6 +38,7 @@ class Request:
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
     schema_name: str = "answer"
+    json: bool = False
     max_tokens: int = 2048
     temperature: float = 0.0
     seed: int | None = None
@@ -44,10 +46,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a completion cost, in tokens; 0 where the server does not say."""
+    """What a completion cost, in tokens; 0 where the server does not say.
+
+    Attributes:
+        prompt_tokens: Of what was asked.
+        completion_tokens: Of what came back, thinking included.
+        reused_tokens: Those of `prompt_tokens` that the server still had in its own cache; many sell them cheaper.
+    """
 
     prompt_tokens: int
     completion_tokens: int
+    reused_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,8 @@ class Model(Protocol):
     Attributes:
         identity: Provider, model name and server, without white space; part of signatures and cache keys. Never
             holds a secret.
+        concurrency: How many requests at the same time it makes good use of, at least 1. Who has many requests keeps
+            about so many under way; asking more at once is allowed.
     """
 
     @property
@@ -82,15 +93,26 @@ class Model(Protocol):
         """Who answers; see above."""
         ...
 
+    @property
+    def concurrency(self) -> int:
+        """How many at a time; see above."""
+        ...
+
     async def complete(self, request: Request) -> Completion:
         """Return the whole answer.
 
         Raises:
-            ProviderError: There is none. Kinds: "unreachable", "timeout", "rate-limit", "auth", "not-found",
-                "bad-request", "server", "unreadable-reply" (the reply is no chat completion), "refusal", and
+            ProviderError: There is none for this request. Kinds: "timeout", "rate-limit", "server", "bad-request",
+                "too-long" (more than the model's context), "unsupported" (no such response format: ask without
+                `schema`, or without `json`), "unreadable-reply" (the reply is no chat completion), "refusal", and
                 "truncated" (more than `max_tokens`; `raw` holds what came).
+            ServiceError: There will be none for any request. Kinds: "unreachable", "auth", "not-found", "over-budget",
+                and "rate-limit" where it lets nothing through any more.
         """
         ...
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Request))
 
 
 def canonical(request: Request, identity: str) -> str:
@@ -102,6 +124,7 @@ def canonical(request: Request, identity: str) -> str:
         ValueError: A number is not finite.
         TypeError: The schema is not JSON.
     """
-    return json.dumps(
-        {"identity": identity, **dataclasses.asdict(request)}, sort_keys=True, allow_nan=False, separators=(",", ":")
-    )
+    # By hand: `asdict` copies the schema all the way down, which takes longer than all the rest.
+    fields = {field: getattr(request, field) for field in _FIELDS}
+    fields["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
+    return json.dumps({"identity": identity, **fields}, sort_keys=True, allow_nan=False, separators=(",", ":"))

@@ -3,236 +3,220 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import os
+import ssl
 import weakref
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
-
 from imapeval.errors import ProviderError, UsageError
-from imapeval.llm.client import Completion, Usage
+from imapeval.llm import chat
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
-    import openai
+    import httpx2
 
-    from imapeval.llm.client import Request
+    from imapeval.llm.client import Completion, Request
 
-_SHOWN = 300
-"""Characters of a server's own words that a message quotes."""
+_OPENAI = "https://api.openai.com/v1"
+
+_CONNECT_SECONDS = 10.0
+"""To reach the server at all. Twice the openai package's: on a busy computer a handshake has to wait its turn."""
 
 
 class OpenAIModel:
-    """A model over the `openai` package: one client for all calls, its own retries with back-off and Retry-After.
+    """A model over HTTP, one attempt a call: `Patient` repeats those that deserve it.
 
     The key comes from OPENAI_API_KEY; a server given by its address needs none. OPENAI_BASE_URL is the address where
-    none is given, as with the package itself. The client belongs to an event loop and is closed together with it.
+    none is given, as with the openai package, which is not used: what it does to each request and reply takes more
+    time than all the rest. What a model refuses that it need not be told (a temperature, a seed, the one of two names
+    of the limit) is left out from then on.
+
+    Connections belong to an event loop and are closed together with it.
 
     Args:
         name: The model, in the server's word.
         base_url: Address of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
-        timeout: Seconds without a word from the server before an attempt ends. A local server queues requests, and
-            says nothing until an answer is whole.
-        max_retries: Attempts after the first, for connections, timeouts, rate limits and server errors.
-        concurrency: Most requests at the same time.
+        timeout: Seconds from sending a request to the whole answer. A local server queues requests, and says nothing
+            until an answer is whole.
+        concurrency: See `Model`; no limit by itself.
 
     Raises:
         UsageError: The address is none, or OpenAI's own server is meant and there is no key.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        base_url: str | None = None,
-        timeout: float = 300.0,
-        max_retries: int = 3,
-        concurrency: int = 8,
+        self, name: str, *, base_url: str | None = None, timeout: float = 600.0, concurrency: int = 64
     ) -> None:
         self._name = name
-        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._timeout = timeout
-        self._max_retries = max_retries
-        self._concurrency = concurrency
-        self._url = "https://api.openai.com/v1" if self._base_url is None else _show_url(self._base_url)
-        self._key = os.environ.get("OPENAI_API_KEY")
-        if not self._key:
-            if self._base_url is None:
-                raise UsageError(
-                    f"the model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set. Set it, or give the "
-                    "address of your own server, as in --base-url http://127.0.0.1:8000/v1."
-                )
-            # The package insists on one; a server without access control ignores it.
-            self._key = "none"
-        self._sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Session] = weakref.WeakKeyDictionary()
+        self.concurrency = concurrency
+        address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._shown = _OPENAI if address is None else _show_url(address)
+        self._address = address or _OPENAI
+        self._own = address is None
+        # A line break at its end, as files have, could not be sent.
+        self._key = os.environ.get("OPENAI_API_KEY", "").strip() or None
+        if self._own and self._key is None:
+            raise UsageError(
+                f"the model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set. Set it, or give the "
+                "address of your own server, as in --base-url http://127.0.0.1:8000/v1."
+            )
+        self._identity = identify(name, base_url=base_url)
+        self._who = f"the model {name!r} at {self._shown}"
+        # OpenAI's newer models accept only the one name, other servers may know only the other.
+        self._limit = "max_completion_tokens" if self._own else "max_tokens"
+        self._refused: frozenset[str] = frozenset()
+        self._answered = False
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = weakref.WeakKeyDictionary()
 
     @property
     def identity(self) -> str:
-        """Name and, where it is not OpenAI's, the server: what `vllm serve` calls "model" may be anything."""
-        return f"openai:{self._name}" + ("" if self._base_url is None else f"@{self._url}")
+        """See `identify`."""
+        return self._identity
 
     async def complete(self, request: Request) -> Completion:
-        """Send one chat completion request; see `Model.complete`."""
-        import openai
+        """Send one chat completion request; see `Model.complete`.
 
-        session = await self._session()
+        Raises:
+            ProviderError: As there, and of kind "unreachable": no connection could be made.
+        """
+        while True:
+            body = chat.write(request, self._name, refused=self._refused, limit=self._limit)
+            response = await self._post(body)
+            if response.is_success:
+                completion = chat.read(response.content, request, who=self._who, answered=self._answered)
+                self._answered = True
+                return completion
+            fault = chat.Fault.of(response.status_code, response.text)
+            name = chat.find_refused(fault, body, self._refused)
+            if name is None:
+                raise chat.explain(
+                    fault,
+                    request,
+                    who=self._who,
+                    answered=self._answered,
+                    keyed=self._key is not None,
+                    retry_after=_read_retry_after(response.headers),
+                )
+            # Requests that were under way meet the same refusal, and come here too.
+            self._refused |= {name}
+
+    async def _post(self, body: Mapping[str, Any]) -> httpx2.Response:
+        import httpx2
+
         try:
-            async with session.gate:
-                create: Any = session.client.chat.completions.with_raw_response.create
-                text: str = (await create(**self._body(request))).text
-        except openai.APIError as error:
-            raise self._explain(error) from error
+            content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError as error:
             raise ProviderError(
                 f"the text cannot be sent to {self._who}: it holds a broken character ({error.reason})",
                 kind="bad-request",
             ) from error
-        return self._read(text, request)
-
-    def _body(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._name,
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-            "temperature": request.temperature,
-            # OpenAI's newer models accept only the one name, other servers may know only the other.
-            "max_completion_tokens" if self._base_url is None else "max_tokens": request.max_tokens,
-        }
-        if request.seed is not None:
-            body["seed"] = request.seed
-        if request.schema is not None:
-            schema = {"name": request.schema_name, "schema": request.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return body
-
-    def _read(self, text: str, request: Request) -> Completion:
+        client = await self._client()
         try:
-            reply = _Reply.model_validate_json(text)
-        except ValidationError as error:
+            async with asyncio.timeout(self._timeout):
+                return await client.http.post(client.url, content=content)
+        except TimeoutError as error:
             raise ProviderError(
-                f"{self._who} replied with something that is no chat completion: {text[:_SHOWN]!r}. Check the address; "
-                "it usually ends in /v1.",
-                kind="unreadable-reply",
-                raw=text,
+                f"{self._who} did not answer within {self._timeout:g} s. Is it overloaded? Ask it less at a time "
+                "(--concurrency).",
+                kind="timeout",
             ) from error
-        choice = reply.choices[0]
-        content = choice.message.content or ""
-        if choice.message.refusal or choice.finish_reason == "content_filter":
-            refusal = choice.message.refusal or content
-            raise ProviderError(f"{self._who} refused to answer: {refusal[:_SHOWN]!r}", kind="refusal", raw=refusal)
-        if choice.finish_reason == "length":
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             raise ProviderError(
-                f"{self._who} was cut off at {request.max_tokens} tokens, or where its context was full",
-                kind="truncated",
-                raw=content,
-            )
-        if not content.strip():
+                f"{self._who} cannot be reached ({_name(error)}). Is the server running, and is the address right?",
+                kind="unreachable",
+            ) from error
+        except (httpx2.DecodingError, httpx2.TooManyRedirects) as error:
+            raise ProviderError(f"{self._who} sent no reply ({_name(error)})", kind="unreadable-reply") from error
+        except (httpx2.RequestError, ssl.SSLError, OSError) as error:
             raise ProviderError(
-                f"{self._who} replied without any text (finish reason {choice.finish_reason!r})",
-                kind="unreadable-reply",
-                raw=text,
-            )
-        usage = Usage(reply.usage.prompt_tokens, reply.usage.completion_tokens) if reply.usage else Usage(0, 0)
-        return Completion(content, choice.finish_reason or "", reply.model, usage)
+                f"{self._who} broke the connection off ({_name(error)}). Has the server been stopped?", kind="server"
+            ) from error
 
-    def _explain(self, error: openai.APIError) -> ProviderError:
-        import openai
-
-        kind, mend = "server", "Try again later; the same command goes on where it stopped."
-        match error:
-            case openai.APITimeoutError():
-                kind = "timeout"
-                mend = f"It said nothing for {self._timeout:g} s. Is it overloaded? Ask it less at a time."
-            case openai.APIConnectionError():
-                kind, mend = "unreachable", "Is the server running, and is the address right?"
-            case openai.RateLimitError():
-                kind, mend = "rate-limit", "Wait, ask less at a time, or raise the account's limit."
-            case openai.AuthenticationError() | openai.PermissionDeniedError():
-                kind, mend = "auth", "Check OPENAI_API_KEY and what it may use."
-            case openai.NotFoundError():
-                kind, mend = "not-found", "Check the model's name, and the address: it usually ends in /v1."
-            case openai.InternalServerError():
-                pass
-            case openai.APIStatusError():
-                kind, mend = (
-                    "bad-request",
-                    "The server takes no such request: is the text too long for the model?",
-                )
-            case _:
-                pass
-        said = f"{type(error.__cause__).__name__}: {error.__cause__}" if error.__cause__ else error.message
-        return ProviderError(f"{self._who} did not answer ({said[:_SHOWN]}). {mend}", kind=kind)
-
-    @property
-    def _who(self) -> str:
-        return f"the model {self._name!r} at {self._url}"
-
-    async def _session(self) -> _Session:
+    async def _client(self) -> _Client:
         loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
-        if session is None:
-            import openai
-
-            client = openai.AsyncOpenAI(
-                api_key=self._key,
-                base_url=self._base_url,
-                max_retries=self._max_retries,
-                timeout=openai.Timeout(self._timeout, connect=min(self._timeout, _CONNECT_SECONDS)),
-            )
-            session = self._sessions[loop] = _Session(client, asyncio.Semaphore(self._concurrency))
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = _Client(self._address, self._key, self.concurrency)
             _closers[client] = _close_with_loop(client)
             await anext(_closers[client])
-        return session
+        return client
 
 
-_CONNECT_SECONDS = 5.0
-"""To reach the server at all: the openai package's own default."""
+def identify(name: str, *, base_url: str | None = None) -> str:
+    """Return the identity of an `OpenAIModel`, for which no key is needed.
+
+    It is the name and, where it is not OpenAI's, the server: what `vllm serve` calls "model" may be anything.
+
+    Raises:
+        UsageError: The address is none.
+    """
+    address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+    return f"openai:{name}" + ("" if address is None else f"@{_show_url(address)}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Client:
     """What belongs to one event loop."""
 
-    client: openai.AsyncOpenAI
-    gate: asyncio.Semaphore
+    def __init__(self, address: str, key: str | None, connections: int) -> None:
+        import httpx2
+
+        base = httpx2.URL(address)
+        self.url = base.copy_with(path=f"{base.path.rstrip('/')}/chat/completions")
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "imapeval"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        self.http = httpx2.AsyncClient(
+            headers=headers,
+            # Its own limits begin anew with every byte, so that a dripping server would never meet them.
+            timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
+            follow_redirects=True,
+            # A proxy that the environment names has no way to a server on this computer.
+            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
+        )
 
 
-_closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
+_closers: dict[_Client, AsyncGenerator[None, None]] = {}
 """Of the clients in use. Kept here, because a client has to outlive its model: a loop closes only what still is."""
 
 
-async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:
+async def _close_with_loop(client: _Client) -> AsyncGenerator[None, None]:
     # `asyncio.run` ends every generator that is still open, while the loop can still close connections.
     try:
         yield
     finally:
-        await client.close()
+        await client.http.aclose()
         del _closers[client]
 
 
-class _ReplyMessage(BaseModel):
-    content: str | None = None
-    refusal: str | None = None
+def _name(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-class _Choice(BaseModel):
-    message: _ReplyMessage
-    finish_reason: str | None = None
-
-
-class _ReplyUsage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Reply(BaseModel):
-    """The part of a chat completion that is used; servers differ in the rest."""
-
-    choices: list[_Choice] = Field(min_length=1)
-    model: str = ""
-    usage: _ReplyUsage | None = None
+def _read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the server wants to be asked again: RFC 9110 10.2.3, and OpenAI's milliseconds."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                date = parsedate_to_datetime(value)
+            except ValueError:
+                continue
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
 
 
 def _show_url(url: str) -> str:

@@ -20,14 +20,17 @@ class ScriptedModel:
 
     Args:
         replies: One reply per request, in order; or a function from the request to its reply.
-        identity: See `Model`.
+        identity, concurrency: See `Model`.
 
     Attributes:
         requests: What was asked so far.
     """
 
-    def __init__(self, replies: Iterable[Reply] | Callable[[Request], Reply], *, identity: str = "scripted") -> None:
+    def __init__(
+        self, replies: Iterable[Reply] | Callable[[Request], Reply], *, identity: str = "scripted", concurrency: int = 8
+    ) -> None:
         self.identity = identity
+        self.concurrency = concurrency
         self.requests: list[Request] = []
         self._replies = replies if callable(replies) else deque(replies)
 

@@ -1,6 +1,9 @@
 """A real llama.cpp server with a real small model, and a server that misbehaves in every way that is known."""
 
+import asyncio
+import contextlib
 import json
+import selectors
 import socket
 import subprocess
 import sys
@@ -79,10 +82,51 @@ def unused_url():
     return f"http://127.0.0.1:{free_port()}/v1"
 
 
+class _Timeless(selectors.DefaultSelector):
+    """Lets time pass in no time: what would be waited for is added to the clock."""
+
+    now = 0.0
+
+    def select(self, timeout=None):
+        if timeout is None:
+            raise RuntimeError("everybody waits for something that will never come")
+        self.now += timeout
+        return super().select(0)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in which an hour of sleep is over at once. Nothing outside may be waited for."""
+
+    def __init__(self):
+        self._clock = _Timeless()
+        super().__init__(self._clock)
+
+    def time(self):
+        return self._clock.now
+
+
+@pytest.fixture
+def timeless():
+    """Run a coroutine in virtual time; return what it returned and the seconds that it would have taken."""
+
+    def run(work):
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            result = runner.run(work)
+            return result, runner.get_loop().time()
+
+    return run
+
+
 class FaultServer(ThreadingHTTPServer):
     """Answers each request with the next of `script`, the last one again and again.
 
-    An entry is a body (status 200), a tuple (status, body), or one of the words "hang", "cut", "cut-json", "html".
+    An entry is a body (status 200), a tuple (status, body) or (status, body, headers), or one of the words "hang" (says
+    nothing), "drip" (a byte now and then), "drop" (closes the connection), "cut" (closes it in the middle), "cut-json"
+    (a whole reply of half a JSON), "html" (somebody else's page).
+
+    Attributes:
+        bodies: What was asked.
+        keys: The access keys that came with it.
     """
 
     daemon_threads = True
@@ -113,6 +157,14 @@ class _Handler(BaseHTTPRequestHandler):
             case "hang":
                 self.server.closing.wait(30)
                 self.close_connection = True
+            case "drip":
+                self._send(200, b"", length=1000)
+                with contextlib.suppress(OSError):
+                    while not self.server.closing.wait(0.05):
+                        self.wfile.write(b" ")
+                self.close_connection = True
+            case "drop":
+                self.close_connection = True
             case "cut":
                 self._send(200, b'{"choices": [', length=1000)
                 self.close_connection = True
@@ -120,17 +172,18 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, b'{"choices": [{"message": {"content": "')
             case "html":
                 self._send(200, b"<html>login</html>", kind="text/html")
-            case (status, payload):
-                self._send(status, json.dumps(payload).encode())
+            case (status, payload, *rest):
+                text = payload if isinstance(payload, str) else json.dumps(payload)
+                self._send(status, text.encode(), headers=rest[0] if rest else {})
             case payload:
                 self._send(200, json.dumps(payload).encode())
 
-    def _send(self, status, content, *, kind="application/json", length=None):
+    def _send(self, status, content, *, kind="application/json", length=None, headers=None):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(length or len(content)))
-        # What OpenAI sends as well; keeps the tests quick.
-        self.send_header("retry-after-ms", "5")
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -24,10 +25,17 @@ def test_canonical_holds_the_whole_request():
         "messages": [{"role": "user", "content": "头痛"}],
         "schema": {"type": "object"},
         "schema_name": "answer",
+        "json": False,
         "max_tokens": 2048,
         "temperature": 0.0,
         "seed": 1,
     }
+
+
+@given(requests)
+def test_canonical_is_plain_json_of_all_fields(request_):
+    fields = {"identity": "m", **dataclasses.asdict(request_)}
+    assert canonical(request_, "m") == json.dumps(fields, sort_keys=True, separators=(",", ":"))
 
 
 @given(requests, requests)

@@ -1,7 +1,11 @@
+import asyncio
+import time
+
 import pytest
 
 from imapeval.errors import UsageError
 from imapeval.llm.cache import Cached
+from imapeval.llm.client import Message, Request
 from imapeval.llm.open import open_model
 
 
@@ -20,3 +24,16 @@ def test_a_cache_is_put_before_the_model_and_made_when_used(tmp_path):
     model = open_model("openai:m", base_url="http://127.0.0.1:1/v1", cache=tmp_path / "c.sqlite")
     assert isinstance(model, Cached)
     assert not list(tmp_path.iterdir())
+
+
+async def test_limits_by_the_minute_reach_the_model(faulty):
+    model = open_model("openai:m", base_url=faulty.url, rpm=600)
+    begun = time.monotonic()
+    await asyncio.gather(*(model.complete(Request((Message("user", str(number)),))) for number in range(4)))
+    assert time.monotonic() - begun > 0.29
+
+
+async def test_what_passes_is_tried_again(faulty):
+    faulty.script = ["drop", *faulty.script]
+    model = open_model("openai:m", base_url=faulty.url)
+    assert (await model.complete(Request((Message("user", "x"),)))).text == "{}"

@@ -1,0 +1,76 @@
+"""A line of a file of batch results: OpenAI's, and that of `vllm run-batch`, whose errors differ."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, model_validator
+
+from imapeval.errors import InputError, ProviderError
+from imapeval.llm import chat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.llm.client import Completion, Request
+
+_SHOWN = 300
+"""Characters of a server's own words that a message quotes."""
+
+
+class _Response(BaseModel):
+    status_code: int
+    body: Any = None
+
+
+class Result(BaseModel):
+    """A line of results: OpenAI's, and vLLM's, whose errors differ."""
+
+    id: str | None = None
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+    @model_validator(mode="after")
+    def _require_outcome(self) -> Result:
+        if self.response is None and self.error is None:
+            raise ValueError("neither a response nor an error: this is no line of results")
+        return self
+
+    def read(self, request: Request, *, who: str) -> Completion:
+        """Return the completion.
+
+        Raises:
+            ProviderError: There is none for this request.
+            ServiceError: The server answered none like it; see `chat.explain`.
+        """
+        if self.response is not None and self.response.status_code == HTTPStatus.OK and self.error is None:
+            return chat.read(json.dumps(self.response.body), request, who=who)
+        fault = self.fault()
+        if not fault.status:
+            # Never sent: OpenAI's batch expired or was cancelled.
+            raise ProviderError(f"{who} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
+        raise chat.explain(fault, request, who=who)
+
+    def fault(self) -> chat.Fault:
+        """Return what is said in place of an answer; status 0 where nothing was sent."""
+        status, body = (0, None) if self.response is None else (self.response.status_code, self.response.body)
+        return chat.Fault.of(status, json.dumps(body if self.error is None else self.error))
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their number."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                content = line.strip() if number > 1 else line.removeprefix(codecs.BOM_UTF8).strip()
+                if content:
+                    yield number, content
+    except OSError as error:
+        raise InputError(
+            f"it cannot be read ({error.strerror})", mend="Give files of results, as the server made them.", path=path
+        ) from error

@@ -1,0 +1,81 @@
+"""A model that never sends anything: it notes what it is asked, and gives what was paid for already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval.errors import ProviderError
+from imapeval.llm.client import Completion, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.llm.client import Request
+
+PENDING = "pending"
+"""Kind of the error of a request that nobody has answered yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that a rehearsal was asked.
+
+    Attributes:
+        request: As it would be sent.
+        known: The completion that was paid for already, if any.
+        error: What was raised in its place, if anything was.
+    """
+
+    request: Request
+    known: Completion | None = None
+    error: ProviderError | None = None
+
+
+class Rehearsal:
+    """A `Model` in the place of another one that is not to be asked now.
+
+    It stands outside of the cache of completions, not behind it: what it makes up must never be kept.
+
+    Args:
+        identity: Of the model it stands for, so that its requests are that model's.
+        find: Looks a completion up that was paid for.
+        reply: What to say to any other request: a text, or the error to raise.
+
+    Attributes:
+        asked: Where its requests are noted; None, as at first, to note nothing.
+    """
+
+    concurrency = 1
+
+    def __init__(
+        self,
+        identity: str,
+        *,
+        find: Callable[[Request], Completion | None],
+        reply: Callable[[Request], str | ProviderError],
+    ) -> None:
+        self.identity = identity
+        self.asked: list[Asked] | None = None
+        self._find = find
+        self._reply = reply
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the known completion or the made-up one.
+
+        Raises:
+            ProviderError: The reply is one.
+        """
+        known = self._find(request)
+        reply = None if known is not None else self._reply(request)
+        error = reply if isinstance(reply, ProviderError) else None
+        if self.asked is not None:
+            self.asked.append(Asked(request, known, error))
+        if error is not None:
+            raise error
+        return known or Completion(str(reply), "stop", self.identity, Usage(0, 0))
+
+
+def pend(request: Request) -> ProviderError:
+    """Return the error that says that a request has yet to be answered."""
+    return ProviderError(f"a request ({request.schema_name}) has not been answered yet", kind=PENDING)
