@@ -1,12 +1,14 @@
 """Imaps on disk: `imaps.jsonl`, one line per sample and reference.
 
     {"id": "...", "reference_index": 1, "query": [{"term", "value"}], "constraint": [...], "reference": [...],
-     "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
+     "response": [...], "stability": 0.9, "relations": [{"term", "reference", "response", "relation"}]}
 
-`reference_index` is left out for the first reference. A pair may carry `span`, its [start, end) character offsets in
-the text it was read from. `relations` may be absent: then matching is still to be done. Where it is there, every pair
-not listed is unmatched. What we write adds `similarity`, `decided_by` and `evidence` to a relation, and also lists
-the unmatched pairs that are a value's most similar ones, so that a reader can see what came closest.
+`reference_index` is left out for the first reference; `reference` is empty where the sample has none. `stability`, in
+0..1, is there where texts were read several times: how far the readings agreed. A pair may carry `span`, its
+[start, end) character offsets in the text it was read from. `relations` may be absent: then matching is still to be
+done. Where it is there, every pair not listed is unmatched. What we write adds `similarity`, `decided_by` and
+`evidence` to a relation, and also lists the unmatched pairs that are a value's most similar ones, so that a reader can
+see what came closest.
 """
 
 import codecs
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import InputError
 from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation
@@ -82,6 +84,7 @@ def dump(record: ImapRecord) -> str:
         constraint=_lines(imap.constraint),
         reference=_lines(imap.reference),
         response=_lines(imap.response),
+        stability=imap.stability,
         relations=None
         if record.matches is None
         else [
@@ -146,6 +149,7 @@ class _Line(BaseModel):
     constraint: list[_PairLine]
     reference: list[_PairLine]
     response: list[_PairLine]
+    stability: float | None = Field(default=None, ge=0, le=1)
     relations: list[_RelationLine] | None = None
 
     def record(self) -> ImapRecord:
@@ -159,6 +163,7 @@ class _Line(BaseModel):
             relations=None
             if relations is None
             else tuple(KnownRelation(r.term, r.reference, r.response, r.relation) for r in relations),
+            stability=self.stability,
         )
         matches = (
             None

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval._resources import cache_folder
-from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from imapeval.errors import ProviderError
     from imapeval.extraction.extractor import Extractor
     from imapeval.graph.store import Graph
-    from imapeval.matching.order import ValueMatcher
+    from imapeval.llm.cache import Cached
+    from imapeval.llm.client import Model, Request
+    from imapeval.llm.ledger import Ledger
+    from imapeval.llm.prices import Price
+    from imapeval.llm.rehearsal import Rehearsal
+    from imapeval.matching.matcher import Matcher
 
 
 def open_graph(path: Path | None = None) -> Graph:
@@ -27,48 +33,154 @@ def open_graph(path: Path | None = None) -> Graph:
     return Graph.open(path)
 
 
-def open_extractor(
-    graph: Graph, *, imaps: Path | None = None, llm: str | None = None, base_url: str | None = None
-) -> Extractor:
+def completions_file() -> Path:
+    """Return where completions are kept; it may not be there yet."""
+    return cache_folder() / "completions.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """Which language model reads the texts, and how it is asked.
+
+    Attributes:
+        spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini".
+        base_url: Address of an OpenAI-compatible server.
+        votes: How often each text is read.
+        concurrency: Most requests at a time; None for the provider's own default.
+        rpm, tpm: Most requests and tokens a minute; None for no limit.
+        price: Of its tokens, where the user says so; None for the price that is known, if any.
+        max_cost: Most USD that it may cost; None for no limit.
+        batch: The folder of the batches by which it was asked, so that it is not asked now; None to ask it.
+        relations: Whether it also relates the values that the graph leaves open.
+    """
+
+    spec: str
+    base_url: str | None = None
+    votes: int = 1
+    concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    price: Price | None = None
+    max_cost: float | None = None
+    batch: Path | None = None
+    relations: bool = False
+
+
+def open_ledger(settings: LlmSettings) -> Ledger:
+    """Return what counts the cost of the model, and keeps it below the limit.
+
+    Raises:
+        UsageError: A limit, but no known price.
+    """
+    from imapeval.llm.ledger import Ledger
+    from imapeval.llm.prices import find_price
+
+    price = settings.price or find_price(settings.spec, base_url=settings.base_url)
+    return Ledger(price=price, max_cost=settings.max_cost)
+
+
+def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
+    """Return the model with everything around it: limits, retries, the cache of completions.
+
+    Args:
+        settings: Which model, and how it is asked.
+        ledger: Where its calls are entered.
+
+    Raises:
+        UsageError: The model's name, address or key cannot be meant.
+    """
+    from imapeval.llm.open import open_model
+
+    if settings.batch is not None:
+        from imapeval.llm.batch import BatchFolder
+        from imapeval.llm.ledger import Counted
+
+        with BatchFolder(settings.batch) as folder:
+            rehearsal = open_rehearsal(settings, reply=folder.recall())
+            folder.require(rehearsal.identity)
+        return rehearsal if ledger is None else Counted(rehearsal, ledger)
+    return open_model(
+        settings.spec,
+        base_url=settings.base_url,
+        concurrency=settings.concurrency,
+        rpm=settings.rpm,
+        tpm=settings.tpm,
+        cache=completions_file(),
+        ledger=ledger,
+    )
+
+
+def open_kept(identity: str) -> Cached:
+    """Return the completions that were paid for, of a model that is not to be asked."""
+    from imapeval.llm.cache import Cached
+    from imapeval.llm.rehearsal import Rehearsal, pend
+
+    return Cached(Rehearsal(identity, find=lambda _: None, reply=pend), completions_file())
+
+
+def open_rehearsal(settings: LlmSettings, *, reply: Callable[[Request], str | ProviderError]) -> Rehearsal:
+    """Return what stands in for the model where nothing is to be sent or written: it knows the cache, and the reply.
+
+    Raises:
+        UsageError: The model's name or address cannot be meant.
+    """
+    from imapeval.llm.open import identify
+    from imapeval.llm.rehearsal import Rehearsal
+
+    identity = identify(settings.spec, base_url=settings.base_url)
+    kept = open_kept(identity)
+    # Looking into the file would make it.
+    there = completions_file().exists()
+    return Rehearsal(identity, find=lambda request: kept.find(request) if there else None, reply=reply)
+
+
+def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None = None, votes: int = 1) -> Extractor:
     """Return what makes imaps: a file of them, a language model, or the offline lexicon.
 
     Args:
         graph: For the lexicon.
         imaps: A file of ready imaps.
-        llm: A model, such as "openai:gpt-4.1-mini".
-        base_url: Address of an OpenAI-compatible server.
+        llm: A language model.
+        votes: How often it reads each text.
 
     Raises:
-        UsageError: The arguments exclude each other, or the model's name cannot mean anything.
         InputError: The file of imaps is at fault.
     """
     from imapeval.extraction.extractor import TwoStep
 
-    if imaps is not None and llm is not None:
-        raise UsageError("--imaps and --llm exclude each other: imaps are either read or made. Leave one out.")
-    if base_url is not None and llm is None:
-        raise UsageError("--base-url says where the model is, but no model is named. Add --llm openai:<model>.")
     if imaps is not None:
         from imapeval.extraction.recorded import Recorded
 
         return Recorded(imaps)
     if llm is not None:
         from imapeval.extraction.prompted import PromptedReader
-        from imapeval.llm.open import open_model
 
-        return TwoStep(PromptedReader(open_model(llm, base_url=base_url, cache=cache_folder() / "completions.sqlite")))
+        if votes == 1:
+            return TwoStep(PromptedReader(llm))
+        from imapeval.extraction import voting
+
+        # A seed of its own makes each reading a request of its own, which is kept and paid for once.
+        seeds = range(1, votes + 1)
+        return TwoStep(
+            voting.VotingReader([PromptedReader(llm, temperature=voting.TEMPERATURE, seed=seed) for seed in seeds])
+        )
     from imapeval.extraction.lexicon import LexiconReader
 
     return TwoStep(LexiconReader(graph))
 
 
 def open_matcher(
-    graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None
-) -> ValueMatcher:
+    graph: Graph,
+    *,
+    encoder: str = "use",
+    llm: Model | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Matcher:
     """Return what judges values: by text, by the graph, and by the encoder for the soft credit.
 
     Args:
         graph: Decides relations.
+        llm: A language model, which is asked about the pairs that the graph leaves open.
         encoder: "use", or "st:" and a sentence-transformers model.
         progress: Called while the index of another graph or encoder is built, which happens once.
 
@@ -82,4 +194,9 @@ def open_matcher(
     from imapeval.matching.order import ValueMatcher
 
     opened = open_encoder(encoder)
-    return ValueMatcher(graph=graph, encoder=opened, index=NameIndex.provide(graph, opened, progress=progress))
+    matcher = ValueMatcher(graph=graph, encoder=opened, index=NameIndex.provide(graph, opened, progress=progress))
+    if llm is None:
+        return matcher
+    from imapeval.matching.llm import LLMMatcher
+
+    return LLMMatcher(matcher, llm)

@@ -45,6 +45,18 @@ def test_written_as_the_design_says():
     assert again.matches[0].evidence == match.evidence
 
 
+def test_stability_is_kept_where_there_is_one():
+    record = imapfile.parse(json.dumps(LINE | {"stability": 2 / 3}))
+    assert record.imap.stability == 2 / 3
+    assert json.loads(imapfile.dump(record)) == LINE | {"stability": 2 / 3}
+
+
+def test_no_reference_is_an_empty_list():
+    record = ImapRecord("a", Imap((Pair("drug", "?"),), (), (), (Pair("drug", "aspirin"),)), ())
+    assert json.loads(imapfile.dump(record))["reference"] == []
+    assert imapfile.parse(imapfile.dump(record)).imap.reference == ()
+
+
 def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
     def match(reference: str, response: str, similarity: float) -> Match:
         return Match("t", reference, response, Relation.UNMATCHED, similarity, "encoder")
@@ -67,6 +79,7 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
     [
         ("{", "not an imap: Invalid JSON"),
         (json.dumps({k: v for k, v in LINE.items() if k != "query"}), "not an imap: query: Field required"),
+        (json.dumps(LINE | {"stability": 1.5}), "not an imap: stability: Input should be less than or equal to 1"),
         (json.dumps(LINE | {"query": [{"term": "x"}]}), "not an imap: query.0.value: Field required"),
         (
             json.dumps(LINE | {"relations": [RELATION | {"relation": "near"}]}),

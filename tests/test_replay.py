@@ -22,7 +22,7 @@ class AsRecorded:
 
     signature = "as-recorded"
 
-    def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
         return [
             tuple(Match(r.term, r.reference, r.response, r.relation, 0.0, "recorded") for r in imap.relations or ())
             for imap in imaps

@@ -8,11 +8,12 @@ import pytest
 from imapeval.errors import InputError, UsageError
 from imapeval.imapfile import ImapRecord
 from imapeval.runs import Result, Run, RunWriter, Settings, export_csv
-from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
+from imapeval.runs.writing import MAX_RAW
+from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
 
 SAMPLES = [
     Sample("a", "Why?", ("So.", "Thus."), "Because.", "en", "s1", {"accuracy": 4.5}, {"task": "cause"}),
-    Sample("b", "为什么？", ("因为",), "所以", "zh", "s2"),
+    Sample("b", "为什么？", (), "所以", "zh", "s2", turns=(Turn("user", "为什么？"), Turn("assistant", "所以"))),
 ]
 SETTINGS = Settings({"m": "m|v:1", "n": "n|v:1"})
 IMAP = Imap((Pair("t", "?"),), (), (Pair("t", "x", (0, 1)),), (Pair("t", "y"),))
@@ -50,6 +51,12 @@ def test_what_is_written_is_read(folder: Path):
     assert run.manifest["libraries"]["sacrebleu"]
 
 
+def test_turns_are_written_where_there_are_any(folder: Path):
+    first, second = map(json.loads, (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines())
+    assert "turns" not in first
+    assert second["turns"] == [{"role": "user", "content": "为什么？"}, {"role": "assistant", "content": "所以"}]
+
+
 def test_lines_are_as_the_design_says(folder: Path):
     first, second = map(json.loads, (folder / "results.jsonl").read_text().splitlines()[:2])
     assert first == {
@@ -62,6 +69,19 @@ def test_lines_are_as_the_design_says(folder: Path):
     }
     failure = {"stage": "extraction", "kind": "no-query", "message": "nothing is asked"}
     assert second == {"id": "a", "metric": "n", "score": None, "parts": {}, "failure": failure, "signature": "n|v:1"}
+
+
+def test_the_raw_text_of_a_failure_is_kept_as_far_as_it_is_of_use(tmp_path: Path):
+    texts = ["I am sorry.\n", "half a character: \ud800", "x" * MAX_RAW, "x" * (MAX_RAW + 1)]
+    results = [Result("a", str(n), Failure("extraction", "k", "m", raw), "v:1") for n, raw in enumerate(texts)]
+    settings = Settings({str(n): "v:1" for n in range(len(texts))})
+    for _ in range(2):  # going on writes the same again
+        with write(tmp_path / "run", settings=settings) as run:
+            run.add(imaps=[], results=[] if run.finished else results)
+        read = [result.outcome.raw for result in Run(tmp_path / "run").results()]
+        assert read[:3] == texts[:3]
+        assert read[3] == "x" * (MAX_RAW - 6) + " [cut]"
+    (tmp_path / "run" / "results.jsonl").read_bytes().decode()
 
 
 def test_going_on_keeps_what_is_final(folder: Path):

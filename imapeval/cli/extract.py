@@ -8,23 +8,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from imapeval.cli.dry_run import tell
+from imapeval.cli.interrupt import run_until_interrupted
+from imapeval.cli.llm import gather
 from imapeval.cli.options import (
     BaseUrl,
+    Batch,
+    Concurrency,
     Data,
+    DryRun,
     Json,
     Kg,
     Limit,
     Llm,
     Loader,
     Map,
+    MaxCost,
     MaxFailures,
+    Price,
+    Rpm,
+    Tpm,
+    Votes,
     exit_code,
     name_of,
     parse_columns,
 )
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
-from imapeval.types import Failure, Sample
+from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
     from imapeval.extraction.extractor import Extractor
@@ -40,49 +51,92 @@ def extract(
     limit: Limit = None,
     llm: Llm = None,
     base_url: BaseUrl = None,
+    votes: Votes = 1,
+    concurrency: Concurrency = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
+    price: Price = None,
+    max_cost: MaxCost = None,
+    dry_run: DryRun = False,
+    batch: Batch = None,
     kg: Kg = None,
     max_failures: MaxFailures = None,
     json_output: Json = False,
 ) -> None:
     """Write the imaps of all samples to a file that `imapeval score --imaps` takes."""
-    from imapeval.pipeline import open_extractor, open_graph
+    from imapeval.llm.ledger import describe
+    from imapeval.pipeline import open_extractor, open_graph, open_ledger, open_llm
     from imapeval.samples import read
 
+    settings = gather(
+        llm,
+        base_url=base_url,
+        votes=votes,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        price=price,
+        max_cost=max_cost,
+        batch=batch,
+    )
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    if dry_run:
+        tell(samples, settings, json_output=json_output)
+        return
     path = out or Path(f"{name_of(data)}-imaps.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
-    extractor = open_extractor(open_graph(kg), llm=llm, base_url=base_url)
+    if free := sum(not sample.references for sample in samples):
+        told = f"{free} of {len(samples)} samples have no reference: their imaps are of question and response alone."
+        typer.echo(told, err=True)
+    ledger = None if settings is None else open_ledger(settings)
+    model = None if settings is None else open_llm(settings, ledger=ledger)
+    extractor = open_extractor(open_graph(kg), llm=model, votes=votes)
     with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
-        failures = asyncio.run(_write(samples, extractor, path, advance))
+        failures, stopped = run_until_interrupted(lambda stop: _write(samples, extractor, path, advance, stop))
+    if stopped:
+        typer.echo("Stopped. What the model has read is kept: the same command goes on.", err=True)
+        raise typer.Exit(130)
     if json_output:
         listed = [{"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()]
-        typer.echo(json.dumps({"imaps": str(path), "samples": len(samples), "failures": listed}, ensure_ascii=False))
+        usage = None if ledger is None else ledger.report()
+        told = {"imaps": str(path), "samples": len(samples), "failures": listed, "usage": usage}
+        typer.echo(json.dumps(told, ensure_ascii=False))
     else:
         for id_, failure in failures.items():
             typer.echo(f"{id_}: {failure.message}", err=True)
         typer.echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
+        if ledger is not None:
+            typer.echo(f"usage: {describe(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
 
 
 async def _write(
-    samples: Sequence[Sample], extractor: "Extractor", path: Path, advance: Callable[[int], None]
+    samples: Sequence[Sample],
+    extractor: "Extractor",
+    path: Path,
+    advance: Callable[[int], None],
+    stop: asyncio.Event,
 ) -> dict[str, Failure]:
+    """Write the imaps in the order of the samples; return why there are none, by sample id."""
     from imapeval import imapfile
-    from imapeval.evaluate import extract as extract_all
+    from imapeval.extracting import extract as extract_all
     from imapeval.imapfile import ImapRecord
 
-    failures: dict[str, Failure] = {}
+    found: dict[str, Sequence[Imap] | Failure] = {}
+    async for sample, imaps in extract_all(samples, extractor=extractor, stop=stop):
+        found[sample.id] = imaps
+        advance(1)
+    failures = {sample.id: made for sample in samples if isinstance(made := found.get(sample.id), Failure)}
+    if stop.is_set():
+        return failures
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
         with part.open("w", encoding="utf-8", newline="\n") as file:
-            async for sample, imaps in extract_all(samples, extractor=extractor):
-                if isinstance(imaps, Failure):
-                    failures[sample.id] = imaps
-                else:
+            for sample in samples:
+                if not isinstance(imaps := found[sample.id], Failure):
                     file.writelines(imapfile.dump(ImapRecord(sample.id, imap, None)) + "\n" for imap in imaps)
-                advance(1)
         part.replace(path)
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error

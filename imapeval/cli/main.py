@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from imapeval import __version__
-from imapeval.cli import datasets, extract, metrics, relate, report, score, study
+from imapeval.cli import batch, cache, datasets, extract, metrics, models, prompts, relate, report, score, study
 from imapeval.errors import ImapEvalError
 
 
@@ -54,8 +54,12 @@ app.command("extract")(extract.extract)
 app.command("relate")(relate.relate)
 app.command("report")(report.report)
 app.add_typer(study.app, name="study")
+app.add_typer(batch.app, name="batch")
 app.command("metrics")(metrics.metrics)
 app.command("datasets")(datasets.datasets)
+app.add_typer(prompts.app, name="prompts")
+app.add_typer(cache.app, name="cache")
+app.add_typer(models.app, name="models")
 
 
 def run() -> None:

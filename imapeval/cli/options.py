@@ -20,9 +20,39 @@ Map = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")]
 Llm = Annotated[
-    str | None, typer.Option(metavar="SPEC", help="Let a language model read the texts, such as openai:gpt-4.1-mini.")
+    str | None,
+    typer.Option(metavar="SPEC", help="Let a language model read the texts: openai:NAME, vllm:NAME or local:NAME."),
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")]
+Votes = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Read each text N times, and keep what most readings have."
+    ),
+]
+Relations = Annotated[
+    str,
+    typer.Option(metavar="WHO", help="Who relates two values: graph, or llm for those the graph leaves open (--llm)."),
+]
+Concurrency = Annotated[int | None, typer.Option(min=1, metavar="N", help="Most requests to the model at a time.")]
+Rpm = Annotated[int | None, typer.Option("--rpm", min=1, metavar="N", help="Most requests to the model a minute.")]
+Tpm = Annotated[
+    int | None, typer.Option("--tpm", min=1, metavar="N", help="Most tokens of the model a minute.")
+]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, metavar="USD", help="Stop before the model costs more; the run can be continued.")
+]
+Price = Annotated[
+    str | None,
+    typer.Option(metavar="IN,OUT", help="Price of the model in USD per million tokens, such as 0.40,1.60, if unknown."),
+]
+Batch = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Send nothing: take what was imported to this folder of `imapeval batch`."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Tell how many calls, tokens and USD it would take; send nothing.")
+]
 Kg = Annotated[
     Path | None, typer.Option(metavar="FILE", help="A compiled knowledge graph in place of the shipped one.")
 ]

@@ -1,19 +1,25 @@
 """`imapeval relate`: how two values relate, and why."""
 
+import asyncio
 import json
 from typing import Annotated, Any
 
 import typer
 
-from imapeval.cli.options import Encoder, Json, Kg
+from imapeval.cli.llm import gather
+from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Llm, Relations
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
+from imapeval.types import Failure
 
 
 def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     lang: Annotated[str | None, typer.Option(help="en or zh.  [default: by script]")] = None,
+    relations: Relations = "graph",
+    llm: Llm = None,
+    base_url: BaseUrl = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,
@@ -22,8 +28,9 @@ def relate(
 
     exact: the same meaning. belonging: A is a kind or part of B. containment: B is a kind or part of A.
     """
+    from imapeval.matching.matcher import relate as relate_values
     from imapeval.metrics.imapscore import credit
-    from imapeval.pipeline import open_graph, open_matcher
+    from imapeval.pipeline import open_graph, open_llm, open_matcher
     from imapeval.samples import detect_lang
 
     for value in (reference, response):
@@ -32,9 +39,26 @@ def relate(
     language = detect_lang(reference + response) if lang is None else lang
     if language not in ("en", "zh"):
         raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
+    settings = gather(
+        llm,
+        base_url=base_url,
+        votes=1,
+        concurrency=None,
+        rpm=None,
+        tpm=None,
+        price=None,
+        max_cost=None,
+        relations=relations,
+    )
+    if settings is not None and not settings.relations:
+        raise UsageError("--llm is asked nothing here. Add --relations llm.")
+    model = None if settings is None else open_llm(settings)
     with show_indexing(quiet=json_output) as progress:
-        matcher = open_matcher(open_graph(kg), encoder=encoder, progress=progress)
-    match = matcher.relate(reference, response, lang=language)
+        matcher = open_matcher(open_graph(kg), encoder=encoder, llm=model, progress=progress)
+    match = asyncio.run(relate_values(matcher, reference, response, lang=language))
+    if isinstance(match, Failure):
+        typer.echo(f"imapeval: {match.message}", err=True)
+        raise typer.Exit(1)
     if json_output:
         found = {
             "relation": match.relation.value,

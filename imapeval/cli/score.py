@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from imapeval.cli.dry_run import tell
+from imapeval.cli.interrupt import run_until_interrupted
+from imapeval.cli.llm import gather
 from imapeval.cli.options import (
     BaseUrl,
+    Batch,
+    Concurrency,
     Data,
+    DryRun,
     Encoder,
     Json,
     Kg,
@@ -21,21 +27,29 @@ from imapeval.cli.options import (
     Llm,
     Loader,
     Map,
+    MaxCost,
     MaxFailures,
+    Price,
+    Relations,
+    Rpm,
+    Tpm,
+    Votes,
     exit_code,
     name_of,
     parse_columns,
 )
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.errors import UsageError
+from imapeval.errors import ServiceError, UsageError
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.extraction.extractor import Extractor
+    from imapeval.llm.ledger import Ledger
     from imapeval.matching.matcher import Matcher
     from imapeval.metrics.base import Metric
+    from imapeval.pipeline import LlmSettings
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
 
@@ -48,6 +62,15 @@ def score(
     metrics: Annotated[str, typer.Option(metavar="A,B", help="Which metrics.")] = DEFAULT_METRICS,
     llm: Llm = None,
     base_url: BaseUrl = None,
+    votes: Votes = 1,
+    relations: Relations = "graph",
+    concurrency: Concurrency = None,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
+    price: Price = None,
+    max_cost: MaxCost = None,
+    dry_run: DryRun = False,
+    batch: Batch = None,
     imaps: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")
     ] = None,
@@ -67,28 +90,61 @@ def score(
     """
     from imapeval import evaluate
     from imapeval.cli.summary import print_summary
+    from imapeval.llm.ledger import describe
+    from imapeval.pipeline import open_ledger
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
+    settings = gather(
+        llm,
+        base_url=base_url,
+        votes=votes,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        price=price,
+        max_cost=max_cost,
+        batch=batch,
+        imaps=imaps,
+        relations=relations,
+    )
     chosen = _choose(metrics)
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    if dry_run:
+        tell(samples, settings if _need_imaps(chosen) else None, ready=imaps is not None, json_output=json_output)
+        return
+    ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
         extractor, matcher, resources = _open(
-            chosen, llm=llm, base_url=base_url, imaps=imaps, kg=kg, encoder=encoder, progress=progress
+            chosen, llm=settings, ledger=ledger, imaps=imaps, kg=kg, encoder=encoder, progress=progress
         )
     folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    settings = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
-    try:
-        with (
-            RunWriter(folder, samples, settings=settings, source=data, command=sys.argv) as run,
-            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
-        ):
-            evaluate.score(samples, metrics=chosen, extractor=extractor, matcher=matcher, run=run, progress=advance)
-    except KeyboardInterrupt:
-        typer.echo(f"\nStopped. To go on: {_resume_command(folder)}", err=True)
-        raise typer.Exit(130) from None
+    identity = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
+    with (
+        RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
+        show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+    ):
+        try:
+            _, stopped = run_until_interrupted(
+                lambda stop: evaluate.evaluate(
+                    samples,
+                    metrics=chosen,
+                    extractor=extractor,
+                    matcher=matcher,
+                    run=run,
+                    progress=advance,
+                    stop=stop,
+                )
+            )
+        except KeyboardInterrupt:
+            stopped = True
+        except ServiceError as error:
+            raise ServiceError(f"{error} To go on: {_resume_command(folder)}", kind=error.kind) from error
+    if stopped:
+        typer.echo(f"Stopped. To go on: {_resume_command(folder)}", err=True)
+        raise typer.Exit(130)
     done = Run(folder)
     results = done.results()
     table = export_csv(done)
@@ -102,12 +158,15 @@ def score(
             "report": str(report),
             "samples": len(samples),
             "failed": len(failed),
+            "usage": None if ledger is None else ledger.report(),
             "summary": [asdict(row) for row in rows],
         }
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         print_summary(rows)
         typer.echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
+        if ledger is not None:
+            typer.echo(f"usage:  {describe(ledger.report())}")
         if failed:
             reasons = Counter(
                 kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}
@@ -131,21 +190,28 @@ def _choose(names: str) -> "list[Metric]":
 def _open(
     metrics: "list[Metric]",
     *,
-    llm: str | None,
-    base_url: str | None,
+    llm: "LlmSettings | None",
+    ledger: "Ledger | None",
     imaps: Path | None,
     kg: Path | None,
     encoder: str,
     progress: "Callable[[int, int], None]",
 ) -> "tuple[Extractor | None, Matcher | None, dict[str, str]]":
     """Open what the metrics need, which for those on texts is nothing."""
-    if not any("imap" in metric.requires for metric in metrics):
+    if not _need_imaps(metrics):
         return None, None, {}
-    from imapeval.pipeline import open_extractor, open_graph, open_matcher
+    from imapeval.pipeline import open_extractor, open_graph, open_llm, open_matcher
 
     graph = open_graph(kg)
-    extractor = open_extractor(graph, imaps=imaps, llm=llm, base_url=base_url)
-    return extractor, open_matcher(graph, encoder=encoder, progress=progress), {"graph": graph.hash}
+    model = None if llm is None else open_llm(llm, ledger=ledger)
+    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=1 if llm is None else llm.votes)
+    relating = model if llm is not None and llm.relations else None
+    matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
+    return extractor, matcher, {"graph": graph.hash}
+
+
+def _need_imaps(metrics: "list[Metric]") -> bool:
+    return any("imap" in metric.requires for metric in metrics)
 
 
 def _resume_command(folder: Path) -> str:

@@ -38,7 +38,7 @@ def collect(
     Returns:
         `metrics`: names; `texts`: the table that numbers refer to; `samples`: per sample `id`, `system`, `lang`,
         `task`, `question`, `references`, `response`, `ratings`, `imaps` (see `show_imap`), and `scores`, one per
-        metric: null where there is no outcome, [value, parts] or [null, "stage", "kind", message].
+        metric: null where there is no outcome, [value, parts] or [null, "stage", "kind", message, raw text | null].
     """
     texts = _Texts()
     outcomes = {(result.id, result.metric): result.outcome for result in results}
@@ -51,7 +51,8 @@ def collect(
             return None
         if isinstance(outcome, Score):
             return [round(outcome.value, 4), {name: round(value, 4) for name, value in outcome.parts.items()}]
-        return [None, outcome.stage, outcome.kind, texts.intern(outcome.message)]
+        raw = None if outcome.raw is None else texts.intern(outcome.raw)
+        return [None, outcome.stage, outcome.kind, texts.intern(outcome.message), raw]
 
     shown = [
         {

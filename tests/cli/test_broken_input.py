@@ -99,7 +99,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--map", "id=a", "--map", "id=b"], ["--map names 'id' twice"]),
         (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, csv, parquet, imapscore, hf"]),
         (["--imaps", "x", "--llm", "openai:x"], ["--imaps and --llm exclude each other"]),
-        (["--base-url", "http://127.0.0.1:1/v1"], ["no model is named. Add --llm"]),
+        (["--base-url", "http://127.0.0.1:1/v1"], ["about a language model, but none is named. Add --llm"]),
         (["--imaps", "absent.jsonl"], ["absent.jsonl: cannot be read"]),
         (["--kg", "absent.sqlite"], ["absent.sqlite"]),
         (["--encoder", "bert"], ["'bert'", "st:NAME_OR_PATH"]),

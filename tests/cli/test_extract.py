@@ -24,6 +24,18 @@ def test_one_line_per_sample_and_reference(imapeval: Command, write_data: WriteD
     assert all(record.imap.query and record.imap.reference and record.matches is None for record in records)
 
 
+def test_without_a_reference_question_and_response_are_read(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval(
+        "extract", write_data([SAMPLES[0], Sample("c", "What helps against a fever?", (), "Take aspirin.")])
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 samples have no reference: their imaps are of question and response alone." in done.stderr
+    *_, record = [record for _, record in imapfile.read(tmp_path / "data-imaps.jsonl")]
+    assert (record.id, record.imap.reference) == ("c", ())
+    assert record.imap.query
+    assert record.imap.response
+
+
 def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
     data = write_data([*SAMPLES, Sample("c", "???", ("Rest.",), "Rest.")])
     done = imapeval("extract", data, "--json", "--max-failures", "0")

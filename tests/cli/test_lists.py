@@ -14,7 +14,7 @@ def test_metrics_for_machines_and_people(imapeval: Command):
     assert (
         rouge.items()
         >= {
-            "requires": [],
+            "requires": ["reference"],
             "installed": True,
             "languages": ["en", "zh"],
             "higher_is_better": True,

@@ -74,6 +74,19 @@ def test_ready_imaps_with_their_relations(imapeval: Command, write_data: WriteDa
     assert again.returncode == 0, again.stderr
 
 
+def test_without_a_reference_there_is_a_reason_and_no_score(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data([*SAMPLES, Sample("c", "What helps?", (), "Rest.")])
+    done = imapeval("score", data, "--metrics", "imapscore,rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 3 samples failed (no-reference: 1)" in done.stderr
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    for metric in ("imapscore", "rouge1"):
+        assert isinstance(outcomes["a", metric], Score)
+        assert isinstance(outcomes["c", metric], Failure)
+    alone = imapeval("score", write_data([Sample("c", "What helps?", (), "Rest.")], "alone.jsonl"))
+    assert (alone.returncode, "1 of 1 samples failed (no-reference: 1)" in alone.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(("allowed", "code"), [(0, 1), (1, 0)])
 def test_more_failures_than_allowed(imapeval: Command, write_data: WriteData, allowed: int, code: int):
     samples = [*SAMPLES, Sample("c", "What helps?", ("😀",), "Rest.")]

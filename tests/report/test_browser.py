@@ -12,7 +12,7 @@ import pytest
 from imapeval.imapfile import ImapRecord
 from imapeval.report.html import write_report
 from imapeval.runs import Result, RunWriter, Settings
-from imapeval.types import Imap, Match, Pair, Relation, Sample, Score
+from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
@@ -78,6 +78,9 @@ def test_a_failure_says_why_and_an_empty_response_says_so(run: Path, tmp_path: P
     view = inside(load(write_report(run), tmp_path, sample="c"), "sample")
     assert "extraction/no-query" in view
     assert "no score" in view
+    assert "The text that could not be used" in view
+    assert "raw </script><img src=x onerror=" in words(view)
+    assert "<img" not in view
     assert '<span class="empty">empty</span>' in view
     assert 'lang="zh"' in view
 
@@ -107,3 +110,21 @@ def test_five_thousand_samples(tmp_path: Path):
     dom = load(page, tmp_path, sample="4999")
     assert len(re.findall(r"<li><a href=\"#sample=", inside(dom, "list"))) == 50
     assert "value 4999 2" in inside(dom, "sample")
+
+
+def test_a_dialogue_without_reference_that_was_read_several_times(tmp_path: Path):
+    question = "Patient: My head hurts.\nDoctor: Since when?\nPatient: Monday. What helps?"
+    samples = [Sample("a", question, (), "Rest."), Sample("b", question, ("Rest.",), "Rest.")]
+    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+        records = [ImapRecord(id_, Imap((), (), (), (Pair("t", "Rest", (0, 4)),), stability=0.75), ()) for id_ in "ab"]
+        failure = Failure("metric", "no-reference", "there is none")
+        outcomes = {"a": failure, "b": Score(0.5, {"stability": 0.75})}
+        writer.add(imaps=records, results=[Result(id_, "m", outcome, "m|v:1") for id_, outcome in outcomes.items()])
+        writer.finish()
+    page = write_report(tmp_path / "run")
+    free, other = (" ".join(words(inside(load(page, tmp_path, sample=id_), "sample")).split()) for id_ in "ab")
+    assert "Reference" not in free.partition("Matches")[0]
+    assert "no-reference" in free
+    assert "stability 0.750" in other
+    for shown in (free, other):
+        assert "Doctor: Since when?" in shown

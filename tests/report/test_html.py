@@ -70,6 +70,7 @@ def test_data_come_back_whole(page: Page):
     assert data["texts"][hostile["response"]].startswith("</script><img")
     assert hostile["response"] == hostile["question"]  # a text stands in the page once
     assert chinese["scores"][0][:3] == [None, "extraction", "no-query"]
+    assert data["texts"][chinese["scores"][0][4]].startswith("raw </script><img")
     assert [imap["ref"] for imap in first["imaps"]] == [1]
 
 
@@ -93,6 +94,7 @@ def test_scores_failures_and_settings_are_there_without_a_script(run: Path):
         "lexicon|v:1",
         "m|v:1",
         '<a href="#sample=c">c</a>',
+        "<summary>The text that could not be used</summary><pre>raw &lt;/script&gt;&lt;img",
     ):
         assert part in static
     assert "<img" not in static

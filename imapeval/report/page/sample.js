@@ -131,15 +131,20 @@ function drawFigures(sample) {
   return make("dl", { class: "figures" }, figures);
 }
 
+function drawRaw(number) {
+  if (number === null) return null;
+  return make("details", { class: "raw" }, make("summary", null, "The text that could not be used"), make("pre", null, text(number)));
+}
+
 function drawScores(sample) {
   const rows = data.metrics.map((name, index) => {
     const score = sample.scores[index];
     let said = [make("span", { class: "failure" }, "not scored yet")];
-    if (score && score[0] === null) said = [make("span", { class: "failure" }, `${score[1]}/${score[2]}: ${text(score[3])}`)];
+    if (score && score[0] === null) said = [make("span", { class: "failure" }, `${score[1]}/${score[2]}: ${text(score[3])}`), drawRaw(score[4])];
     else if (score) said = Object.entries(score[1]).flatMap(([part, value]) => [`${part} `, make("b", null, show(value)), "   "]);
     return make("tr", null, make("td", { "data-label": "Metric" }, name),
       make("td", { class: "number", "data-label": "Score" }, score && score[0] !== null ? show(score[0]) : "\u2013"),
-      make("td", { class: "parts", "data-label": "Parts" }, make("span", null, said)));
+      make("td", { class: "parts", "data-label": "Parts" }, make("div", null, said)));
   });
   return make("table", { class: "stack" },
     make("thead", null, make("tr", null, make("th", { scope: "col" }, "Metric"), make("th", { scope: "col", class: "number" }, "Score"), make("th", { scope: "col" }, "Parts, or why there is no score"))),
@@ -177,7 +182,7 @@ function drawSample(sample, steps, chosen = bestReference(sample)) {
     drawFigures(sample),
     drawText("Question", text(sample.question), { lang }),
     make("div", { class: "texts" },
-      drawText("Reference", text(sample.references[chosen]), { lang, pairs: imap?.reference, side: "reference", choices }),
+      sample.references.length ? drawText("Reference", text(sample.references[chosen]), { lang, pairs: imap?.reference, side: "reference", choices }) : null,
       drawText("Response", text(sample.response), { lang, pairs: imap?.response, side: "response" })),
     ...facts.filter(Boolean),
     make("h3", null, "Scores"), drawScores(sample),

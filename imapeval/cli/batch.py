@@ -1,0 +1,147 @@
+"""`imapeval batch`: a run in files, for servers that answer many requests at once and later."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.options import BaseUrl, Data, Json, Limit, Loader, Map, Votes, parse_columns
+from imapeval.cli.progress import show_progress
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.llm.batch import Taken
+    from imapeval.planning import Exported
+
+app = typer.Typer(
+    help="Read texts through files of requests: OpenAI's Batch API, vllm run-batch.", no_args_is_help=True
+)
+
+_SHOWN = 5
+"""Examples of each oddity that are printed."""
+
+
+@app.command("export")
+def export(
+    data: Data,
+    llm: Annotated[str, typer.Option(metavar="SPEC", help="Who will answer, as in `imapeval score`: openai:NAME.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the batches, the same for every step.")],
+    base_url: BaseUrl = None,
+    votes: Votes = 1,
+    loader: Loader = None,
+    map_: Map = None,
+    limit: Limit = None,
+    json_output: Json = False,
+) -> None:
+    """Write the requests that are missing to read DATA into files: OpenAI Batch JSONL, which vLLM reads as well.
+
+    To be repeated after each import: the answers are asked for once the questions have been read.
+    """
+    from imapeval.llm.batch import BatchFolder
+    from imapeval.llm.open import identify
+    from imapeval.pipeline import LlmSettings, open_extractor, open_graph, open_rehearsal
+    from imapeval.planning import export as export_all
+    from imapeval.samples import read
+
+    provider, _, name = llm.partition(":")
+    if provider != "openai":
+        raise UsageError(
+            f"--llm {llm!r} cannot be asked in batches. Give openai:NAME, which is also right for vllm run-batch "
+            "together with any --base-url; what runs on this computer is asked at once by `imapeval score`."
+        )
+    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    settings = LlmSettings(llm, base_url=base_url, votes=votes)
+    with (
+        BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder,
+        show_progress("looking for what is missing", total=len(samples), quiet=json_output) as advance,
+    ):
+        rehearsal = open_rehearsal(settings, reply=folder.recall())
+        extractor = open_extractor(open_graph(), llm=rehearsal, votes=votes)
+        exported = asyncio.run(
+            export_all(samples, extractor=extractor, rehearsal=rehearsal, folder=folder, progress=advance)
+        )
+        waiting = folder.count_waiting()
+    if json_output:
+        typer.echo(json.dumps(_as_json(exported, waiting), ensure_ascii=False))
+    else:
+        _tell_export(exported, waiting, out)
+
+
+@app.command("import")
+def import_results(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `imapeval batch export` wrote to.")],
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Files of results, in any order.")],
+    json_output: Json = False,
+) -> None:
+    """Put the results of batches into the cache of completions, from where every command takes them."""
+    from imapeval.llm.batch import BatchFolder
+    from imapeval.pipeline import open_kept
+
+    with BatchFolder(folder) as batches:
+        taken = batches.take(results, cache=open_kept(batches.identity))
+        waiting = batches.count_waiting()
+    if json_output:
+        failed = Counter(kind for kind, _ in taken.failures.values())
+        typer.echo(json.dumps({**asdict(taken), "failed": failed, "waiting": waiting}, ensure_ascii=False))
+    else:
+        _tell_import(taken, waiting, folder)
+
+
+def _as_json(exported: "Exported", waiting: dict[str, int]) -> dict[str, object]:
+    files = [{"path": str(file.path), "requests": file.requests, "bytes": file.bytes} for file in exported.files]
+    return {
+        "requests": sum(file.requests for file in exported.files),
+        "files": files,
+        "waiting": exported.waiting,
+        "waiting_files": waiting,
+        "samples": {
+            "complete": exported.complete,
+            "pending": exported.pending,
+            "further": exported.further,
+            "failed": exported.failed,
+        },
+    }
+
+
+def _tell_export(exported: "Exported", waiting: dict[str, int], folder: Path) -> None:
+    for file in exported.files:
+        typer.echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
+    if exported.waiting:
+        typer.echo(
+            f"{exported.waiting} requests were written before and have no result yet: {', '.join(waiting)}. Import the "
+            "results; what is never to come is written again once its file is removed."
+        )
+    typer.echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
+    if exported.further:
+        typer.echo(f"         {exported.further} of them will need a second stage: export again after the import")
+    for kind, count in exported.failed.most_common():
+        typer.echo(f"         {count} failed: {kind}", err=True)
+    if exported.files or exported.waiting:
+        typer.echo(f"next:    have the files answered, then: imapeval batch import {folder} RESULTS.jsonl")
+    else:
+        typer.echo(f"next:    nothing is missing: `imapeval score` with the same --llm, and --batch {folder}")
+
+
+def _tell_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
+    tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
+    typer.echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
+    for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():
+        message = next(message for found, message in taken.failures.values() if found == kind)
+        typer.echo(f"{count} failed: {kind}, such as: {message}", err=True)
+    _list("differing from what is kept, which stays", taken.differing)
+    _list("of requests that were not exported to this folder", taken.foreign)
+    _list("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
+    for name, count in waiting.items():
+        typer.echo(f"{folder / name}: {count} requests have no result yet")
+    typer.echo("next: the same `imapeval batch export` again writes what is missing")
+
+
+def _list(what: str, places: Sequence[str]) -> None:
+    if places:
+        more = "" if len(places) <= _SHOWN else f"\n  and {len(places) - _SHOWN} more"
+        typer.echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)

@@ -1,0 +1,67 @@
+"""The options of a language model put together, the same for every command that takes them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.pipeline import LlmSettings
+
+
+def gather(
+    llm: str | None,
+    *,
+    base_url: str | None,
+    votes: int,
+    concurrency: int | None,
+    rpm: int | None,
+    tpm: int | None,
+    price: str | None,
+    max_cost: float | None,
+    batch: Path | None = None,
+    imaps: Path | None = None,
+    relations: str = "graph",
+) -> "LlmSettings | None":
+    """Return the settings, or None where no model is named.
+
+    Raises:
+        UsageError: An option is about a model, but none is named; or the model would have nothing to do.
+    """
+    from imapeval.llm.prices import parse_price
+    from imapeval.pipeline import LlmSettings
+
+    if relations not in ("graph", "llm"):
+        raise UsageError(f"unknown --relations {relations!r}. Write graph or llm.")
+    if batch is not None and relations == "llm":
+        raise UsageError(
+            "--batch and --relations llm exclude each other: batches hold the readings of texts, and what is read has "
+            "to be related at once. Leave --batch out: what was imported is taken from the cache all the same."
+        )
+    if llm is not None and imaps is not None and relations == "graph":
+        raise UsageError(
+            "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "
+            "llm, with which the model relates the values of ready imaps."
+        )
+    if imaps is not None and votes > 1:
+        raise UsageError("--votes is about reading texts, but --imaps are read already. Leave one out.")
+    if llm is None:
+        idle = {"--base-url": base_url, "--concurrency": concurrency, "--rpm": rpm, "--tpm": tpm}
+        idle |= {"--price": price, "--max-cost": max_cost, "--batch": batch}
+        given = [name for name, value in idle.items() if value is not None] + (["--votes"] if votes > 1 else [])
+        given += ["--relations llm"] if relations == "llm" else []
+        if given:
+            raise UsageError(f"{given[0]} is about a language model, but none is named. Add --llm openai:<model>.")
+        return None
+    return LlmSettings(
+        llm,
+        base_url=base_url,
+        votes=votes,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        price=None if price is None else parse_price(price),
+        max_cost=max_cost,
+        batch=batch,
+        relations=relations == "llm",
+    )

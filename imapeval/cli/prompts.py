@@ -1,0 +1,58 @@
+"""`imapeval prompts`: what language models are asked."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from imapeval.cli.options import Json
+from imapeval.errors import UsageError
+
+app = typer.Typer(help="Prompts that language models get.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("list")
+def list_all(json_output: Json = False) -> None:
+    """List the prompts, with the SHA-256 of each file."""
+    rows = [_describe(path) for path in _find().values()]
+    if json_output:
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        typer.echo(f"{row['name']:{width}}  {row['sha256']}")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `imapeval prompts list` calls it.")],
+    json_output: Json = False,
+) -> None:
+    """Print the file of a prompt."""
+    known = _find()
+    if name not in known:
+        raise UsageError(f"no prompt is called {name!r}. There are: {', '.join(known)}.")
+    text = known[name].read_text(encoding="utf-8")
+    if json_output:
+        typer.echo(json.dumps({**_describe(known[name]), "text": text}, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(text, nl=False)
+
+
+def _find() -> dict[str, Path]:
+    from imapeval import _resources
+
+    return {path.stem: path for path in sorted(_resources.find("prompts").glob("*.*.v*.md"))}
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    task, lang, version = path.stem.split(".")
+    return {
+        "name": path.stem,
+        "task": task,
+        "language": lang,
+        "version": int(version.removeprefix("v")),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+    }

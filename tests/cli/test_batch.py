@@ -1,0 +1,339 @@
+"""A run through files of requests beside the same run against a live server, both answered by the same stub."""
+
+import hashlib
+import json
+import random
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Json = dict[str, Any]
+
+METRICS = "imapscore,imapscore:paper,rouge1"
+FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
+SAMPLES = [
+    Sample("a", FEVER, ("Take ibuprofen. Drink plenty.",), "Take paracetamol. Drink plenty.", system="one"),
+    Sample("b", FEVER, ("Take ibuprofen. Drink plenty.",), "Take ibuprofen.", system="two"),
+    Sample("c", COUGH, ("口服止咳糖浆。多喝水。",), "多喝水。"),
+    Sample("d", "What helps against gout?", (), "Take colchicine."),
+]
+DIALOGUE = {
+    "id": "talk",
+    "turns": [
+        {"role": "user", "content": "I have a fever."},
+        {"role": "assistant", "content": "Since when?"},
+        {"role": "user", "content": "Since Monday. What helps?"},
+        {"role": "assistant", "content": "Drink plenty."},
+    ],
+    "reference": "Drink plenty. Rest.",
+}
+FLAWED = [
+    Sample("garbled", FEVER, ("Take ibuprofen.",), "Take garble. Drink plenty."),
+    Sample("long", FEVER, ("Take ibuprofen.",), "Take toolong. Drink plenty."),
+    Sample("shy", FEVER, ("Take ibuprofen.",), "Take refuse. Drink plenty."),
+    Sample("never", FEVER, ("Take ibuprofen.",), "Take declined."),
+    Sample("nonsense", FEVER, ("Take ibuprofen.",), "Take hopeless."),
+]
+
+
+def answer(body: Json) -> tuple[int, Json]:
+    """Reply as a model that reads sentences, and fails at some words; the same to the same body, always."""
+    said: Json
+    told = body["messages"][-1]["content"]
+    again = "first attempt" in told
+    seed = body.get("seed") or 0
+    if "temperature" in body and body["model"] == "reasoner":
+        fault = {"message": "Unsupported value: 'temperature' does not support 0.9", "param": "temperature"}
+        return 400, {"error": {**fault, "type": "invalid_request_error", "code": "unsupported_value"}}
+    if "<answer>" in told:
+        text = told.split("<answer>\n")[-1].split("\n</answer>")[0]
+        (asked,) = re.findall("<asked>(.*)</asked>", told)[-1:]
+        sentences = re.findall("[^.。]+", text)
+        # Each reading but the first forgets something else.
+        kept = [one.strip() for index, one in enumerate(sentences) if seed < 2 or index != seed % len(sentences)]
+        said = {"inform": [{"term": json.loads(asked)[0], "values": kept}] if kept else []}
+    else:
+        text = told
+        said = {"query": ["治疗药物" if re.search("[\u4e00-\u9fff]", told) else "treatment"], "constraint": []}
+    message, reason = {"role": "assistant", "content": json.dumps(said, ensure_ascii=False)}, "stop"
+    if "hopeless" in text or ("garble" in text and not again):
+        message["content"] = "Let me think about it."
+    if "toolong" in text and not again:
+        message["content"], reason = message["content"][:20], "length"
+    if "declined" in text or ("refuse" in text and not again):
+        message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+    usage = {"prompt_tokens": len(told), "completion_tokens": 7, "total_tokens": len(told) + 7}
+    return 200, {"model": body["model"], "choices": [{"message": message, "finish_reason": reason}], "usage": usage}
+
+
+class Stub(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.calls = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Stub
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.calls += 1
+        status, reply = answer(body)
+        content = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with Stub() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def write_samples(path: Path, samples: list[Sample]) -> Path:
+    rows: list[Json] = [
+        {"id": s.id, "question": s.question, "references": list(s.references), "response": s.response} for s in samples
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, DIALOGUE]), encoding="utf-8")
+    return path
+
+
+def run_batch(files: list[Path], results: Path, *, fail: Callable[[str], bool] = lambda _: False) -> None:
+    """Answer files of requests as a batch server does: in any order, each line on its own."""
+    lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    random.Random(1).shuffle(lines)
+    with results.open("w", encoding="utf-8") as file:
+        for number, line in enumerate(lines):
+            assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+            status, reply = (
+                (500, {"error": {"message": "overloaded"}}) if fail(line["custom_id"]) else answer(line["body"])
+            )
+            response = {"status_code": status, "request_id": f"r{number}", "body": reply}
+            record = {"id": f"{results.stem}-{number}", "custom_id": line["custom_id"], "response": response}
+            file.write(json.dumps(record | {"error": None}) + "\n")
+
+
+def export(imapeval: Command, data: Path, *options: str, out: str = "batches") -> Json:
+    done = imapeval("batch", "export", data, "--out", out, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def take(imapeval: Command, *results: Path, folder: str = "batches") -> Json:
+    done = imapeval("batch", "import", folder, *results, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> int:
+    """Export and import until nothing is pending, with failures on the way; return how often."""
+    failed: set[str] = set()
+
+    def fail(key: str) -> bool:
+        """Fail a third of the requests once."""
+        fails = int(key[:4], 16) % 3 == 0 and key not in failed
+        failed.add(key)
+        return fails
+
+    for stage in range(1, 20):
+        found = export(imapeval, data, *options)
+        if not found["samples"]["pending"]:
+            return stage - 1
+        results = tmp_path / f"results-{stage}.jsonl"
+        run_batch([Path(file["path"]) for file in found["files"]], results, fail=fail)
+        take(imapeval, results)
+    raise AssertionError("the batches do not come to an end")
+
+
+def lines_of(run: Path, name: str) -> set[str]:
+    return set((run / name).read_text(encoding="utf-8").splitlines())
+
+
+def test_a_run_through_batches_is_the_run_made_live(
+    imapeval: Command, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    options = ("--llm", "openai:stub", "--base-url", stub.url, "--votes", "3")
+    live = imapeval("score", data, *options, "--metrics", METRICS, "--out", "live")
+    assert live.returncode == 0, live.stderr
+    assert stub.calls > 0
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
+    stub.calls = 0
+    assert complete(imapeval, data, tmp_path, *options) >= 3
+    batched = imapeval("score", data, *options, "--metrics", METRICS, "--out", "batched")
+    assert batched.returncode == 0, batched.stderr
+    assert stub.calls == 0
+    for name in ("results.jsonl", "imaps.jsonl"):
+        assert lines_of(tmp_path / "live", name) == lines_of(tmp_path / "batched", name) != set()
+
+
+def test_a_model_that_takes_no_temperature(
+    imapeval: Command, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    options = ("--llm", "openai:reasoner", "--base-url", stub.url)
+    imapeval("extract", data, *options, "--out", "live.jsonl")
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
+    stub.calls = 0
+    complete(imapeval, data, tmp_path, *options)
+    imapeval("extract", data, *options, "--out", "batched.jsonl")
+    assert stub.calls == 0
+    assert (tmp_path / "batched.jsonl").read_bytes() == (tmp_path / "live.jsonl").read_bytes() != b""
+
+
+def test_second_attempts_and_failures_are_those_of_a_live_run(
+    imapeval: Command, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = write_samples(tmp_path / "data.jsonl", FLAWED)
+    options = ("--llm", "openai:stub", "--base-url", stub.url)
+    live = imapeval("extract", data, *options, "--out", "live.jsonl", "--json")
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
+    stub.calls = 0
+    complete(imapeval, data, tmp_path, *options)
+    batched = imapeval("extract", data, *options, "--out", "batched.jsonl", "--json", "--batch", "batches")
+    assert stub.calls == 0
+    assert (tmp_path / "batched.jsonl").read_bytes() == (tmp_path / "live.jsonl").read_bytes()
+    failures = json.loads(live.stdout)["failures"]
+    assert json.loads(batched.stdout)["failures"] == failures
+    assert {failure["id"]: failure["kind"] for failure in failures} == {
+        "never": "refusal",
+        "nonsense": "unreadable-completion",
+    }
+
+
+def test_what_failed_for_good_is_asked_again(imapeval: Command, stub: Stub, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", FLAWED)
+    options = ("--llm", "openai:stub", "--base-url", stub.url)
+    complete(imapeval, data, tmp_path, *options)
+    # The last export of `complete` wrote both attempts at the one sample that the model refuses for good.
+    found = export(imapeval, data, *options)
+    assert (found["requests"], found["waiting"]) == (0, 2)
+    failed = {"refusal": 1, "unreadable-completion": 1}
+    assert found["samples"] == {"complete": 4, "pending": 0, "further": 0, "failed": failed}
+
+
+def test_stages_and_what_was_asked_once(imapeval: Command, stub: Stub, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    options = ("--llm", "openai:stub", "--base-url", stub.url)
+    first = export(imapeval, data, *options)
+    # Two samples share a question.
+    assert (first["requests"], first["samples"]) == (4, {"complete": 0, "pending": 5, "further": 5, "failed": {}})
+    (file,) = first["files"]
+    lines = [json.loads(line) for line in Path(file["path"]).read_text(encoding="utf-8").splitlines()]
+    assert len({line["custom_id"] for line in lines}) == file["requests"] == 4
+    assert all(line["body"]["model"] == "stub" and line["body"]["max_tokens"] for line in lines)
+    results = tmp_path / "results.jsonl"
+    run_batch([Path(file["path"])], results)
+    assert take(imapeval, results)["new"] == 4
+    second = export(imapeval, data, *options)
+    # 5 responses, 3 references: one is shared, one sample has none.
+    assert (second["requests"], second["samples"]["pending"], second["samples"]["further"]) == (8, 5, 0)
+    run_batch([Path(file["path"]) for file in second["files"]], results)
+    assert take(imapeval, results)["new"] == 8
+    third = export(imapeval, data, *options)
+    assert (third["requests"], third["waiting"], third["samples"]["complete"]) == (0, 0, 5)
+    assert stub.calls == 0
+
+
+def test_what_people_are_told(imapeval: Command, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    options = ("--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
+    first = imapeval("batch", "export", data, "--out", "batches", *options)
+    assert "requests-001.jsonl: 4 requests" in first.stdout
+    assert "5 of them will need a second stage" in first.stdout
+    second = imapeval("batch", "export", data, "--out", "batches", *options)
+    assert "4 requests were written before and have no result yet" in second.stdout
+    results = tmp_path / "results.jsonl"
+    run_batch([tmp_path / "batches" / "requests-001.jsonl"], results)
+    whole = results.read_text()
+    torn = whole.rstrip("\n")[:-30]
+    results.write_text('{"custom_id": "strange", "error": {"message": "?"}}\n' + torn)
+    done = imapeval("batch", "import", "batches", results)
+    assert done.returncode == 0
+    assert "3 completions kept" in done.stdout
+    assert "batches/requests-001.jsonl: 1 requests have no result yet" in done.stdout.replace("\\", "/")
+    assert "of requests that were not exported to this folder: 1 lines" in done.stderr
+    assert "results.jsonl, line 5: Invalid JSON" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["export", "data.jsonl", "--llm", "local:smollm2", "--out", "b"], "cannot be asked in batches"),
+        (["export", "data.jsonl", "--llm", "openai:", "--out", "c"], "no model is called 'openai:'"),
+        (["import", "nowhere", "results.jsonl"], "nowhere is no folder of batches"),
+        (["import", "b", "absent.jsonl"], "absent.jsonl: it cannot be read"),
+        (
+            ["export", "data.jsonl", "--llm", "openai:other", "--base-url", "http://127.0.0.1:9/v1", "--out", "b"],
+            "b holds requests to openai:stub@http://127.0.0.1:9/v1, not to openai:other@",
+        ),
+    ],
+)
+def test_what_cannot_be_meant(imapeval: Command, tmp_path: Path, arguments: list[str], told: str):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    export(imapeval, data, "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1", out="b")
+    done = imapeval("batch", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_no_key_is_needed_to_write_requests(imapeval: Command, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    (file,) = export(imapeval, data, "--llm", "openai:gpt-4.1-mini")["files"]
+    line = json.loads(Path(file["path"]).read_text(encoding="utf-8").splitlines()[0])
+    assert (line["body"]["model"], "max_completion_tokens" in line["body"]) == ("gpt-4.1-mini", True)
+    done = imapeval("score", data, "--llm", "openai:gpt-4.1-mini", "--dry-run", "--json")
+    assert json.loads(done.stdout)["usd"] > 0
+
+
+def test_batch_of_another_model_is_refused(imapeval: Command, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    export(imapeval, data, "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
+    done = imapeval(
+        "extract", data, "--llm", "openai:stub", "--base-url", "http://127.0.0.1:8/v1", "--batch", "batches"
+    )
+    assert done.returncode == 2
+    assert "batches holds requests to" in done.stderr
+
+
+def test_the_same_requests_in_the_same_files(imapeval: Command, tmp_path: Path):
+    data = write_samples(tmp_path / "data.jsonl", SAMPLES)
+    options = ("--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1", "--votes", "3")
+    digests = []
+    for out in ("one", "two"):
+        (file,) = export(imapeval, data, *options, out=out)["files"]
+        digests.append(hashlib.sha256(Path(file["path"]).read_bytes()).hexdigest())
+    assert digests[0] == digests[1]

@@ -1,0 +1,138 @@
+"""What `--dry-run` foretells is held against what a well-behaved stub is then asked."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.extracting import extract
+from imapeval.extraction.extractor import TwoStep
+from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.voting import TEMPERATURE, VotingReader
+from imapeval.llm import tokens
+from imapeval.llm.cache import Cached, digest
+from imapeval.llm.client import Completion, Request, Usage, canonical
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[..., Path]
+
+IDENTITY = "openai:m@http://127.0.0.1:9/v1"
+OPTIONS = ("--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--json")
+FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
+SAMPLES = [
+    Sample("a", FEVER, ("Take ibuprofen.", "Drink plenty."), "Take paracetamol."),
+    Sample("b", FEVER, ("Take ibuprofen.", "Drink plenty."), "Rest in bed."),
+    Sample("c", COUGH, ("口服止咳糖浆。",), "多喝水。", lang="zh"),
+    Sample("d", FEVER, (), "Take paracetamol."),
+]
+
+
+class WellBehaved:
+    """A model whose completions can be used at once; counts what it is asked."""
+
+    identity = IDENTITY
+    concurrency = 1
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Request] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked[digest(canonical(request, IDENTITY))] = request
+        said: dict[str, Any] = {"inform": []}
+        if request.schema_name == "question-imap":
+            chinese = COUGH in request.messages[-1].content
+            said = {"query": ["药物", "检查"] if chinese else ["medicine", "test"], "constraint": []}
+        return Completion(json.dumps(said), "stop", "m", Usage(100, 20))
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def foretell(imapeval: Command, data: Path, *options: str, command: str = "score") -> dict[str, Any]:
+    done = imapeval(command, data, *OPTIONS, *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+async def read_all(model: Any, votes: int) -> None:
+    reader = PromptedReader(model)
+    if votes > 1:
+        readers = [PromptedReader(model, temperature=TEMPERATURE, seed=seed) for seed in range(1, votes + 1)]
+        extractor = TwoStep(VotingReader(readers))
+    else:
+        extractor = TwoStep(reader)
+    async for _ in extract(SAMPLES, extractor=extractor):
+        pass
+
+
+@pytest.mark.parametrize("votes", [1, 3])
+def test_it_counts_the_calls_of_the_run(imapeval: Command, write_data: WriteData, votes: int):
+    model = WellBehaved()
+    asyncio.run(read_all(model, votes))
+    found = foretell(imapeval, write_data(SAMPLES), "--votes", str(votes))
+    assert found["calls"] == len(model.asked) == votes * (2 + 3 + 3)
+    assert found["cached"] == 0
+    assert (found["samples"], found["questions"], found["references"], found["responses"]) == (4, 2, 3, 4)
+    # Questions are foretold to the letter; answers but for the terms that a model will find asked.
+    questions, answers = found["tasks"]
+    assert (questions["name"], questions["calls"]) == ("question-imap", 2 * votes)
+    text = [message.content for request in model.asked.values() for message in request.messages]
+    exact = sum(map(tokens.estimate, text))
+    assert not found["prompt_tokens_exact"]
+    assert found["prompt_tokens"] == pytest.approx(exact, abs=10 * len(model.asked))
+    assert found["completion_tokens"] == questions["completion_tokens"] + answers["completion_tokens"] > 0
+
+
+def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    cached = Cached(WellBehaved(), tmp_path / "cache" / "completions.sqlite")
+    asyncio.run(read_all(cached, 3))
+    data = write_data(SAMPLES)
+    found = foretell(imapeval, data, "--votes", "3", "--price", "1,2")
+    assert (found["calls"], found["cached"], found["prompt_tokens"], found["usd"]) == (24, 24, 0, 0.0)
+    # One sample more, with a question that is new: what completions take is known by now, for the answers.
+    more = write_data([*SAMPLES, Sample("e", "What helps against gout?", (), "Take colchicine.")], "more.jsonl")
+    found = foretell(imapeval, more, "--votes", "3", "--price", "1,2")
+    assert (found["calls"], found["cached"]) == (30, 24)
+    questions, answers = found["tasks"]
+    assert (questions["seen"], answers["seen"], answers["completion_tokens"]) == (0, 18, 3 * 20)
+    cost = (found["prompt_tokens"] + 2 * found["completion_tokens"]) / 1e6
+    assert found["usd"] == pytest.approx(cost)
+
+
+def test_nothing_is_written(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data(SAMPLES)
+    for command in ("score", "extract"):
+        foretell(imapeval, data, command=command)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]
+
+
+def test_metrics_on_texts_ask_nobody(imapeval: Command, write_data: WriteData):
+    assert foretell(imapeval, write_data(SAMPLES), "--metrics", "rouge1")["calls"] == 0
+    done = imapeval("score", write_data(SAMPLES), "--dry-run")
+    assert "no language model is asked" in done.stdout
+
+
+def test_the_table(imapeval: Command, write_data: WriteData):
+    options = [option for option in OPTIONS if option != "--json"]
+    done = imapeval("score", write_data(SAMPLES), *options, "--votes", "3", "--price", "0.4,1.6")
+    assert done.returncode == 0
+    assert "openai:m: 2 questions, 3 references, 4 responses, each read 3 times" in done.stdout
+    assert "question-imap" in done.stdout
+    assert "at 0.4 and 1.6 USD per million tokens (--price)" in done.stdout
+    assert "Nothing was sent" in done.stdout
+    assert "not known; give it with --price" in imapeval("extract", write_data(SAMPLES), *options).stdout
+
+
+def test_a_sample_that_will_not_be_read_is_told(imapeval: Command, write_data: WriteData):
+    long = Sample("long", FEVER, ("Rest.",), "word " * 30_000)
+    found = foretell(imapeval, write_data([*SAMPLES, long]))
+    assert (found["calls"], found["failed"]) == (8, {"too-long": 1})

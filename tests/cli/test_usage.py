@@ -1,0 +1,140 @@
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[..., Path]
+
+SAMPLES = [Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"Rest {n}.") for n in range(4)]
+QUESTION = '{"query": ["treatment"], "constraint": []}'
+ANSWER = '{"inform": [{"term": "treatment", "values": ["rest"]}]}'
+
+PROMPT_TOKENS, COMPLETION_TOKENS = 1000, 10
+COST = (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 4.0) / 1e6
+"""Of a call, at --price 1,4."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked += 1
+        asked = body["response_format"]["json_schema"]["name"]
+        reply = {
+            "choices": [
+                {"finish_reason": "stop", "message": {"content": QUESTION if asked == "question-imap" else ANSWER}}
+            ],
+            "usage": {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS},
+        }
+        content = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):  # noqa: A002
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    asked = 0
+    request_queue_size = 64
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def options(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "kept"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return ["--llm", "openai:m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--concurrency", "2"]
+
+
+def manifest(folder: Path) -> dict[str, object]:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["usage"]
+
+
+def test_what_a_run_cost_is_in_its_manifest(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, options: list[str]
+):
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
+    done = imapeval(*command)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "usage:  12 calls, 4 of them from the cache; 8,000 prompt and 80 completion tokens; USD 0.0083" in done.stdout
+    )
+    usage = manifest(tmp_path / "run")
+    assert usage == {
+        "calls": 12,
+        "cached": 4,
+        "failed": 0,
+        "estimated": 0,
+        "prompt_tokens": 8 * PROMPT_TOKENS,
+        "completion_tokens": 8 * COMPLETION_TOKENS,
+        "reused_tokens": 0,
+        "usd": pytest.approx(8 * COST),
+        "price": {"prompt": 1.0, "completion": 4.0, "reused": None, "source": "--price"},
+    }
+    # Finished: nothing is asked, and what it cost stays.
+    again = imapeval(*command, "--json")
+    assert json.loads(again.stdout)["usage"] == usage
+    assert manifest(tmp_path / "run") == usage
+
+
+def test_another_run_of_the_same_is_free_and_has_no_known_price(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, options: list[str]
+):
+    data = write_data(SAMPLES)
+    imapeval("extract", data, "--out", "first.jsonl", *options)
+    second = json.loads(imapeval("extract", data, "--out", "second.jsonl", "--json", *options).stdout)["usage"]
+    assert (second["calls"], second["cached"], second["prompt_tokens"]) == (12, 12, 0)
+    assert (second["usd"], second["price"]) == (None, None)
+    assert "12 calls, 12 of them from the cache" in imapeval("extract", data, "--out", "third.jsonl", *options).stdout
+
+
+def test_the_budget_ends_the_work_and_a_higher_one_goes_on(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server, options: list[str]
+):
+    command = ["extract", write_data(SAMPLES), "--out", "imaps.jsonl", "--price", "1,4", *options]
+    # Room for a first call of the longest completion, but not for all eight.
+    stopped = imapeval(*command, "--max-cost", "0.0075")
+    assert stopped.returncode == 2
+    assert "Raise --max-cost and repeat the command" in stopped.stderr
+    paid = server.asked
+    assert 1 <= paid < 8
+    assert paid * COST <= 0.0075
+    assert not (tmp_path / "imaps.jsonl").exists()
+    done = imapeval(*command, "--max-cost", "0.02")
+    assert done.returncode == 0, done.stderr
+    assert server.asked == 8
+
+
+def test_a_budget_needs_a_price(imapeval: Command, write_data: WriteData, server: Server, options: list[str]):
+    failed = imapeval("score", write_data(SAMPLES), "--max-cost", "1", *options)
+    assert failed.returncode == 2
+    assert "--price" in failed.stderr
+    assert server.asked == 0
+
+
+@pytest.mark.parametrize("option", ["--price", "--max-cost"])
+def test_money_needs_a_model(imapeval: Command, write_data: WriteData, option: str):
+    failed = imapeval("score", write_data(SAMPLES), option, "1")
+    assert failed.returncode == 2
+    assert option in failed.stderr

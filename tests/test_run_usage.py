@@ -1,0 +1,126 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.llm.client import Usage
+from imapeval.llm.ledger import Ledger
+from imapeval.llm.prices import Price
+from imapeval.runs import RunWriter, Settings
+from imapeval.types import Sample
+
+PRICE = Price(1.0, 4.0)
+SAMPLES = [Sample("a", "Why?", ("So.",), "Because.")]
+
+
+def write(folder: Path, ledger: Ledger | None) -> RunWriter:
+    return RunWriter(folder, SAMPLES, settings=Settings({"m": "m|v:1"}), ledger=ledger)
+
+
+def usage(folder: Path) -> dict[str, Any] | None:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["usage"]
+
+
+def test_a_run_without_a_model_has_no_usage(tmp_path: Path):
+    with write(tmp_path, None) as run:
+        run.add(imaps=[], results=[])
+        run.finish()
+    assert usage(tmp_path) is None
+
+
+def test_sessions_of_a_run_add_up(tmp_path: Path):
+    for session in (1, 2):
+        ledger = Ledger(price=PRICE)
+        with write(tmp_path, ledger) as run:
+            ledger.pay(Usage(1000, 100))
+            run.add(imaps=[], results=[])
+            assert usage(tmp_path) == ledger.report()
+        assert ledger.spent.calls == session
+        assert ledger.spent.usd == pytest.approx(session * 0.0014)
+
+
+def test_what_is_paid_for_after_the_last_results_counts(tmp_path: Path):
+    ledger = Ledger()
+    with write(tmp_path, ledger):
+        ledger.pay(Usage(1000, 100))
+    found = usage(tmp_path)
+    assert found is not None
+    assert found["prompt_tokens"] == 1000
+
+
+def test_a_session_that_asks_nothing_changes_nothing(tmp_path: Path):
+    ledger = Ledger(price=PRICE)
+    with write(tmp_path, ledger):
+        ledger.pay(Usage(1000, 100))
+    before = usage(tmp_path)
+    for ledger in (None, Ledger(), Ledger(price=PRICE)):
+        with write(tmp_path, ledger) as run:
+            run.finish()
+        assert usage(tmp_path) == before
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from imapeval.evaluate import evaluate
+from imapeval.llm.client import Completion, Message, Request, Usage
+from imapeval.llm.ledger import Ledger, Metered
+from imapeval.metrics.base import Metric
+from imapeval.runs import RunWriter, Settings
+from imapeval.types import Imap, Pair, Sample, Score
+
+class Slow:
+    identity, concurrency = "slow", 4
+    async def complete(self, request):
+        await asyncio.sleep(0.002)
+        return Completion("{}", "stop", "m", Usage(10, 1))
+
+class Reading:
+    concurrency, signature = 4, "reading"
+    def __init__(self, model):
+        self._model = model
+    async def extract(self, sample):
+        await self._model.complete(Request((Message("user", sample.id),)))
+        return (Imap((Pair("t", "?"),), (), (Pair("t", "x"),), (Pair("t", "y"),)),)
+
+class Matching:
+    signature = "matching"
+    async def match(self, imaps, *, langs):
+        return [() for _ in imaps]
+
+class One:
+    name, signature, requires, higher_is_better = "one", "one", frozenset({"imap"}), True
+    def score(self, cases):
+        return [Score(1.0) for _ in cases]
+
+samples = [Sample(str(n), "Why?", ("So.",), "Because.") for n in range(10_000)]
+ledger = Ledger()
+settings = Settings({"one": "one|reading|matching"}, "reading", "matching")
+with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
+    work = evaluate(samples, metrics=[One()], extractor=Reading(Metered(Slow(), ledger)), matcher=Matching(), run=run)
+    asyncio.run(work)
+"""
+
+
+def test_a_killed_run_knows_what_it_cost_but_for_the_last_batch(tmp_path: Path):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    results = tmp_path / "results.jsonl"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if results.exists() and results.read_bytes().count(b"\n") >= 200:
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.communicate()[1] == ""
+    found = usage(tmp_path)
+    assert found is not None
+    scored = results.read_bytes().count(b"\n")
+    assert scored >= 200
+    # The manifest is written after the results: it may lack the batch that was being written.
+    assert found["calls"] >= scored - 64
+    assert found["prompt_tokens"] == 10 * found["calls"]
