@@ -38,7 +38,9 @@ async def main(port: int, latency: float, in_flight: int) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal calls
         while head := await _head(reader):
-            length = next((int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
+            length = next(
+                (int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0
+            )
             body = await reader.readexactly(length)
             if head.startswith(b"GET"):
                 reply = json.dumps({"calls": calls})

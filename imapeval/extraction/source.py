@@ -168,10 +168,10 @@ def _slips(value: str, window: str) -> bool:
     """Say whether one character alone differs, and not so that another word may be meant."""
     if len(value) != len(window):
         return False
-    places = [place for place, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs]
-    if len(places) != 1:
+    place = next((at for at, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs), None)
+    if place is None or value[place + 1 :] != window[place + 1 :]:
         return False
-    ours, theirs = _kind(value[places[0]]), _kind(window[places[0]])
+    ours, theirs = _kind(value[place]), _kind(window[place])
     # 乙型肝炎 is not 丙型肝炎, nor "cat" "rat"; but no word has a bracket or, inside, a digit.
     return ours != theirs or (ours != "han" and len(value) >= _LONG)
 

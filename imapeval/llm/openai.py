@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import os
-import ssl
 import weakref
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -20,22 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     import httpx2
+    import openai
 
     from imapeval.llm.client import Completion, Request
 
 _OPENAI = "https://api.openai.com/v1"
+
+_RAW = {"X-Stainless-Raw-Response": "true"}
+"""Has the package hand out the HTTP response as it is, as its `with_raw_response` does."""
 
 _CONNECT_SECONDS = 10.0
 """To reach the server at all. Twice the openai package's: on a busy computer a handshake has to wait its turn."""
 
 
 class OpenAIModel:
-    """A model over HTTP, one attempt a call: `Patient` repeats those that deserve it.
+    """A model over the `openai` package, one attempt a call: `Patient` repeats those that deserve it.
 
     The key comes from OPENAI_API_KEY; a server given by its address needs none. OPENAI_BASE_URL is the address where
-    none is given, as with the openai package, which is not used: what it does to each request and reply takes more
-    time than all the rest. What a model refuses that it need not be told (a temperature, a seed, the one of two names
-    of the limit) is left out from then on.
+    none is given, as with the package itself, which also reads OPENAI_ORG_ID and OPENAI_PROJECT_ID. What a model
+    refuses that it need not be told (a temperature, a seed, the one of two names of the limit) is left out from then
+    on.
 
     Connections belong to an event loop and are closed together with it.
 
@@ -73,12 +76,18 @@ class OpenAIModel:
         self._limit = "max_completion_tokens" if self._own else "max_tokens"
         self._refused: frozenset[str] = frozenset()
         self._answered = False
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = weakref.WeakKeyDictionary()
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
+            weakref.WeakKeyDictionary()
+        )
 
     @property
     def identity(self) -> str:
         """See `identify`."""
         return self._identity
+
+    def write(self, request: Request) -> dict[str, Any]:
+        """Return what is sent for a request, ready for JSON."""
+        return chat.write(request, self._name, refused=self._refused, limit=self._limit)
 
     async def complete(self, request: Request) -> Completion:
         """Send one chat completion request; see `Model.complete`.
@@ -87,7 +96,7 @@ class OpenAIModel:
             ProviderError: As there, and of kind "unreachable": no connection could be made.
         """
         while True:
-            body = chat.write(request, self._name, refused=self._refused, limit=self._limit)
+            body = self.write(request)
             response = await self._post(body)
             if response.is_success:
                 completion = chat.read(response.content, request, who=self._who, answered=self._answered)
@@ -108,7 +117,7 @@ class OpenAIModel:
             self._refused |= {name}
 
     async def _post(self, body: Mapping[str, Any]) -> httpx2.Response:
-        import httpx2
+        import openai
 
         try:
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
@@ -118,32 +127,46 @@ class OpenAIModel:
                 kind="bad-request",
             ) from error
         client = await self._client()
+        # A server without access control is sent no key.
+        headers: Any = _RAW if self._key else {**_RAW, "Authorization": openai.Omit()}
         try:
             async with asyncio.timeout(self._timeout):
-                return await client.http.post(client.url, content=content)
+                # Bytes out, bytes in: turning requests and replies into the package's types and back would take more
+                # time than all the rest of a call.
+                reply: Any = await client.post(
+                    "/chat/completions", content=content, cast_to=object, options={"headers": headers}
+                )
+                return reply.http_response
+        except openai.APIStatusError as error:
+            return error.response
         except TimeoutError as error:
             raise ProviderError(
                 f"{self._who} did not answer within {self._timeout:g} s. Is it overloaded? Ask it less at a time "
                 "(--concurrency).",
                 kind="timeout",
             ) from error
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise ProviderError(
-                f"{self._who} cannot be reached ({_name(error)}). Is the server running, and is the address right?",
-                kind="unreachable",
-            ) from error
-        except (httpx2.DecodingError, httpx2.TooManyRedirects) as error:
-            raise ProviderError(f"{self._who} sent no reply ({_name(error)})", kind="unreadable-reply") from error
-        except (httpx2.RequestError, ssl.SSLError, OSError) as error:
-            raise ProviderError(
-                f"{self._who} broke the connection off ({_name(error)}). Has the server been stopped?", kind="server"
-            ) from error
+        except openai.APIConnectionError as error:
+            raise self._explain_connection(error) from error
 
-    async def _client(self) -> _Client:
+    def _explain_connection(self, error: openai.APIConnectionError) -> ProviderError:
+        import httpx2
+
+        cause = error.__cause__ or error
+        said = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        match cause:
+            case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
+                kind, what = "unreachable", "cannot be reached ({}). Is the server running, and is the address right?"
+            case httpx2.DecodingError() | httpx2.TooManyRedirects():
+                kind, what = "unreadable-reply", "sent no reply ({})"
+            case _:
+                kind, what = "server", "broke the connection off ({}). Has the server been stopped?"
+        return ProviderError(f"{self._who} {what.format(said)}", kind=kind)
+
+    async def _client(self) -> openai.AsyncOpenAI:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
-            client = self._clients[loop] = _Client(self._address, self._key, self.concurrency)
+            client = self._clients[loop] = _connect(self._address, self._key, self.concurrency)
             _closers[client] = _close_with_loop(client)
             await anext(_closers[client])
         return client
@@ -161,43 +184,36 @@ def identify(name: str, *, base_url: str | None = None) -> str:
     return f"openai:{name}" + ("" if address is None else f"@{_show_url(address)}")
 
 
-class _Client:
-    """What belongs to one event loop."""
+def _connect(address: str, key: str | None, connections: int) -> openai.AsyncOpenAI:
+    import httpx2
+    import openai
 
-    def __init__(self, address: str, key: str | None, connections: int) -> None:
-        import httpx2
-
-        base = httpx2.URL(address)
-        self.url = base.copy_with(path=f"{base.path.rstrip('/')}/chat/completions")
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "imapeval"}
-        if key is not None:
-            headers["Authorization"] = f"Bearer {key}"
-        self.http = httpx2.AsyncClient(
-            headers=headers,
+    return openai.AsyncOpenAI(
+        base_url=address,
+        api_key=key or "none",  # the package insists on one
+        max_retries=0,
+        http_client=httpx2.AsyncClient(
             # Its own limits begin anew with every byte, so that a dripping server would never meet them.
             timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
             follow_redirects=True,
             # A proxy that the environment names has no way to a server on this computer.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
-        )
+        ),
+    )
 
 
-_closers: dict[_Client, AsyncGenerator[None, None]] = {}
+_closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
 """Of the clients in use. Kept here, because a client has to outlive its model: a loop closes only what still is."""
 
 
-async def _close_with_loop(client: _Client) -> AsyncGenerator[None, None]:
+async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:
     # `asyncio.run` ends every generator that is still open, while the loop can still close connections.
     try:
         yield
     finally:
-        await client.http.aclose()
+        await client.close()
         del _closers[client]
-
-
-def _name(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _read_retry_after(headers: Mapping[str, str]) -> float | None:

@@ -8,15 +8,17 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
-from imapeval.errors import ExtractionError, ProviderError
-from imapeval.extraction import prompting
-from imapeval.llm.client import Message, Request
+from imapeval.errors import ExtractionError, ProviderError, SampleError
+from imapeval.extraction import faults, prompting
+from imapeval.extraction.forms import Form
+from imapeval.llm.client import Request
 from imapeval.matching.relating import RELATIONS_SCHEMA, list_pairs, parse_relations
 from imapeval.types import Failure, Lang
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from imapeval.extraction.faults import Fault
     from imapeval.llm.client import Model
     from imapeval.matching.order import ValueMatcher
     from imapeval.matching.relating import Answer
@@ -30,21 +32,9 @@ MAX_PAIRS = 40
 """Most pairs in one request, the most similar ones. Answers with ten values each, of which few are alike, stay below
 it; in a longer list models lose count."""
 
-_MAX_TOKENS = 2048
-"""Of a completion. A related pair takes some 30, so that all pairs of a request have room."""
-
-_AGAIN: dict[Lang, str] = {
-    "en": 'Reply with nothing but the JSON object {"relations": [...]}, with the numbers of the pairs above.',
-    "zh": '只回复 JSON 对象 {"relations": [...]}，用上面值对的编号，不写别的。',
-}
-"""What a request that got an unreadable completion says when it is asked once more."""
-
-_FORMS: tuple[Callable[[tuple[Message, ...]], Request], ...] = (
-    lambda messages: Request(messages, schema=RELATIONS_SCHEMA, schema_name=_TASK, max_tokens=_MAX_TOKENS),
-    lambda messages: Request(messages, json=True, max_tokens=_MAX_TOKENS),
-    lambda messages: Request(messages, max_tokens=_MAX_TOKENS),
-)
-"""How JSON is asked for: by schema, in JSON mode, by the prompt alone."""
+_MAX_TOKENS = 1024
+"""Of a completion. A pair that is listed takes some 40, so that there is room for 25; where that is not enough the
+request is repeated with more room."""
 
 _NOT_ASKED = {
     "why": f"neither wording nor graph relates them; the language model was asked about the {MAX_PAIRS} most "
@@ -67,13 +57,18 @@ class LLMMatcher:
     def __init__(self, inner: ValueMatcher, model: Model) -> None:
         self._inner = inner
         self._model = model
-        self._form = 0
+        # What the server takes; learnt from the first request that it does not.
+        self._form = Form.SCHEMA
 
     @property
     def signature(self) -> str:
         """The inner matcher's, model and prompts."""
         return self._inner.sign(
-            "text/graph/llm/encoder", llm=self._model.identity, prompt=_identify_prompts(), pairs=MAX_PAIRS
+            "text/graph/llm/encoder",
+            llm=self._model.identity,
+            prompt=_identify(_TASK, _VERSION),
+            retry=_identify(faults.RETRY_NOTE, faults.VERSION),
+            pairs=MAX_PAIRS,
         )
 
     async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
@@ -100,8 +95,8 @@ class LLMMatcher:
         if isinstance(judged, Failure):
             return judged
         undecided = [place for place, match in enumerate(judged) if match.decided_by == "encoder"]
-        nearest = sorted(undecided, key=lambda place: -judged[place].similarity)[:MAX_PAIRS]
-        asked = sorted(nearest)
+        undecided.sort(key=lambda place: -judged[place].similarity)
+        asked, left = sorted(undecided[:MAX_PAIRS]), undecided[MAX_PAIRS:]
         if not asked:
             return judged
         try:
@@ -110,46 +105,61 @@ class LLMMatcher:
             return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
         except ProviderError as error:
             return Failure(error.stage, error.kind, str(error), error.raw)
-        settled = dict(enumerate(judged))
-        for place in undecided:
-            settled[place] = replace(judged[place], evidence=_NOT_ASKED)
+        settled = list(judged)
         for number, place in enumerate(asked, 1):
             settled[place] = _judge(judged[place], number, answer, lang)
-        return tuple(settled.values())
+        for place in left:
+            settled[place] = replace(judged[place], evidence=_NOT_ASKED)
+        return tuple(settled)
 
     async def _ask(self, pairs: Sequence[Match], lang: Lang) -> Answer:
-        messages = _load(lang).render(pairs=list_pairs(pairs))
+        """Ask about pairs; where the completion has a fault that asking again may mend, once more."""
         try:
-            return await self._read(messages, len(pairs))
-        except ExtractionError as error:
-            _log.info("asking once more: %s", error)
-        *before, last = messages
-        again = Message(last.role, f"{last.content}\n\n{_AGAIN[lang]}")
-        return await self._read((*before, again), len(pairs))
+            return await self._read(pairs, lang)
+        except SampleError as error:
+            fault = faults.name_fault(error)
+            if fault is None:
+                raise
+            _log.info("asking again, because of a completion: %s", fault)
+        return await self._read(pairs, lang, fault)
 
-    async def _read(self, messages: tuple[Message, ...], pairs: int) -> Answer:
-        answer = parse_relations(await self._complete(messages), pairs=pairs)
+    async def _read(self, pairs: Sequence[Match], lang: Lang, fault: Fault | None = None) -> Answer:
+        completion = await self._complete(pairs, lang, fault)
+        try:
+            answer = parse_relations(completion, pairs=len(pairs))
+        except ExtractionError as error:
+            raise faults.explain(error) from None
         for entry in answer.dropped:
-            _log.info("left out of a completion: %s (no listed pair, or no relation)", entry)
+            _log.info("left out of a completion: %s (no listed pair)", entry)
         return answer
 
-    async def _complete(self, messages: tuple[Message, ...]) -> str:
-        """Ask in the strictest form that the server knows."""
+    async def _complete(self, pairs: Sequence[Match], lang: Lang, fault: Fault | None) -> str:
+        """Ask in the best form that the server takes. The prompt itself asks for JSON, in free text too."""
         while True:
             form = self._form
+            request = Request(
+                _load(lang).render(pairs=list_pairs(pairs)),
+                schema=RELATIONS_SCHEMA if form is Form.SCHEMA else None,
+                schema_name=_TASK,
+                json=form is Form.JSON,
+                max_tokens=_MAX_TOKENS,
+            )
+            if fault is not None:
+                request = faults.change(request, fault, lang=lang)
             try:
-                return (await self._model.complete(_FORMS[form](messages))).text
+                return (await self._model.complete(request)).text
             except ProviderError as error:
-                if error.kind != "unsupported" or form + 1 == len(_FORMS):
+                if error.kind != "unsupported" or form is max(Form):
                     raise
-                self._form = max(self._form, form + 1)
+                # Others in flight may have learnt more by now.
+                self._form = max(self._form, Form(form + 1))
 
 
 def _judge(match: Match, number: int, answer: Answer, lang: Lang) -> Match:
     """Return the match as the model's answer about the pair of that number has it."""
     prompt = {"prompt": _load(lang).name}
-    if said := answer.disputed.get(number):
-        why = f"the language model says both {' and '.join(said)}, which counts as neither"
+    if said := answer.unclear.get(number):
+        why = f"the language model says {' and '.join(map(repr, said))}, which is no relation"
         return replace(match, evidence={"why": why, **prompt})
     verdict = answer.verdicts.get(number)
     if verdict is None:
@@ -166,7 +176,7 @@ def _load(lang: Lang) -> prompting.Template:
     return prompting.load(_TASK, lang=lang, version=_VERSION)
 
 
-def _identify_prompts() -> str:
-    """Return name and short hash of the prompts, all languages together."""
-    digests = "".join(_load(lang).digest for lang in get_args(Lang))
-    return f"{_TASK}.v{_VERSION}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
+def _identify(task: str, version: int) -> str:
+    """Return name and short hash of a task's prompts, all languages together."""
+    digests = "".join(prompting.load(task, lang=lang, version=version).digest for lang in get_args(Lang))
+    return f"{task}.v{version}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"

@@ -2,8 +2,8 @@
 
 Pairs are numbered from 1, and the model writes `{"relations": [{"pair": 1, "why": "...", "relation": "exact"}]}`: what
 it does not list is unmatched. The wrapping may differ (see `imapeval.extraction.parsing`), the content may not: an
-entry that names no listed pair or no relation is left out and reported. Where nothing is left of what was listed the
-completion is unreadable, for "nothing is related" is a judgement.
+entry that names no listed pair is left out and reported, and a pair of which it says no one relation keeps none. Where
+no entry names a listed pair and a relation the completion is unreadable, for "nothing is related" is a judgement.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _KEY = "relations"
 _RELATIONS = {relation.value: relation for relation in Relation}
 
 MAX_WORDS = 300
-"""Characters of the model's reason that are kept."""
+"""Characters of the model's words on a pair that are kept."""
 
 
 class RelationRecord(BaseModel):
@@ -65,12 +65,12 @@ class Answer:
 
     Attributes:
         verdicts: By the pair's number; a pair that is not here is unmatched.
-        disputed: Pairs that it gives several relations, of which none is taken, with those relations.
-        dropped: Entries that name no listed pair or no relation, as JSON.
+        unclear: Pairs of which it says no one relation, with its words: several, or one that is no relation.
+        dropped: Entries that name no listed pair, as JSON.
     """
 
     verdicts: Mapping[int, Verdict]
-    disputed: Mapping[int, tuple[Relation, ...]]
+    unclear: Mapping[int, tuple[str, ...]]
     dropped: tuple[str, ...]
 
 
@@ -92,22 +92,28 @@ def parse_relations(completion: str, *, pairs: int) -> Answer:
     entries = find_object(completion, _KEY)[_KEY]
     if not isinstance(entries, (list, dict)):
         raise unreadable(completion, f"{_KEY!r} is no list")
-    said: dict[int, dict[Relation, str]] = {}
+    said: dict[int, dict[str, str]] = {}
     dropped: list[str] = []
-    for entry in cast("list[Any]", entries if isinstance(entries, list) else [entries]):
+    items = cast("list[Any]", entries if isinstance(entries, list) else [entries])
+    for entry in items:
         fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        pair, relation = _read_number(fields.get("pair")), _read_relation(fields.get("relation"))
-        if relation is None or pair is None or not 1 <= pair <= pairs:
+        pair = _read_number(fields.get("pair"))
+        if pair is None or not 1 <= pair <= pairs:
             dropped.append(json.dumps(entry))
         else:
-            said.setdefault(pair, {}).setdefault(relation, _read_reason(fields.get("why")))
-    if dropped and not said:
-        raise unreadable(completion, f"none of its {len(dropped)} entries names a listed pair and a relation")
-    return Answer(
-        {pair: Verdict(*next(iter(of_pair.items()))) for pair, of_pair in said.items() if len(of_pair) == 1},
-        {pair: tuple(of_pair) for pair, of_pair in said.items() if len(of_pair) > 1},
-        tuple(dropped),
-    )
+            word = _read_words(fields.get("relation")).casefold()
+            said.setdefault(pair, {}).setdefault(word, _read_words(fields.get("why")))
+    if items and not any(word in _RELATIONS for words in said.values() for word in words):
+        raise unreadable(completion, f"none of its {len(items)} entries names a listed pair and a relation")
+    verdicts: dict[int, Verdict] = {}
+    unclear: dict[int, tuple[str, ...]] = {}
+    for pair, words in said.items():
+        word, *others = words
+        if others or word not in _RELATIONS:
+            unclear[pair] = tuple(words)
+        else:
+            verdicts[pair] = Verdict(_RELATIONS[word], words[word])
+    return Answer(verdicts, unclear, tuple(dropped))
 
 
 def _quote(text: str) -> str:
@@ -121,10 +127,6 @@ def _read_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _read_relation(value: Any) -> Relation | None:
-    return _RELATIONS.get(value.strip().casefold()) if isinstance(value, str) else None
-
-
-def _read_reason(value: Any) -> str:
+def _read_words(value: Any) -> str:
     # Broken surrogates can stand in JSON but in no file.
     return " ".join(value.encode("utf-8", "replace").decode().split())[:MAX_WORDS] if isinstance(value, str) else ""

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,6 @@ from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index import NameIndex
 from imapeval.graph.store import Graph
 from imapeval.llm.cache import Cached
-from imapeval.llm.openai import OpenAIModel
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.matching.llm import MAX_PAIRS, LLMMatcher
 from imapeval.matching.matcher import relate
@@ -103,10 +103,10 @@ async def test_what_the_model_does_not_list_is_unmatched_and_keeps_its_similarit
     assert len(model.requests) == 1
 
 
-async def test_a_pair_with_several_relations_keeps_none(inner):
+async def test_a_pair_of_which_no_one_relation_is_said_keeps_none(inner):
     (match,), _ = await judge(inner, imap(OPEN[:1], OPEN[1:2]), say((1, "belonging"), (1, "containment")))
     assert (match.relation, match.decided_by) == (Relation.UNMATCHED, "encoder")
-    assert match.evidence["why"] == "the language model says both belonging and containment, which counts as neither"
+    assert match.evidence["why"] == "the language model says 'belonging' and 'containment', which is no relation"
 
 
 @pytest.mark.parametrize(
@@ -154,33 +154,47 @@ async def test_instructions_in_a_value_stay_in_their_line_and_gain_nothing(inner
     assert [(m.relation, m.response) for m in found] == [(Relation.UNMATCHED, attack)]
 
 
+@pytest.mark.parametrize(
+    ("fault", "changed"),
+    [
+        ("All is well.", {}),
+        ("", {}),
+        (say((9, "exact")), {}),
+        (say((1, "similar")), {}),
+        (ProviderError("no", kind="refusal", raw="I would rather not."), {}),
+        (ProviderError("cut", kind="truncated", raw='{"relations": [{"pair": 1, "why": "'), {"max_tokens": 4096}),
+        (ProviderError("cut", kind="truncated", raw=say(*[(1, "exact")] * 50)), {"temperature": 0.3}),
+    ],
+    ids=["prose", "nothing", "no listed pair", "no relation", "refusal", "truncated", "loop"],
+)
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_an_unreadable_completion_is_asked_once_more(inner, lang):
-    (match,), model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), "All is well.", say((1, "exact")), lang=lang)
+async def test_a_completion_that_is_no_use_is_asked_for_once_more(inner, lang, fault, changed):
+    (match,), model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), fault, say((1, "exact")), lang=lang)
     assert match.relation is Relation.EXACT
-    first, second = (request.messages for request in model.requests)
-    assert first[:-1] == second[:-1]
-    assert second[-1].content.startswith(first[-1].content)
-    assert '{"relations": [...]}' in second[-1].content.removeprefix(first[-1].content)
+    first, second = model.requests
+    assert second == replace(first, messages=second.messages, **changed)
+    assert second.messages[:-1] == first.messages[:-1]
+    note = second.messages[-1].content.removeprefix(first.messages[-1].content + "\n\n")
+    assert note.startswith("A first attempt" if lang == "en" else "第一次的输出")
 
 
-async def test_an_imap_whose_completion_stays_unreadable_fails_alone(inner):
+async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner):
     def reply(request):
-        return "I am sorry." if OPEN[2] in request.messages[-1].content else say((1, "exact"))
+        return "All is well." if OPEN[2] in request.messages[-1].content else say((1, "exact"))
 
     cases = [imap(OPEN[:1], OPEN[1:2]), imap(OPEN[:1], OPEN[2:]), imap(OPEN[1:2], OPEN[:1])]
     model = ScriptedModel(reply)
     good, bad, also_good = await LLMMatcher(inner, model).match(cases, langs=["en", "en", "zh"])
     assert good[0].relation is also_good[0].relation is Relation.EXACT
     assert isinstance(bad, Failure)
-    assert (bad.stage, bad.kind, bad.raw) == ("matching", "unreadable-completion", "I am sorry.")
+    assert (bad.stage, bad.kind, bad.raw) == ("matching", "unreadable-completion", "All is well.")
     assert len(model.requests) == 4
 
 
 async def test_an_imap_about_which_the_provider_fails_fails_alone(inner):
-    refusal = ProviderError("no", kind="refusal", raw="I would rather not.")
-    failure, _ = await judge(inner, imap(OPEN[:1], OPEN[1:2]), refusal)
-    assert failure == Failure("llm", "refusal", "no", "I would rather not.")
+    failure, model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), ProviderError("no", kind="server", raw="<html>"))
+    assert failure == Failure("llm", "server", "no", "<html>")
+    assert len(model.requests) == 1
 
 
 async def test_a_failing_service_ends_it_after_what_is_under_way(inner):
@@ -222,6 +236,7 @@ def test_the_signature_names_order_model_and_prompts(inner):
     signature = LLMMatcher(inner, ScriptedModel([], identity="openai:m")).signature
     assert signature.startswith("matcher|order:text/graph/llm/encoder|graph:")
     assert "|llm:openai:m|prompt:value-relation.v1#" in signature
+    assert "|retry:retry-note.v1#" in signature
     assert signature != LLMMatcher(inner, ScriptedModel([], identity="openai:n")).signature
     assert inner.signature.startswith("matcher|order:text/graph/encoder|graph:")
 
@@ -241,7 +256,7 @@ async def test_the_prompts_own_examples_can_be_read(inner, lang):
     for asked, said in shots:
         answer = parse_relations(said.content, pairs=asked.content.count("; response "))
         assert not answer.dropped
-        assert not answer.disputed
+        assert not answer.unclear
         seen |= {verdict.relation for verdict in answer.verdicts.values()}
     assert seen == set(Relation)
 
@@ -282,20 +297,3 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
     assert counts[1] - counts[0] == 1
     (match,) = Run(tmp_path / "run").imaps()[-1].matches
     assert (match.relation, match.decided_by) == (Relation.EXACT, "llm")
-
-
-@pytest.mark.llm
-@pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_a_real_server_end_to_end(inner, llama_url, tmp_path, lang):
-    """SmolLM2 knows nothing of medicine: only the shape is asked of it."""
-    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
-    matcher = LLMMatcher(inner, model)
-    values = OPEN if lang == "en" else ("床头抬高", "睡觉时垫高上半身", "不再抽烟")
-    match = await relate(matcher, values[0], values[1], lang=lang)
-    if isinstance(match, Failure):
-        assert match.kind in ("unreadable-completion", "truncated")
-        return
-    assert match.decided_by in ("llm", "encoder")
-    assert match.evidence["prompt"] == f"value-relation.{lang}.v1"
-    again = await relate(matcher, values[0], values[1], lang=lang)
-    assert (again, again.evidence) == (match, match.evidence)

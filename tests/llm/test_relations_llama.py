@@ -1,0 +1,32 @@
+"""Relations asked of a real llama.cpp server with a real model."""
+
+import pytest
+
+from imapeval.llm.cache import Cached
+from imapeval.llm.openai import OpenAIModel
+from imapeval.matching.matcher import relate
+from imapeval.pipeline import open_graph, open_matcher
+from imapeval.types import Failure
+
+VALUES = {
+    "en": ("raise the head of the bed", "sleep with the upper body propped up"),
+    "zh": ("床头抬高", "睡觉时垫高上半身"),
+}
+
+
+@pytest.mark.llm
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_a_pair_is_related_or_its_failure_named(llama_url, tmp_path, lang):
+    """SmolLM2 knows nothing of medicine: only the shape is asked of it."""
+    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    matcher = open_matcher(open_graph(), llm=model)
+    match = await relate(matcher, *VALUES[lang], lang=lang)
+    if isinstance(match, Failure):
+        assert match.stage in ("matching", "llm")
+        assert match.raw
+        return
+    assert match.decided_by in ("llm", "encoder")
+    assert match.evidence["prompt"] == f"value-relation.{lang}.v1"
+    again = await relate(matcher, *VALUES[lang], lang=lang)
+    assert (again, again.evidence) == (match, match.evidence)
