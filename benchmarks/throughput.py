@@ -2,10 +2,10 @@
 
 A stub server on loopback (`stub.py`) answers after 200 ms and takes 64 requests at a time. Measured against it, one
 after the other in processes of their own: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends the very
-requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its run on disk); and
-both again, when everything is in the cache. With `--peers PYTHON`, an interpreter that has deepeval and ragas, also
-DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each line tells the wall time, the CPU time of
-the client process, and both as ratios to the bare loop.
+requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with its run on
+disk); and both again, when everything is in the cache. With `--peers PYTHON`, an interpreter that has deepeval and
+ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. Each line tells the wall time and the
+CPU time of the client process, and both as ratios to the bare loop.
 """
 
 from __future__ import annotations
@@ -204,177 +204,9 @@ def measure(
     calls = calls_of(url) - before
     cpu = used.ru_utime + used.ru_stime
     each = 1000 * cpu / calls if calls else 0.0
-    ratios = f"| {wall / bare[0]:.2f} | {each / bare[1]:.2f} " if bare and calls else "| | "
-    per_call = f"{each:.2f}" if calls else ""
-    print(f"| {name} | {calls} | {wall:.1f} | {cpu:.1f} | {per_call} {ratios}| {used.ru_maxrss / 1024:.0f} |", flush=True)
-    return wall, each
-
-
-def main():
-    client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
-    gate = asyncio.Semaphore(64)
-
-    async def ask(body):
-        async with gate:
-            reply = await client.chat.completions.create(**body)
-        return reply.choices[0].message.content
-
-    async def one(question, answers):
-        json.loads(await ask(question))
-        for text in await asyncio.gather(*map(ask, answers)):
-            json.loads(text)
-
-    await asyncio.gather(*(one(question, answers) for question, answers in samples))
-    await client.close()
-
-asyncio.run(main())
-"""
-
-GEVAL = """
-import asyncio, json, os, sys
-os.environ.update(OPENAI_API_KEY="none", OPENAI_BASE_URL=sys.argv[1], DEEPEVAL_TELEMETRY_OPT_OUT="YES")
-from deepeval.metrics import GEval
-from deepeval.models import GPTModel
-from deepeval.test_case import LLMTestCase, SingleTurnParams
-
-samples = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
-
-async def main():
-    gate = asyncio.Semaphore(64)
-
-    async def one(sample):
-        async with gate:
-            metric = GEval(
-                name="agreement",
-                model=GPTModel(model="gpt-4.1", base_url=sys.argv[1], api_key="none"),
-                evaluation_steps=["Compare the actual output with the expected output."],
-                evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT, SingleTurnParams.EXPECTED_OUTPUT],
-            )
-            await metric.a_measure(
-                LLMTestCase(
-                    input=sample["question"], actual_output=sample["response"], expected_output=sample["reference"]
-                ),
-                _show_indicator=False,
-            )
-
-    await asyncio.gather(*map(one, samples))
-
-asyncio.run(main())
-"""
-
-FACTUAL = """
-import asyncio, json, os, sys
-os.environ.update(RAGAS_DO_NOT_TRACK="true")
-import openai
-from ragas.llms import llm_factory
-from ragas.metrics.collections import FactualCorrectness
-
-samples = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
-
-async def main():
-    client = openai.AsyncOpenAI(base_url=sys.argv[1], api_key="none")
-    metric = FactualCorrectness(llm=llm_factory("stub", client=client))
-    gate = asyncio.Semaphore(64)
-
-    async def one(sample):
-        async with gate:
-            await metric.ascore(response=sample["response"], reference=sample["reference"])
-
-    await asyncio.gather(*map(one, samples))
-    await client.close()
-
-asyncio.run(main())
-"""
-
-
-def write_samples(path: Path, count: int) -> None:
-    """Write samples of two answers each, all texts different, about 600 characters an answer."""
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(count):
-            facts = "He should rest the joint and drink water, and take no aspirin. "
-            story = f"Case {number}: gout of the left foot since day {number % 30}, seen before by nobody. "
-            row = {
-                "id": str(number),
-                "question": story + "How is it treated?",
-                "reference": story * 3 + facts * 4,
-                "response": facts * 4 + story * 3,
-            }
-            file.write(json.dumps(row) + "\n")
-
-
-def write_requests(samples: Path, path: Path) -> None:
-    """Write for each sample the bodies that imapeval sends for it: the question's and those of the answers."""
-    import asyncio
-
-    sys.path.insert(0, str(HERE))
-    import stub
-
-    from imapeval.extraction.prompted import PromptedReader
-    from imapeval.llm.openai import OpenAIModel
-    from imapeval.llm.scripted import ScriptedModel
-    from imapeval.samples import read
-
-    model = OpenAIModel("stub", base_url="http://127.0.0.1:1/v1")
-    spy = ScriptedModel(
-        lambda request: json.dumps(stub.QUESTION if request.schema_name == "question-imap" else stub.INFORM)
-    )
-
-    async def collect() -> None:
-        reader = PromptedReader(spy)
-        with path.open("w", encoding="utf-8") as file:
-            for sample in read(str(samples)):
-                spy.requests.clear()
-                imap = await reader.read_question(sample.question, lang="en")
-                for text in (*sample.references, sample.response):
-                    await reader.read_answer(text, question=sample.question, imap=imap, lang="en")
-                question, *answers = map(model.write, spy.requests)
-                file.write(json.dumps([question, answers]) + "\n")
-
-    asyncio.run(collect())
-
-
-@contextmanager
-def stub_server() -> Generator[str]:
-    """Run the stub and yield its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, str(HERE / "stub.py"), str(port), str(LATENCY), str(IN_FLIGHT)]
-    process = subprocess.Popen(command)
-    try:
-        for _ in range(100):
-            try:
-                calls_of(f"http://127.0.0.1:{port}/v1")
-                break
-            except OSError:
-                time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def calls_of(url: str) -> int:
-    """Return how many completions the stub has made."""
-    with urlopen(f"{url}/calls", timeout=5) as reply:
-        return json.load(reply)["calls"]
-
-
-def measure(name: str, command: list[str], url: str, bare: tuple[float, float] | None, **env: str) -> tuple[float, float]:
-    """Run a client, print its line, and return wall seconds and CPU milliseconds a call."""
-    before, used = calls_of(url), resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
-    done = subprocess.run(command, env=os.environ | env, capture_output=True, text=True, check=False)
-    wall = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stderr[-2000:]}")
-    calls = calls_of(url) - before
-    cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    each = 1000 * cpu / calls if calls else 0.0
-    ratios = f"wall x{wall / bare[0]:.2f}  CPU a call x{each / bare[1]:.2f}" if bare and calls else ""
-    memory = f"peak {after.ru_maxrss / 1024:.0f} MB of the largest so far"
-    print(f"{name:28} {calls:6} calls  {wall:6.1f} s  CPU {cpu:6.1f} s, {each:5.2f} ms a call  {ratios}  {memory}", flush=True)
+    cells = [name, str(calls), f"{wall:.1f}", f"{cpu:.1f}", f"{each:.2f}" if calls else ""]
+    cells += [f"{wall / bare[0]:.2f}", f"{each / bare[1]:.2f}"] if bare and calls else ["", ""]
+    print(f"| {' | '.join(cells)} | {used.ru_maxrss / 1024:.0f} |", flush=True)
     return wall, each
 
 

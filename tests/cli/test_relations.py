@@ -1,0 +1,149 @@
+"""`--relations llm` from the command line to the run's files."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[..., Path]
+
+REFERENCE, RESPONSE, OTHER = "raise the head of the bed", "sleep with the upper body propped up", "quit cigarettes"
+SAMPLES = [
+    Sample("good", "What helps at night?", (REFERENCE,), RESPONSE),
+    Sample("other", "What helps by day?", (REFERENCE,), OTHER),
+]
+QUESTION = {"query": ["advice"], "constraint": []}
+RELATIONS = {"relations": [{"pair": 1, "why": "the same advice", "relation": "exact"}]}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "Server"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked, text = body["response_format"]["json_schema"]["name"], body["messages"][-1]["content"]
+        self.server.asked.append(asked)
+        if asked == "value-relation":
+            status, said = self.server.about_other if OTHER in text else (200, json.dumps(RELATIONS))
+        elif asked == "question-imap":
+            status, said = 200, json.dumps(QUESTION)
+        else:
+            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if f"<answer>\n{value}" in text)
+            status, said = 200, json.dumps({"inform": [{"term": "advice", "values": [value]}]})
+        reply = {"choices": [{"finish_reason": "stop", "message": {"content": said}}]} if status == 200 else said
+        content = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """A model that relates values well.
+
+    Attributes:
+        asked: What for, request by request.
+        about_other: Status and completion where `OTHER` is one of the values.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[str] = []
+        self.about_other = (200, json.dumps(RELATIONS))
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def options(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "kept"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return ["--llm", "openai:m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--relations", "llm"]
+
+
+def read(path: Path) -> dict[str, dict[str, object]]:
+    return {line["id"]: line for line in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+
+
+def test_relate_asks_the_model_and_says_so(imapeval: Command, options: list[str]):
+    done = imapeval("relate", REFERENCE, RESPONSE, *options)
+    assert done.returncode == 0, done.stderr
+    assert f"{REFERENCE} -> {RESPONSE}: exact (decided by llm)" in done.stdout
+    assert "why: the same advice" in done.stdout
+    assert "prompt: value-relation.en.v1" in done.stdout
+
+
+def test_relate_asks_nothing_where_the_graph_knows(imapeval: Command, options: list[str], server: Server):
+    done = imapeval("relate", "ibuprofen", "NSAID", "--json", *options)
+    assert json.loads(done.stdout)["decided_by"] == "graph", done.stderr
+    assert server.asked == []
+
+
+def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str], server: Server):
+    server.about_other = (200, "All is well.")
+    done = imapeval("relate", REFERENCE, OTHER, *options)
+    assert done.returncode == 1
+    assert "relations of values: the model's completion cannot be read" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "failure", "again"),
+    [
+        (
+            200,
+            "All is well.",
+            {"stage": "matching", "kind": "unreadable-completion", "raw": "All is well."},
+            [],
+        ),
+        (400, {"error": {"message": "no"}}, {"stage": "llm", "kind": "bad-request"}, ["value-relation"]),
+    ],
+    ids=["unreadable", "refused"],
+)
+def test_score_keeps_what_the_model_said_and_where_it_failed(
+    imapeval: Command,
+    write_data: WriteData,
+    options: list[str],
+    server: Server,
+    status: int,
+    said: object,
+    failure: dict[str, str],
+    again: list[str],
+):
+    server.about_other = (status, said)
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", *options]
+    done = imapeval(*command)
+    assert done.returncode == 0, done.stderr
+    (match,) = read(Path("run/imaps.jsonl"))["good"]["matches"]
+    assert (match["relation"], match["decided_by"]) == ("exact", "llm")
+    results = read(Path("run/results.jsonl"))
+    assert results["good"]["score"] == 1
+    assert "|order:text/graph/llm/encoder|" in results["good"]["signature"]
+    assert failure.items() <= results["other"]["failure"].items()
+
+    # What is not the texts' or the model's fault is tried again, and nothing that was answered is asked again.
+    before = len(server.asked)
+    server.about_other = (200, json.dumps(RELATIONS))
+    assert imapeval(*command).returncode == 0
+    assert server.asked[before:] == again
+    assert (read(Path("run/results.jsonl"))["other"]["failure"] is None) == bool(again)
