@@ -26,9 +26,7 @@ Llm = Annotated[
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")]
 Votes = Annotated[
     int,
-    typer.Option(
-        min=1, metavar="N", help="Read each text N times, and keep what most readings have."
-    ),
+    typer.Option(min=1, metavar="N", help="Read each text N times, and keep what most readings have."),
 ]
 Relations = Annotated[
     str,
@@ -36,9 +34,7 @@ Relations = Annotated[
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, metavar="N", help="Most requests to the model at a time.")]
 Rpm = Annotated[int | None, typer.Option("--rpm", min=1, metavar="N", help="Most requests to the model a minute.")]
-Tpm = Annotated[
-    int | None, typer.Option("--tpm", min=1, metavar="N", help="Most tokens of the model a minute.")
-]
+Tpm = Annotated[int | None, typer.Option("--tpm", min=1, metavar="N", help="Most tokens of the model a minute.")]
 MaxCost = Annotated[
     float | None, typer.Option(min=0, metavar="USD", help="Stop before the model costs more; the run can be continued.")
 ]

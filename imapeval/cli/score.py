@@ -1,6 +1,7 @@
 """`imapeval score`: the main job."""
 
 import json
+import re
 import shlex
 import sys
 from collections import Counter
@@ -141,7 +142,11 @@ def score(
         except KeyboardInterrupt:
             stopped = True
         except ServiceError as error:
-            raise ServiceError(f"{error} To go on: {_resume_command(folder)}", kind=error.kind) from error
+            command = _resume_command(folder)
+            if error.kind == "over-budget" and max_cost is not None:
+                # With the same limit it would stop again at once.
+                command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+            raise ServiceError(f"{error} To go on: {command}", kind=error.kind) from error
     if stopped:
         typer.echo(f"Stopped. To go on: {_resume_command(folder)}", err=True)
         raise typer.Exit(130)

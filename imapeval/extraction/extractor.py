@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from imapeval.errors import SampleError
 from imapeval.types import AnswerImap, Imap, Lang, QuestionImap, Sample
 
 if TYPE_CHECKING:
@@ -101,13 +102,20 @@ class TwoStep:
         asked = await self._once(
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
-        *references, answered = await asyncio.gather(
+        # Each is waited for even where one fails: it is paid for, and must not go on unseen when the run is over.
+        made = await asyncio.gather(
             *(
                 self._once(("reference", lang, sample.question, text), lambda text=text: answer(text))
                 for text in sample.references
             ),
             answer(sample.response),
+            return_exceptions=True,
         )
+        errors = [reading for reading in made if isinstance(reading, BaseException)]
+        if errors:
+            # What concerns all samples says more than what concerns this one.
+            raise next((error for error in errors if not isinstance(error, SampleError)), errors[0])
+        *references, answered = (reading for reading in made if not isinstance(reading, BaseException))
         return tuple(
             Imap(
                 asked.query,

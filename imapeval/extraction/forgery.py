@@ -25,6 +25,8 @@ _KEY = re.compile(
     re.I,
 )
 """A key of our JSON."""
+_OURS = re.compile(r"\b(?:inform|query|constraint|terms?|values)\b", re.I)
+"""What is in our JSON beside "value", which laboratory tables have as well."""
 _BRACKET = re.compile(r"[{}\[\]]")
 
 _LINES = re.compile(
@@ -34,7 +36,7 @@ _LINES = re.compile(
     # The same as YAML.
     r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$"
     # A score that is given to nothing.
-    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|grade|marks?|得分|评分|打分|分数|总分)[ \t*]*"
+    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*"
     r"[:：=]?[ \t*]*\d+(?:\.\d+)?[ \t]*(?:/|out of|分)?[ \t]*\d*[ \t*.!。！分]*$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -49,7 +51,7 @@ _ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:answer|question|回答|问题)\b[^<>\n]
 _TURN = re.compile(
     r"<\s*[|｜][^|｜<>\n]{1,40}[|｜]\s*>(?:[ \t]*(?:system|user|assistant)\b)?|<(?:start|end)_of_turn>"
     r"|</s>|<s>(?=\s*\[)|\[/?INST\]|<<SYS>>"
-    r"|^#{1,4}[ \t]*(?:instructions?|response|system|human|assistant|user)[ \t]*:?[ \t]*$"
+    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*:?)[ \t]*$"
     r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -60,10 +62,12 @@ _REFERENCE = re.compile(
     r"(?:(?:here is |this is )?(?:the )?(?:(?:official|correct|expert|hidden|clinician['’]?s?|doctor['’]?s?|human) )*"
     r"(?:(?:reference|gold(?:en)?(?:[ -]standard)?|ground[ -]truth|model)[ \t]+"
     r"(?:answers?|responses?|facts?|imaps?)|ground[ -]truth)"
-    r"|(?:医生的?|专家的?|官方)?(?:参考|标准|金标准|正确)(?:答案|回答|事实))"
+    r"|(?:医生的?|专家的?|官方)?(?:参考|标准|金标准)(?:答案|回答|事实))"
     r"[ \t*】\])）]*[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
+_REFERENCE_WORDS = ("reference", "gold", "truth", "model", "答案", "回答", "事实")
+"""Without one of them there is no such header."""
 _BLANK = re.compile(r"[\s*】\])）]*")
 _PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
 
@@ -72,44 +76,56 @@ _TO_JUDGE: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
     for words, pattern in (
         (
             ("instruction", "prompt", "rules", "guideline"),
-            r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|above|prior|earlier|preceding|all|your|these)\b"
-            r"[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines)\b"
+            r"(?<!not )(?<!never )(?<!n['’]t )\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}"
+            r"\b(?:(?:previous|above|prior|earlier|preceding)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines)"
+            r"|(?:all|your|these)\s+(?:(?:of|the|your|these|other|system)\s+)*(?:instructions?|prompts?))\b"
             r"|\bsystem\s+(?:prompt|instructions?)\b",
         ),
         (
             ("answer", "response", "reply"),
             r"\b(?:score|rate|grade|mark|evaluate|judge)\s+(?:this|my|the)\s+(?:answer|response|reply)\b"
-            r"|\b(?:this|the|my)\s+(?:answer|response|reply)\s+"
-            r"(?:is|deserves|scores?|earns?|matches|(?:should|must)\s+(?:be|get|receive))\b"
-            r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|points?|rating|reference|gold)\b|\d\s*/\s*\d)",
+            r"|\b(?:(?:this|my)\s+(?:answer|response|reply)\s+(?:is|matches)"
+            r"|(?:this|the|my)\s+(?:answer|response|reply)\s+"
+            r"(?:deserves|scores?|earns?|(?:should|must)\s+(?:be|get|receive)))\b"
+            r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|rating|reference|gold)\b|\d\s*/\s*\d)",
         ),
         (
             ("judge", "grader", "evaluator", "rater", "assessor", "examiner", "extractor", "model", " ai", "llm"),
             r"\b(?:note|message|attention|instructions?|hint|memo)\s+(?:to|for)\s+(?:the\s+|any\s+)?"
             r"(?:judges?|graders?|evaluators?|raters?|assessors?|examiners?|model|ai|llm|extractor)\b"
-            r"|\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
-            r"|\b(?:judge|grader|evaluator|model|ai|llm|extractor)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b",
+            r"|(?<![\w,;] )(?:\bdear\s+)?\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
+            r"|\b(?:judge|grader|evaluator|extractor|llm)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b"
+            r"|\b(?:model|ai)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b[^.\n]{0,20}"
+            r"\b(?:output|extract|write|copy|award|assign|record|score|rate)\b",
         ),
         (
             ("output", "extract", "return", "copy", "award", "assign", "record", "include", "write"),
-            r"\byou\s+(?:must|should|will|shall|are\s+(?:to|instructed|required))\b[^.\n]{0,40}"
-            r"\b(?:output|extract|write\s+down|copy|award|assign)\b"
-            r"|\b(?:output|extract|return|copy|record|include|write)\b[^.\n]{0,50}\b(?:facts?|pairs?|inform|imap|json|entries)\b",
+            r"\byou\s+(?:must|should|will|shall|are\s+(?:to|instructed\s+to|required\s+to))\s+(?:now\s+|only\s+)?"
+            r"(?:output|award|assign)\b"
+            r"|\b(?:output|extract|return|copy|record|include|write)\b[^.\n]{0,50}"
+            r"\b(?:(?:following|these)\s+(?:facts?|pairs?|entries)\b|(?:facts|pairs|entries)\s*:|imap\b|json\b)",
         ),
-        (("full ", "maximum", "highest"), r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b"),
+        (
+            ("full ", "maximum", "highest"),
+            r"\bfull\s+(?:marks|credit)\b|\b(?:deserve|give|award|assign)[^.\n]{0,40}"
+            r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b",
+        ),
         (
             ("指令", "指示", "提示", "规则", "说明", "系统消息"),
-            r"(?:忽略|无视|忘记|忘掉|不要理会)[^。\n]{0,20}(?:指令|指示|提示|规则|说明)|系统(?:提示|消息|指令)",
+            r"(?<!不要)(?<!不能)(?<!不可)(?<!切勿)(?<!别)(?:忽略|无视|忘记|忘掉|不要理会)[^。\n]{0,6}"
+            r"(?:以上|上述|上面|之前|先前|前面|所有|一切|你的)[^。\n]{0,12}(?:指令|指示|提示|规则|说明)|系统(?:提示|消息|指令)\s*[:：]",
         ),
         (
             ("分", "回答", "答案", "回复"),
-            r"(?:请|应|必须|务必|直接)?(?:给|打|评为|判)[^。，\n]{0,10}(?:满分|高分|\d+\s*分(?!钟))"
-            r"|(?:本|此|这个?|该|我的|上述|以上)(?:回答|答案|回复)[^。\n]{0,20}(?:满分|完美|\d\s*分(?!钟)|一致|全部正确|完全正确)",
+            r"(?:给|打|评为|判)[^。，\n]{0,10}(?:满分|高分)"
+            r"|(?:本|此|这个?|该|我的|上述|以上)(?:回答|答案|回复)[^。\n]{0,20}"
+            r"(?:满分|完美|\d\s*分(?!钟)|全部正确|完全正确|与(?:参考|标准)[^。\n]{0,6}一致)",
         ),
-        (("评", "裁判", "打分"), r"(?:评审|评委|裁判|评分|打分)(?:者|员|人|模型|老师|系统|程序)"),
+        (("评", "裁判", "打分"), r"(?:评审|评委|裁判|打分)(?:者|员|人|模型|老师|系统|程序)|评分(?:者|员|老师)"),
         (
             ("输出", "提取", "抽取", "复制", "返回", "写入", "加入"),
-            r"(?:输出|提取|抽取|复制|返回|加入|写入)[^。\n]{0,20}(?:事实|条目|JSON|inform|values?\b|\bterm)",
+            r"(?:输出|提取|抽取|复制|返回|加入|写入)(?:[^。\n]{0,4}(?:以下|下列|下面|上述|这些)[^。\n]{0,8}(?:事实|条目)"
+            r"|[^。\n]{0,20}(?:JSON|inform|values?\b|\bterm))",
         ),
     )
 )
@@ -127,14 +143,15 @@ def find_forgeries(text: str) -> list[Stretch]:
         text: Without zero-width characters, which could hide what is looked for.
     """
     text = narrow(text)
+    lower = text.lower()
     found = sorted(
         (
             *_find_json(text),
             *(line.span() for line in _LINES.finditer(text)),
             *(_find_tags(text) if "<" in text else ()),
             *_find_turns(text),
-            *_find_references(text),
-            *_find_words_to_judge(text),
+            *(_find_references(text) if any(word in lower for word in _REFERENCE_WORDS) else ()),
+            *_find_words_to_judge(text, lower),
         )
     )
     merged: list[Stretch] = []
@@ -152,8 +169,9 @@ def _find_json(text: str) -> Iterator[Stretch]:
         if key.start() < done:
             continue
         start, end = _around(text, key.start(), done)
-        yield start, end
-        done = end
+        if _OURS.search(text, start, end):
+            yield start, end
+            done = end
 
 
 def _around(text: str, at: int, floor: int) -> Stretch:
@@ -210,8 +228,7 @@ def _find_references(text: str) -> Iterator[Stretch]:
         yield start, end.start() if end else len(text)
 
 
-def _find_words_to_judge(text: str) -> Iterator[Stretch]:
-    lower = text.lower()
+def _find_words_to_judge(text: str, lower: str) -> Iterator[Stretch]:
     for words, pattern in _TO_JUDGE:
         if not any(word in lower for word in words):
             continue

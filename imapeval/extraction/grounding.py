@@ -2,7 +2,9 @@
 
 Models copy from the question, from the prompt's examples and from what they know. A value counts only if most of what
 it says occurs in the text: words by their stem, Chinese by characters with a neighbour; all of its numbers; and, where
-it denies something, some denial. What the term says already ("治疗" in "药物治疗") needs no support and gives none.
+it denies something, some denial. What the term says already ("治疗" in "药物治疗") and light words, which many facts
+share ("take", "less", "避免"), need no support and give none: "reduce alcohol" stands in "cut down on alcohol", but
+"eat less offal" not in "eat less salt".
 """
 
 from __future__ import annotations
@@ -34,25 +36,36 @@ _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.mat
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[^\W\d_{_HAN}]+(?:'[a-z]+)?")
+_COMPOUND = re.compile(rf"[^\W\d_{_HAN}]+(?:-[^\W\d_{_HAN}]+)+")
 _CHINESE = re.compile(f"[{_HAN}]+")
 _NUMBER_WORDS = {
     **dict.fromkeys(("one", "once", "single"), "1"),
     **dict.fromkeys(("two", "twice", "double"), "2"),
     **dict.fromkeys(("three", "thrice"), "3"),
     **{word: str(number) for number, word in enumerate(("four", "five", "six", "seven", "eight", "nine", "ten"), 4)},
-    "twelve": "12",
+    **{"bid": "2", "tid": "3", "qid": "4", "twelve": "12", "fifteen": "15"},
+    **{word: f"{tens}0" for tens, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty"), 2)},
+    **{word: f"{tens}0" for tens, word in enumerate(("seventy", "eighty", "ninety"), 7)},
 }
 _NUMERAL = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?"
 _DIGITS = re.compile(_NUMERAL)
 _NUMBER = re.compile(
     rf"{_NUMERAL}|\b(?:{'|'.join(_NUMBER_WORDS)})\b"
-    r"|(?<![一二三四五六七八九十百第])(?:十|[一二两三四五六七八九]|半)"
+    r"|(?:(?<=\bin )|(?<=\bfor )|(?<=\bafter ))an?(?= (?:hour|day|week|month|year)\b)"
+    r"|(?<=百分之)[二三四五六七八九]?十[一二三四五六七八九]?"
+    r"|(?<![一二三四五六七八九十百第])(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|半)"
     r"(?=个?(?:小时|分钟|天|日|周|星期|礼拜|月|年|岁|次|片|粒|滴|倍|毫|克|颗|种))"
 )
+_DIGITS_ZH = {char: str(number) for number, char in enumerate("一二三四五六七八九", 1)} | {"": "", "两": "2"}
 _COUNTS = {
     **_NUMBER_WORDS,
-    **{char: str(number) for number, char in enumerate("一二三四五六七八九十", 1)},
-    "两": "2",
+    **dict.fromkeys(("a", "an"), "1"),
+    **{char: digit for char, digit in _DIGITS_ZH.items() if char},
+    **{
+        f"{tens}十{ones}": f"{_DIGITS_ZH[tens] or 1}{_DIGITS_ZH[ones] or 0}"
+        for tens in ("", *"二三四五六七八九")
+        for ones in ("", *"一二三四五六七八九")
+    },
 }
 
 _FUNCTION_WORDS = frozenset(
@@ -63,9 +76,28 @@ _FUNCTION_WORDS = frozenset(
         "than so such also not no very more most some any each per have has had there when while",
     )
 )
+_LIGHT_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        # Denials are looked for apart.
+        "never without cannot nor neither unlikely likely probably possible possibly "
+        "take use eat drink get give go see keep stay make try start need advise recommend consider "
+        "avoid stop quit limit reduce cut decrease increase less fewer cessation help cause due "
+        "doctor physician specialist clinic department test exam examination check treatment therapy "
+        "mg g ml mcg kg hour hr h q day daily week month year time tablet dose every only about around",
+    )
+)
+"""What many facts share, so that it shows nothing: by their stems."""
+_LIGHT_CHINESE = re.compile(
+    r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止|需要|建议|推荐|考虑|可以|可能性?|应该?|应当|注意|保持"
+    r"|使用|服用|少吃|多吃|少喝|多喝|多饮|少食|检查|治疗|就诊|每[天日次周]|毫克|毫升|的情况下"
+)
 _FUNCTION_CHARACTERS = frozenset("的了着过地得和与及或等也还都就并且是")
 
-_ENDING = re.compile(r"(?:'s|ations?|ings?|ies|ied|iers?|ers?|est|ed|es|ly|s|e|y)$")
+_ENDING = re.compile(
+    r"(?:'s|ments?|(?:at)?ions?|ated?|ating|ives?|ivity|ists?|ities|ity|ous|ical|ic|al|us|ings?|ies|ied|iers?|ers?|est|ed"
+    r"|es|en|ly|n|s|e|y)$"
+)
 
 _POLAR_TERM = re.compile(
     r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
@@ -79,13 +111,17 @@ _POLAR = re.compile(
     r"|应该?|应当|建议|推荐|有|避免|禁止|勿)+[，,、。 ]*"
 )
 _DENIAL = re.compile(
-    r"\b(?:no|not|never|without|cannot|nor|neither|unlikely|none|avoid\w*|stop\w*|refrain\w*|unsafe|unnecessary|hardly)\b"
+    r"\b(?:no|not|never|without|cannot|nor|neither|unlikely|none|avoid\w*|stop\w*|refrain\w*|unsafe|unnecessary|hardly"
+    r"|until|wait|hold(?:ing)? off|postpone\w*|harmful|risky|dangerous|bad|quit\w*)\b"
     r"|n't\b|\b(?:rule[sd]?|ruling) out\b|\bnegative\b|\bcontraindicat|[不无没未勿禁忌非别否戒停]|避免|排除|阴性"
 )
 _ASSENT = re.compile(
     r"\b(?:yes|can|may|could|should|safe(?:ly)?|fine|ok(?:ay)?|allowed|possible|possibly|recommend\w*|advis\w*|normal|need\w*"
     r"|necessary|likely|probably|must|sure|definitely|certainly)\b|能|可|是|会|需|应|要|建议|推荐|必"
 )
+
+_BRITISH = re.compile("ae|oo?e")
+"""Anaemia, oesophagus, gastro-oesophageal: one e in American spelling. Both spellings come to the same stem."""
 
 
 class Ground:
@@ -119,7 +155,10 @@ class Ground:
                 share = self._share(limit, beyond=folded_term)
                 if share is not None:
                     return share > MOST
-                return bool((_DENIAL if denies or restrains(folded) else _ASSENT).search(self._text))
+                if denies or restrains(folded):
+                    return _DENIAL.search(self._text) is not None
+                # What speaks of the matter may assent in any words.
+                return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, beyond=""))
         share = self._share(folded, beyond=folded_term)
         if share is None:
             share = self._share(folded, beyond="")
@@ -141,7 +180,10 @@ class Ground:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(map(_stem, _WORD.findall(self._text)))
+        words = _WORD.findall(self._text)
+        if "-" in self._text:
+            words += (compound.replace("-", "") for compound in _COMPOUND.findall(self._text))
+        return frozenset(map(_stem, words))
 
     @cached_property
     def _numerals(self) -> frozenset[str]:
@@ -163,11 +205,21 @@ class Ground:
             folded: The value.
             beyond: What is not content, because the term says it.
         """
-        known = {*_FUNCTION_WORDS, *_NUMBER_WORDS, *_WORD.findall(beyond)}
-        words = [word for word in _WORD.findall(folded) if word not in known]
+        if "-" in folded:
+            # "gastro-oesophageal" may be one word in the text.
+            folded = _COMPOUND.sub(self._join, folded)
+        said = {*map(_stem, _WORD.findall(beyond))}
+        words = [
+            stem
+            for word in _WORD.findall(folded)
+            if word not in _FUNCTION_WORDS
+            and word not in _NUMBER_WORDS
+            and (stem := _stem(word)) not in _LIGHT_STEMS
+            and stem not in said
+        ]
         weight = _WORD_WEIGHT * len(words)
-        held = _WORD_WEIGHT * sum(_stem(word) in self._words for word in words)
-        for run in _CHINESE.findall(folded):
+        held = _WORD_WEIGHT * sum(stem in self._words for stem in words)
+        for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", folded)):
             # With both neighbours: a character alone is in every longer text.
             pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
             around = zip([pairs[0], *pairs], [*pairs, pairs[-1]], strict=True) if len(run) > 1 else [(run, run)]
@@ -177,6 +229,10 @@ class Ground:
                 weight += 1
                 held += before in self._text or after in self._text
         return held / weight if weight else None
+
+    def _join(self, compound: re.Match[str]) -> str:
+        joined = compound[0].replace("-", "")
+        return joined if _stem(joined) in self._words else compound[0]
 
 
 def fold(text: str) -> str:
@@ -202,7 +258,11 @@ def _numbers_in(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
     """Return what is common to the forms of a word: "chang" of change and changing. For comparison only."""
+    word = _BRITISH.sub("e", word)
     ending = _ENDING.search(word)
     # An ending is cut where a word is left before it.
     stem = word[: ending.start()] if ending and ending.start() >= 3 else word
     return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
+
+
+_LIGHT_STEMS = frozenset(map(_stem, _LIGHT_WORDS))

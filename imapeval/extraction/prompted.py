@@ -6,14 +6,14 @@ fails in a way that has a name (`faults`), the request is changed and asked once
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from imapeval.errors import ExtractionError, ProviderError, SampleError
+from imapeval.errors import ExtractionError
 from imapeval.extraction import faults, forms, parsing, prompting, selecting
+from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
@@ -23,7 +23,6 @@ from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from imapeval.extraction.faults import Fault
     from imapeval.extraction.sifting import Parsed
     from imapeval.llm.client import Model
 
@@ -58,8 +57,7 @@ class PromptedReader:
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._seed = seed
-        # What the server takes; learnt from the first request that it does not.
-        self._form = Form.SCHEMA
+        self._asker = Asker(model)
 
     @property
     def signature(self) -> str:
@@ -69,11 +67,11 @@ class PromptedReader:
             model=self._model.identity,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            question=_identify(QUESTION, _VERSION),
-            answer=_identify(_ANSWER, _VERSION),
-            lines=_identify(forms.LINE_FORMAT, forms.VERSION),
-            retry=_identify(faults.RETRY_NOTE, faults.VERSION),
-            v="2",
+            question=prompting.identify(QUESTION, _VERSION),
+            answer=prompting.identify(_ANSWER, _VERSION),
+            lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
+            retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
+            v="3",
         )
 
     @property
@@ -120,25 +118,8 @@ class PromptedReader:
         return AnswerImap(await self._read(_ANSWER, lang, understand, **texts))
 
     async def _read(self, task: str, lang: Lang, understand: Callable[[str], _T], **texts: str) -> _T:
-        """Ask and understand; where the completion has a fault that asking again may mend, once more."""
-        try:
-            return understand(await self._complete(task, lang, texts))
-        except SampleError as error:
-            fault = faults.name_fault(error)
-            if fault is None:
-                raise
-            _log.info("asking again, because of a completion: %s", fault)
-            try:
-                return understand(await self._complete(task, lang, texts, fault))
-            except ProviderError as second:
-                # The longer request did not fit the model; what was wrong is the first one's truncation.
-                raise error if second.kind == "too-long" else second from None
-
-    async def _complete(self, task: str, lang: Lang, texts: Mapping[str, str], fault: Fault | None = None) -> str:
-        """Ask in the best form that the server takes."""
-        while True:
-            form = self._form
-            request = Request(
+        def make(form: Form) -> Request:
+            return Request(
                 forms.load(task, lang=lang, version=_VERSION, form=form).render(**texts),
                 schema=_SCHEMAS[task] if form is Form.SCHEMA else None,
                 schema_name=task,
@@ -147,21 +128,8 @@ class PromptedReader:
                 temperature=self._temperature,
                 seed=self._seed,
             )
-            if fault is not None:
-                request = faults.change(request, fault, lang=lang)
-            try:
-                return (await self._model.complete(request)).text
-            except ProviderError as error:
-                if error.kind != "unsupported" or form is Form.LINES:
-                    raise
-                # Others in flight may have learnt more by now.
-                self._form = max(self._form, Form(form + 1))
 
-
-def _identify(task: str, version: int) -> str:
-    """Return name and short hash of a task's prompts, all languages together."""
-    digests = "".join(prompting.load(task, lang=lang, version=version).digest for lang in get_args(Lang))
-    return f"{task}.v{version}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
+        return await self._asker.ask(make, understand, lang=lang)
 
 
 def _read_whole(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:

@@ -10,15 +10,15 @@ import hashlib
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, get_args
 
 from imapeval import _resources
 from imapeval.errors import ResourceError
 from imapeval.llm.client import Message
+from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from imapeval.llm.client import Role
-    from imapeval.types import Lang
 
 _SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -109,3 +109,9 @@ def load(task: str, *, lang: Lang, version: int) -> Template:
     if not messages:
         raise ResourceError(f"the prompt {path} has no section such as '## user'. Reinstall imapeval.")
     return Template(name, hashlib.sha256(content).hexdigest(), messages)
+
+
+def identify(task: str, version: int) -> str:
+    """Return name and short hash of a task's prompts, all languages together."""
+    digests = "".join(load(task, lang=lang, version=version).digest for lang in get_args(Lang))
+    return f"{task}.v{version}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"

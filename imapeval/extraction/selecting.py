@@ -21,8 +21,18 @@ if TYPE_CHECKING:
 
     from imapeval.extraction.source import Source
 
-_DAMAGE = re.compile(r'[\x00-\x1f\x7f\ufffd{}\[\]"\\]|[\u4e00-\u9fff][a-z]|[a-z][\u4e00-\u9fff]|[a-z]\d[a-z]')
-"""What hardly a term or value has, unless the text has it too."""
+_DAMAGE = re.compile(
+    r'[\x00-\x1f\x7f\ufffd{}\[\]"\\]|(?<=[\u4e00-\u9fff])[a-z]+|[a-z]+(?=[\u4e00-\u9fff])|[a-z]{2}\d[a-z]|[a-z]\d[a-z]{2}'
+)
+"""What hardly a term or value has, unless the text has it too: "q8h" is none, "wa5er" is."""
+
+_SIGNS = str.maketrans("“”„″「」『』（(）)【】", '""""""""[[]][]')
+"""Quotation marks and brackets, which models write in a form of their own."""
+
+_UNITS = frozenset(
+    ("mg", "g", "kg", "ml", "l", "mcg", "ug", "mm", "cm", "mmol", "mmhg", "iu", "u", "h", "min", "d", "bid", "tid")
+)
+"""What may stand at a Chinese character though the text has it in Chinese."""
 
 _GLUED = re.compile(r"[^\W\d_]\d+|\d+[^\W\d_]")
 """A digit at a letter: in a term damage, unless the text has it too ("B12")."""
@@ -35,6 +45,9 @@ _ABBREVIATION = re.compile(r"[A-Z][A-Za-z\d-]{0,7}")
 
 EXAMPLE_QUERIES = frozenset({"can eat spinach", "can exercise", "能否吃菠菜", "能否运动"})
 """Queries of the prompt's own examples that are too particular to be asked by chance. Weak models copy them."""
+
+EXAMPLE_VALUES = frozenset({"尿常规", "膀胱炎", "三天后还不见好去风湿科就诊"})
+"""Values of the prompt's own examples of which other facts have most characters: 血常规, 膀胱."""
 
 
 def select_question(imap: QuestionImap, source: Source, completion: str) -> Parsed[QuestionImap]:
@@ -110,7 +123,8 @@ def _refuse(pair: Pair, source: Source, given: set[str]) -> Reason | None:
     # Weak models repeat the question. Some words of it the answer has as well, so that support alone is not enough.
     if _fold(pair.value) in given:
         return "copied from the question"
-    return None if source.ground.supports(pair.value, term=pair.term) else "not in the text"
+    supported = pair.value not in EXAMPLE_VALUES and source.ground.supports(pair.value, term=pair.term)
+    return None if supported else "not in the text"
 
 
 def _align(term: str, asked: dict[str, str]) -> str | None:
@@ -134,13 +148,18 @@ def _require_sound(term: str, pair: Pair | None, source: Source, completion: str
     Raises:
         ExtractionError: Kind "garbled".
     """
-    shown = source.shown.casefold()
-    damaged = any(found[0].casefold() not in shown for found in _DAMAGE.finditer(term))
-    damaged = damaged or any(found[0].casefold() not in shown for found in _GLUED.finditer(term))
+    suspect = _DAMAGE.findall(term) + _GLUED.findall(term)
     if pair is not None and pair.span is None:
-        damaged = damaged or any(found[0].casefold() not in shown for found in _DAMAGE.finditer(pair.value))
-    if damaged:
-        raise faulty("garbled", completion)
+        suspect += _DAMAGE.findall(pair.value)
+    if suspect:
+        shown = f"{source.shown}{source.shown.translate(_SIGNS)}".casefold()
+        if any(part not in _UNITS and not _holds(shown, part.casefold()) for part in suspect):
+            raise faulty("garbled", completion)
+
+
+def _holds(text: str, part: str) -> bool:
+    """Say whether a text has a word or sign, a word not as a part of another."""
+    return re.search(rf"(?<![a-z]){re.escape(part)}(?![a-z])" if part.isalpha() else re.escape(part), text) is not None
 
 
 def _note(pair: Pair, reason: Reason) -> Dropped:

@@ -26,6 +26,9 @@ _LOST = 2
 _LONG = 6
 """Characters of a value from which one letter or digit may be another than in the text."""
 
+_PIECE = 3
+"""Characters. With one in eight damaged, at most three pieces in eight are."""
+
 _NEAR = 0.88
 """Likeness of a value and a stretch of the text from which one is the other, damaged: one character in eight. A
 denial that the text has not ("no withdrawal bleeding") is no damage."""
@@ -76,6 +79,10 @@ class Source:
         """Say whether a value that is no quotation was one before it was damaged: a few characters cut or changed."""
         folded, text = fold(value), self._plain.text
         if len(folded) < _LONG:
+            return False
+        # Most of its pieces are in the text then; the comparison takes long.
+        pieces = [folded[at : at + _PIECE] for at in range(0, len(folded) - _PIECE + 1, _PIECE)]
+        if 2 * sum(piece in text for piece in pieces) < len(pieces):
             return False
         anchor = SequenceMatcher(None, text, folded, autojunk=False).find_longest_match()
         start = max(0, anchor.a - anchor.b)

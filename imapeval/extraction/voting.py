@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 from imapeval.errors import ExtractionError, ProviderError, SampleError
 from imapeval.extraction.parsing import ASKED
 from imapeval.graph.normalise import normalise
+from imapeval.llm.client import LASTING
 from imapeval.polarity import negated, restrains
 from imapeval.signature import signature
 from imapeval.types import AnswerImap, Pair, QuestionImap
@@ -52,10 +53,6 @@ _RESERVE = re.compile(
     re.IGNORECASE,
 )
 """What turns a statement round or takes from it without being a negator."""
-
-_LASTING = frozenset({"refusal", "truncated", "too-long", "bad-request", "unsupported"})
-"""Failures of the request itself (`imapeval.llm.client.Model`). The others may not happen again, or the request waits
-for its batch ("pending")."""
 
 _SAME = 2.0
 """Likeness of two wordings of one name; more than any overlap."""
@@ -145,7 +142,8 @@ class VotingReader:
         made = await asyncio.gather(*readings, return_exceptions=True)
         errors = [reading for reading in made if isinstance(reading, BaseException)]
         for error in errors:
-            lasting = error.kind in _LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
+            # What does not last may not happen again, or waits for its batch ("pending").
+            lasting = error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
             if not lasting:
                 raise error
         if len(made) - len(errors) < self._needed:

@@ -20,7 +20,7 @@ from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageErr
 from imapeval.llm import chat
 from imapeval.llm.batch_results import Result, read_lines
 from imapeval.llm.cache import digest
-from imapeval.llm.client import Message, Request, canonical
+from imapeval.llm.client import LASTING, Message, Request, canonical
 from imapeval.llm.rehearsal import pend
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ MAX_BYTES = 200_000_000
 
 ENDPOINT = "/v1/chat/completions"
 """The one that every request names."""
-
-LASTING = frozenset({"refusal", "truncated", "too-long", "unsupported", "bad-request", "unreadable-reply"})
-"""Failures of the request itself: whoever asked is told, and may ask differently. The others may pass."""
 
 _FORMAT = 1
 """Of the state, kept in its user_version."""

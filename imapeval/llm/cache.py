@@ -13,6 +13,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+import time
 import weakref
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ _FORMAT = 1
 
 _BUSY_SECONDS = 30.0
 """How long to wait for another process that writes. A commit takes milliseconds: only a hung process lasts longer."""
+
+_BUSY_PAUSE = 0.01
+"""Seconds between two looks where SQLite does not wait by itself."""
 
 
 class Cached:
@@ -147,7 +151,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         # Enough for what survives a killed process; a power cut may cost the last completions, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         (found,) = connection.execute("PRAGMA user_version").fetchone()
@@ -163,3 +167,20 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the mode in which reading and writing do not wait for each other.
+
+    Where another process makes the same file at that moment, SQLite says so at once whatever the timeout.
+    """
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            # The lower byte; the others say more of it.
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(_BUSY_PAUSE)

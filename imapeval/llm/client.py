@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Role = Literal["system", "user", "assistant"]
 
+LASTING = frozenset({"refusal", "truncated", "too-long", "unsupported", "bad-request"})
+"""Kinds of a `ProviderError` that the same request would meet again. The others pass, or may pass."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

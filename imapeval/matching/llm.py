@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from imapeval.errors import ExtractionError, ProviderError, SampleError
+from imapeval.errors import ExtractionError, ProviderError
 from imapeval.extraction import faults, prompting
+from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Request
 from imapeval.matching.relating import RELATIONS_SCHEMA, list_pairs, parse_relations
@@ -18,7 +18,6 @@ from imapeval.types import Failure, Lang
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.extraction.faults import Fault
     from imapeval.llm.client import Model
     from imapeval.matching.order import ValueMatcher
     from imapeval.matching.relating import Answer
@@ -57,8 +56,7 @@ class LLMMatcher:
     def __init__(self, inner: ValueMatcher, model: Model) -> None:
         self._inner = inner
         self._model = model
-        # What the server takes; learnt from the first request that it does not.
-        self._form = Form.SCHEMA
+        self._asker = Asker(model)
 
     @property
     def signature(self) -> str:
@@ -66,8 +64,8 @@ class LLMMatcher:
         return self._inner.sign(
             "text/graph/llm/encoder",
             llm=self._model.identity,
-            prompt=_identify(_TASK, _VERSION),
-            retry=_identify(faults.RETRY_NOTE, faults.VERSION),
+            prompt=prompting.identify(_TASK, _VERSION),
+            retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
             pairs=MAX_PAIRS,
         )
 
@@ -113,46 +111,28 @@ class LLMMatcher:
         return tuple(settled)
 
     async def _ask(self, pairs: Sequence[Match], lang: Lang) -> Answer:
-        """Ask about pairs; where the completion has a fault that asking again may mend, once more."""
-        try:
-            return await self._read(pairs, lang)
-        except SampleError as error:
-            fault = faults.name_fault(error)
-            if fault is None:
-                raise
-            _log.info("asking again, because of a completion: %s", fault)
-        return await self._read(pairs, lang, fault)
+        # The prompt itself asks for JSON, in free text too.
+        messages = _load(lang).render(pairs=list_pairs(pairs))
 
-    async def _read(self, pairs: Sequence[Match], lang: Lang, fault: Fault | None = None) -> Answer:
-        completion = await self._complete(pairs, lang, fault)
-        try:
-            answer = parse_relations(completion, pairs=len(pairs))
-        except ExtractionError as error:
-            raise faults.explain(error) from None
-        for entry in answer.dropped:
-            _log.info("left out of a completion: %s (no listed pair)", entry)
-        return answer
-
-    async def _complete(self, pairs: Sequence[Match], lang: Lang, fault: Fault | None) -> str:
-        """Ask in the best form that the server takes. The prompt itself asks for JSON, in free text too."""
-        while True:
-            form = self._form
-            request = Request(
-                _load(lang).render(pairs=list_pairs(pairs)),
+        def make(form: Form) -> Request:
+            return Request(
+                messages,
                 schema=RELATIONS_SCHEMA if form is Form.SCHEMA else None,
                 schema_name=_TASK,
                 json=form is Form.JSON,
                 max_tokens=_MAX_TOKENS,
             )
-            if fault is not None:
-                request = faults.change(request, fault, lang=lang)
+
+        def understand(completion: str) -> Answer:
             try:
-                return (await self._model.complete(request)).text
-            except ProviderError as error:
-                if error.kind != "unsupported" or form is max(Form):
-                    raise
-                # Others in flight may have learnt more by now.
-                self._form = max(self._form, Form(form + 1))
+                answer = parse_relations(completion, pairs=len(pairs))
+            except ExtractionError as error:
+                raise faults.explain(error) from None
+            for entry in answer.dropped:
+                _log.info("left out of a completion: %s (no listed pair)", entry)
+            return answer
+
+        return await self._asker.ask(make, understand, lang=lang)
 
 
 def _judge(match: Match, number: int, answer: Answer, lang: Lang) -> Match:
@@ -174,9 +154,3 @@ def _judge(match: Match, number: int, answer: Answer, lang: Lang) -> Match:
 
 def _load(lang: Lang) -> prompting.Template:
     return prompting.load(_TASK, lang=lang, version=_VERSION)
-
-
-def _identify(task: str, version: int) -> str:
-    """Return name and short hash of a task's prompts, all languages together."""
-    digests = "".join(prompting.load(task, lang=lang, version=version).digest for lang in get_args(Lang))
-    return f"{task}.v{version}#{hashlib.sha256(digests.encode()).hexdigest()[:8]}"

@@ -107,6 +107,14 @@ def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str
     assert "relations of values: the model's completion cannot be read" in done.stderr
 
 
+def test_a_dry_run_says_that_it_does_not_foresee_relations(
+    imapeval: Command, write_data: WriteData, options: list[str], server: Server
+):
+    done = imapeval("score", write_data(SAMPLES), "--dry-run", *options)
+    assert "what --relations llm asks about values come on top" in " ".join(done.stdout.split()), done.stderr
+    assert server.asked == []
+
+
 @pytest.mark.parametrize(
     ("status", "said", "failure", "again"),
     [
@@ -134,7 +142,7 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", *options]
     done = imapeval(*command)
     assert done.returncode == 0, done.stderr
-    (match,) = read(Path("run/imaps.jsonl"))["good"]["matches"]
+    (match,) = read(Path("run/imaps.jsonl"))["good"]["relations"]
     assert (match["relation"], match["decided_by"]) == ("exact", "llm")
     results = read(Path("run/results.jsonl"))
     assert results["good"]["score"] == 1

@@ -126,6 +126,17 @@ def test_the_budget_ends_the_work_and_a_higher_one_goes_on(
     assert server.asked == 8
 
 
+def test_the_command_to_go_on_names_the_limit_to_raise(
+    write_data: WriteData, options: list[str], imapeval_process: Callable[..., subprocess.Popen[str]]
+):
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
+    with imapeval_process(*command, "--max-cost", "0.0075") as process:
+        said = " ".join(process.communicate(timeout=60)[1].split())
+    assert process.returncode == 2
+    assert "To go on: imapeval score" in said
+    assert said.endswith("--max-cost MORE")
+
+
 def test_a_budget_needs_a_price(imapeval: Command, write_data: WriteData, server: Server, options: list[str]):
     failed = imapeval("score", write_data(SAMPLES), "--max-cost", "1", *options)
     assert failed.returncode == 2

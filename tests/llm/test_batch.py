@@ -15,7 +15,7 @@ from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.llm import batch
 from imapeval.llm.batch import BatchFolder
 from imapeval.llm.cache import Cached, digest
-from imapeval.llm.client import Message, Request, canonical
+from imapeval.llm.client import LASTING, Message, Request, canonical
 from imapeval.llm.openai import OpenAIModel
 from imapeval.llm.rehearsal import Rehearsal, pend
 
@@ -246,7 +246,7 @@ def test_what_failed_is_named_and_written_again(folder, cache, take, outcome, ki
     assert [found for found, _ in taken.failures.values()] == [kind]
     assert cache.find(ask(1)) is None
     recalled = folder.recall()(ask(1))
-    assert recalled.kind == (kind if kind in batch.LASTING else "pending")
+    assert recalled.kind == (kind if kind in LASTING else "pending")
     assert folder.recall()(ask(2)).kind == "pending"
     assert len(write(folder, ask(1)).files) == 1
     # The old failure again says nothing about the new file.

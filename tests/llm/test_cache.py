@@ -1,15 +1,18 @@
 import asyncio
+import contextlib
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import replace
 
 import pytest
 
 from imapeval.errors import ProviderError, ResourceError
+from imapeval.llm import cache
 from imapeval.llm.cache import Cached
 from imapeval.llm.client import Completion, Message, Request, Usage, canonical
 from imapeval.llm.scripted import ScriptedModel
@@ -210,6 +213,25 @@ async def test_two_processes_share_a_file(tmp_path):
     cached = Cached(ScriptedModel([]), path)
     for number in range(90):
         assert (await cached.complete(ask(number))).text == f"re: {number}"
+
+
+async def test_a_file_that_another_process_is_making_is_waited_for(tmp_path):
+    path = tmp_path / "c.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # in the middle of it; SQLite itself does not wait for that
+    timer = threading.Timer(0.2, other.close)
+    timer.start()
+    assert (await Cached(ScriptedModel(["a"]), path).complete(REQUEST)).text == "a"
+    timer.join()
+
+
+async def test_a_file_that_stays_locked_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "c.sqlite"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ResourceError, match=r"c\.sqlite.*locked"):
+            await Cached(ScriptedModel(["a"]), path).complete(REQUEST)
 
 
 async def test_kill_9_loses_nothing_that_was_paid_for(tmp_path):

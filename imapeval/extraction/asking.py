@@ -1,0 +1,68 @@
+"""Asking a model so that something usable comes back: in the best form its server takes, once more after a fault."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from imapeval.errors import ProviderError, SampleError
+from imapeval.extraction import faults
+from imapeval.extraction.forms import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.llm.client import Model, Request
+    from imapeval.types import Lang
+
+_T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
+
+
+class Asker:
+    """Asks a model; what its server can be held to is learnt once, for all requests.
+
+    Args:
+        model: Who is asked.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._form = Form.SCHEMA
+
+    async def ask(self, make: Callable[[Form], Request], understand: Callable[[str], _T], *, lang: Lang) -> _T:
+        """Ask and understand; where the completion has a fault that asking again may mend, once more.
+
+        Args:
+            make: Makes the request in a form.
+            understand: Reads the completion; raises an `ExtractionError` whose kind is a `Fault`.
+            lang: Of the note that a second request carries.
+
+        Raises:
+            ExtractionError: Neither completion can be used.
+            ProviderError: The model did not answer.
+        """
+        try:
+            return understand(await self._complete(make))
+        except SampleError as error:
+            fault = faults.name_fault(error)
+            if fault is None:
+                raise
+            _log.info("asking again, because of a completion: %s", fault)
+            try:
+                return understand(await self._complete(lambda form: faults.change(make(form), fault, lang=lang)))
+            except ProviderError as second:
+                # The longer request did not fit the model; what was wrong is the first one's truncation.
+                raise error if second.kind == "too-long" else second from None
+
+    async def _complete(self, make: Callable[[Form], Request]) -> str:
+        while True:
+            form = self._form
+            try:
+                return (await self._model.complete(make(form))).text
+            except ProviderError as error:
+                if error.kind != "unsupported" or form is max(Form):
+                    raise
+                # Others in flight may have learnt more by now.
+                self._form = max(self._form, Form(form + 1))

@@ -1,0 +1,40 @@
+"""Which values of a completion are taken (`selected.tsv`; answers and values written for this table).
+
+Each value is one that a strong model might write, or make up, for one sentence, beside another that is a quotation:
+
+- kept: in other words, forms, units or spellings than the answer's, but said by it;
+- refused: from the prompts' examples, from the question or from nowhere;
+- lost: said by the answer, but in words that nothing here knows (发热, 发烧). The price of refusing the made-up ones.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from imapeval.extraction import prompting
+from imapeval.extraction.selecting import EXAMPLE_VALUES, select_inform
+from imapeval.extraction.source import Source
+from imapeval.types import Pair, QuestionImap
+
+ROWS = [line.split("\t") for line in (Path(__file__).parent / "selected.tsv").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(("outcome", "term", "answer", "value"), ROWS, ids=[f"{row[0]} {row[3]}" for row in ROWS])
+def test_what_the_answer_says_is_kept_and_what_it_does_not_is_left_out(outcome, term, answer, value):
+    quoted = Pair(term, answer.rstrip(".。"))
+    imap = QuestionImap((Pair(term, "?"),), ())
+    # What fails here as "garbled" or "wrong-language" would cost the whole sample.
+    parsed = select_inform([quoted, Pair(term, value)], Source(answer, under_evaluation=True), imap, "")
+    assert [dropped.reason for dropped in parsed.dropped] == ([] if outcome == "kept" else ["not in the text"])
+
+
+@pytest.mark.parametrize("value", sorted(EXAMPLE_VALUES))
+def test_the_examples_values_are_those_of_the_prompt(value):
+    template = prompting.load("answer-inform", lang="zh", version=1)
+    assert any(f'"{value}"' in message.content for message in template.messages)
+
+
+def test_an_examples_value_counts_where_the_answer_says_it():
+    imap = QuestionImap((Pair("检查", "?"),), ())
+    parsed = select_inform([Pair("检查", "尿常规")], Source("查一下尿常规。", under_evaluation=True), imap, "")
+    assert [pair.value for pair in parsed.found] == ["尿常规"]
