@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from imapeval.errors import UsageError
+from imapeval.errors import ImapEvalError, UsageError
 from imapeval.extracting import attempt, extract, too_long
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.base import Case, Metric
@@ -14,7 +15,7 @@ from imapeval.runs import Result, RunWriter, Settings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from imapeval.extraction.extractor import Extractor
     from imapeval.matching.matcher import Matcher
@@ -99,15 +100,18 @@ async def evaluate(
             progress(len(batch))
 
     batch: list[_Read] = []
-    try:
-        async for item in _read_all(samples, reading, extractor=extractor, stop=stop):
-            batch.append(item)
-            if len(batch) == BATCH:
-                full, batch = batch, []
-                await settle_batch(full)
-    finally:
-        # Also where the reading ended in an error: what was read before it was paid for.
-        await settle_batch(batch)
+    async with aclosing(_read_all(samples, reading, extractor=extractor, stop=stop)) as items:
+        try:
+            async for item in items:
+                batch.append(item)
+                if len(batch) == BATCH:
+                    full, batch = batch, []
+                    await settle_batch(full)
+        except ImapEvalError:
+            # What was read before the reading ended was paid for. Who cancels does not want to wait for it.
+            await settle_batch(batch)
+            raise
+    await settle_batch(batch)
     if run is not None and not (stop is not None and stop.is_set()):
         run.finish()
     place = {sample.id: index for index, sample in enumerate(samples)}
@@ -177,15 +181,16 @@ async def _read_all(
     *,
     extractor: Extractor | None,
     stop: asyncio.Event | None,
-) -> AsyncIterator[_Read]:
+) -> AsyncGenerator[_Read]:
     """Yield the samples of which no imap is needed, then the others as they are read."""
     needed = {sample.id for sample in reading}
     for sample in samples:
         if sample.id not in needed and not (stop is not None and stop.is_set()):
             yield sample, None
     if extractor is not None:
-        async for item in extract(reading, extractor=extractor, stop=stop):
-            yield item
+        async with aclosing(extract(reading, extractor=extractor, stop=stop)) as items:
+            async for item in items:
+                yield item
 
 
 async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> dict[str, list[ImapRecord | Failure]]:

@@ -13,7 +13,7 @@ from imapeval.errors import ExtractionError, ImapEvalError, SampleError
 from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Sequence
 
     from imapeval.extraction.extractor import Extractor
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 async def extract(
     samples: Sequence[Sample], *, extractor: Extractor, stop: asyncio.Event | None = None
-) -> AsyncIterator[tuple[Sample, tuple[Imap, ...] | Failure]]:
+) -> AsyncGenerator[tuple[Sample, tuple[Imap, ...] | Failure]]:
     """Yield for each sample, in the order in which they are done, its imaps or why there are none.
 
     So many samples are read at the same time as `extractor.concurrency` says.

@@ -316,6 +316,8 @@ class BatchWriter:
         self._seen.add(key)
         if self._is_waiting(key):
             self.waiting += 1
+            # It may have been answered, and the completion dropped from the cache: its results are wanted again.
+            self._state.execute("UPDATE request SET answered = 0 WHERE key = ?", (key,))
             return
         record = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": self._folder.body(request)}
         # Chinese as it is: readable, and half the size. But half a surrogate pair has no form other than its escape.

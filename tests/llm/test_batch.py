@@ -202,6 +202,15 @@ def test_lines_that_are_no_results_are_told_and_left_out(folder, cache, take, tm
     assert cache.find(ask(2)) is None
 
 
+def test_what_was_answered_waits_again_once_the_cache_is_lost(folder, take):
+    write(folder, ask(1))
+    take({"id": "r1", "custom_id": key(ask(1)), "error": None, "response": {"status_code": 200, "body": chat("yes")}})
+    assert folder.count_waiting() == {}
+    # Who writes it knows that the cache has it no more.
+    assert write(folder, ask(1)).waiting == 1
+    assert folder.count_waiting() == {"requests-001.jsonl": 1}
+
+
 # OpenAI's forms: its API reference, "The request output object"; vLLM's: run_batch.py, and its errors as measured.
 FAILURES = [
     ({"response": None, "error": {"code": "batch_expired", "message": "too late"}}, "server"),
