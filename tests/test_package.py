@@ -106,11 +106,14 @@ def commands() -> dict[str, Any]:
 def shown_commands() -> Iterator[tuple[str, list[str]]]:
     """Yield (page, words after `imapeval`) of every command line in a fenced or indented block."""
     for path in PAGES:
-        fenced = re.findall(r"^```(?:bash|sh)\n(.*?)^```", read(path), re.DOTALL | re.MULTILINE)
-        indented = re.findall(r"^ {4}imapeval .*", read(path), re.MULTILINE)
+        text = re.sub(r"\\\n\s*", " ", read(path))
+        fenced = re.findall(r"^```(?:bash|sh)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        indented = re.findall(r"^ {4}(?:\$ )?(imapeval .*)", text, re.MULTILINE)
         for line in [*"\n".join(fenced).splitlines(), *indented]:
             for part in line.split("&&"):
                 words = shlex.split(part, comments=True)
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    del words[0]
                 if words and Path(words[0]).name == "imapeval":
                     yield path.name, words[1:]
 
