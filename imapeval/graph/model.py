@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from imapeval.types import Lang
 
 ConceptType = Literal[
-    "disease", "symptom", "drug", "procedure", "test", "body_part", "department", "organism", "lifestyle", "factor"
+    "disease",
+    "symptom",
+    "drug",
+    "procedure",
+    "test",
+    "body_part",
+    "department",
+    "organism",
+    "lifestyle",
+    "factor",
+    "other",
 ]
 NameKind = Literal["name", "synonym", "abbreviation", "brand", "lay"]
+Scope = Literal["exact", "narrow", "broad", "related"]
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """One wording of a concept in one language."""
+class Name(NamedTuple):
+    """One wording of a concept in one language.
+
+    Attributes:
+        text: As the source writes it.
+        lang: Its language.
+        kind: What sort of name it is.
+        source: Key of the source that says so, such as "doid".
+        scope: How much the wording means beside the concept, as OBO has it: the same, or something narrower, broader or
+            merely related.
+    """
 
     text: str
     lang: Lang
     kind: NameKind
     source: str
+    scope: Scope = "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +53,16 @@ class Concept:
         label: The preferred English name.
         type: What kind of thing it is.
         parents: Ids of the broader concepts (is-a).
+        wholes: Ids of what it is a part of; never mixed with is-a.
+        aliases: Ids by which other sources know it.
     """
 
     id: str
     label: str
     type: ConceptType
     parents: tuple[str, ...]
+    wholes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 LinkKind = Literal["exact", "brackets", "core", "treatment", "index", "kind"]

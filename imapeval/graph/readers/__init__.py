@@ -1,0 +1,1 @@
+"""Readers of ontology files: one module a format; `formats.py` lists them."""

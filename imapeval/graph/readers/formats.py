@@ -1,0 +1,32 @@
+"""Which formats of ontologies are read, and how a file's own is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from imapeval.graph.readers.source import Source
+    from imapeval.graph.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of ontology files.
+
+    Attributes:
+        name: As in `--source NAME:PATH`.
+        title: What it is, in a few words.
+        recognise: Tells from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
+            whether it is in this format. Exactly one format recognises a well-formed file.
+        read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
+            an InputError that names the file and the mend.
+    """
+
+    name: str
+    title: str
+    recognise: Callable[[Path, bytes], bool]
+    read: Callable[[Source], Iterator[Record]]

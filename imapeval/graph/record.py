@@ -1,0 +1,38 @@
+"""What a reader yields: what one source says of one concept, before anything is merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from imapeval.graph.model import ConceptType, Name
+
+
+@dataclass(slots=True)
+class Record:
+    """What one source, or one line of it, says of one concept.
+
+    Records of one id add up: a file of translations yields names for ids whose is-a edges stand in another file.
+
+    Attributes:
+        id: A CURIE such as "DOID:255".
+        source: Key of the source, such as "doid"; that of the names as well.
+        label: Preferred name in English; "" where this record does not say.
+        type: What kind of thing it is; None where this record does not say.
+        names: Its names, the label among them.
+        parents: Ids of broader concepts.
+        parent_names: Names of broader concepts, to be looked up after merging.
+        wholes: Ids of what it is a part of.
+        xrefs: Ids that the source says are the same concept elsewhere.
+    """
+
+    id: str
+    source: str
+    label: str = ""
+    type: ConceptType | None = None
+    names: list[Name] = field(default_factory=list["Name"])
+    parents: list[str] = field(default_factory=list[str])
+    parent_names: list[str] = field(default_factory=list[str])
+    wholes: list[str] = field(default_factory=list[str])
+    xrefs: list[str] = field(default_factory=list[str])
