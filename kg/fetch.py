@@ -26,10 +26,10 @@ def fetch_package(package: dict[str, Any]) -> Path:
         if package["registry"] == "npm":
             command = ["npm", "pack", "--silent", wanted]
         else:
-            # Without build isolation, because pip otherwise downloads build tools only to read an sdist's name.
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation", wanted]
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", wanted]
             if package["file"].endswith(".tar.gz"):
-                command[5:5] = ["--no-binary", ":all:"]
+                # Only the package itself: pip builds its metadata with build tools, which it takes as wheels.
+                command += ["--no-binary", package["name"]]
         if subprocess.run(command, cwd=CACHE, check=False).returncode or not path.exists():
             raise SystemExit(f"could not download {package['file']}. Put it into {CACHE} by hand: {package['url']}")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

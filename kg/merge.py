@@ -1,4 +1,4 @@
-"""Makes one graph of the entries of all sources."""
+"""Makes one graph of the records of all sources."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from entry import Entry, are_kin
+from cleaning import are_kin, list_qualifiers
 
-from imapeval.graph.model import Concept, ConceptType, Name
+from imapeval.graph.model import Concept
 from imapeval.graph.normalise import normalise
+from imapeval.graph.respelling import respell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
-SOURCES = ("doid", "mesh", "chebi", "wordnet", "hl7", "imap")
+    from imapeval.graph.model import ConceptType, Name, NameKind
+    from imapeval.graph.record import Record
+
+SOURCES = ("doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap")
 """Precedence: a merged concept keeps the id of the source that stands first here."""
 
 # Tops of the sources, by normal form of their labels. Being under one of them says nothing beyond the type, so they
@@ -33,7 +37,7 @@ _TOPS = frozenset(
         treatment; therapy; therapeutics; medical procedure; procedure; medical care; diagnosis; diagnostic procedure;
         diagnostic techniques and procedures; diagnostic test; examination; medical test; test;
         body part; body substance; organ; system; medical science; medicine; department; clinical department;
-        bacteria; viruses; organism; lifestyle measure; structure; internal organ; external body part; affliction;
+        organism; lifestyle measure; structure; internal organ; external body part; affliction;
         equipment and supplies; patient care; antagonist; agonist; inhibitor;
         receptor modulator; protective agents; lifestyle; risk factor; factor
         """.replace("\n", " ").split(";"),
@@ -43,29 +47,34 @@ _TOPS = frozenset(
 
 @dataclass(slots=True)
 class Group:
-    """Entries of different sources that are one concept."""
+    """Records of different sources that are one concept."""
 
-    members: list[Entry]
+    members: list[Record]
+
+    @property
+    def first(self) -> Record:
+        """Return the member of the source with the highest precedence."""
+        return min(self.members, key=lambda member: SOURCES.index(member.source))
+
+    @property
+    def own(self) -> Record | None:
+        """Return the member in our own tables."""
+        return next((member for member in self.members if member.source == "imap"), None)
 
     @property
     def id(self) -> str:
         """Return the id of the source with the highest precedence."""
-        return self.members[0].id
+        return self.first.id
 
     @property
     def type(self) -> ConceptType:
-        """Return the type in our own tables (where these waver, MeSH's), else the one of the first source."""
-        own = next((member for member in self.members if member.source == "imap"), self.members[0])
-        if own.type_is_open:
-            for member in self.members:
-                if member.source == "mesh":
-                    return member.type
-        return own.type
+        """Return the type in our own tables, else the one of the first source."""
+        return (self.own or self.first).type or "other"
 
     @property
     def label(self) -> str:
         """Return the label in our own tables, else the one of the first source."""
-        return next((member.label for member in self.members if member.source == "imap"), self.members[0].label)
+        return (self.own or self.first).label
 
     @property
     def is_top(self) -> bool:
@@ -81,7 +90,7 @@ class Merged:
         concepts: In order of precedence.
         names: (concept id, name).
         tops: Ids of the roots.
-        merged: How many entries joined a concept of another source, by (source, why).
+        merged: How many records joined a concept of another source, by (source, why).
         unknown_parents: Parents named in our own tables that nothing is called, with the concept that names them.
         cyclic_edges: (child, parent) left out because sources of higher precedence say the reverse.
     """
@@ -94,106 +103,143 @@ class Merged:
     cyclic_edges: list[tuple[str, str]]
 
 
-def merge(entries: Iterable[Entry]) -> Merged:
-    """Merge entries into concepts.
+def merge(records: Iterable[Record], wrong: Container[tuple[str, str]]) -> Merged:
+    """Merge records into concepts.
 
-    In order of precedence, an entry joins a concept of earlier sources, of the same type or family of types, if
+    Our own tables come first, because what they list as synonyms is so, and then the sources in order of precedence. A
+    record joins a concept of the same type or family of types, if
 
-    1. a cross-reference says so and they share a name (one in ten of DOID's references to MeSH is merely near);
-    2. their preferred names have the same key;
-    3. its preferred name is a name (not an abbreviation) of exactly one such concept (not for MeSH);
-    4. for our own tables: there is exactly one such concept that shares two names with it, or whose preferred name is
-       a synonym here.
+    1. their preferred names have the same key;
+    2. a cross-reference says so and they share a name (one in ten of DOID's references to MeSH is merely near);
+    3. its preferred name is a synonym in our own tables, or of exactly one other concept (not for Mondo and MeSH: DOID
+       lists many a neighbour as a synonym, and where they have a disease of their own, they differ);
+    4. exactly one concept of our own tables shares two names with it, or is called what is a synonym here.
 
+    But never where one is qualified and the other is not, or otherwise: "acute", "alcoholic" (see `list_qualifiers`).
     The key of a name is its normal form without spaces and, for drugs, without a final "agent", "drug" or "medicine":
-    "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal anti-inflammatory drug". Two entries of one source never
-    join each other.
+    "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal anti-inflammatory drug", with one spelling of numerals. Two records of one source never
+    join each other, unless
+
+    5. our own tables list the preferred names of both for one concept ("fluoroquinolones", "quinolones");
+    6. its preferred name is any wording in our tables but an abbreviation ("heart attack"), or for WordNet of exactly
+       one other concept, and its source puts nothing under it: it is that wording and no more.
+
+    Between the rules, better ones go first for all records of a source.
+
+    Args:
+        records: Of all sources.
+        wrong: Synonyms that are wrong, as (synonym, label of its concept) in normal form: nothing joins by these.
     """
-    merger = _Merger()
-    ordered = sorted(entries, key=lambda entry: SOURCES.index(entry.source))
-    claims: dict[str, list[Entry]] = defaultdict(list)
-    for entry in ordered:
-        for other in dict.fromkeys(entry.same_as):
-            claims[other].append(entry)
-    # Of one source, equal preferred names go before synonyms, so that no entry takes another's place.
-    for source in SOURCES:
-        waiting: list[Entry] = []
-        for entry in (entry for entry in ordered if entry.source == source):
-            if merger.join(entry, merger.find_referenced(entry, claims), "cross-reference"):
-                continue
-            if not merger.join(entry, merger.find_labelled(entry), "same name"):
-                waiting.append(entry)
-        for entry in waiting:
-            if not merger.join(entry, merger.find_unambiguous(entry), "known name"):
-                merger.add(entry)
+    merger = _Merger(wrong)
+    by_source: dict[str, list[Record]] = {source: [] for source in SOURCES}
+    for record in records:
+        by_source[record.source].append(record)
+        merger.broader.update(record.parents)
+    for source in ("imap", *SOURCES[:-1]):
+        waiting = by_source[source]
+        for why, find in (
+            ("same name", merger.find_labelled),
+            ("cross-reference", merger.find_referenced),
+            ("known name", merger.find_named),
+            ("own synonym", merger.find_own),
+            ("listed", merger.find_listed),
+            ("wording", merger.find_worded),
+        ):
+            waiting = [record for record in waiting if not merger.join(record, find(record), why)]
+        for record in waiting:
+            merger.add(record)
         merger.publish()
     return merger.finish()
 
 
 class _Merger:
-    def __init__(self) -> None:
+    def __init__(self, wrong: Container[tuple[str, str]]) -> None:
+        self.wrong = wrong
+        self.broader: set[str] = set()
         self.groups: list[Group] = []
         self.by_id: dict[str, Group] = {}
         self.by_label: dict[str, list[Group]] = defaultdict(list)
         self.by_name: dict[str, list[Group]] = defaultdict(list)
+        self.by_claim: dict[str, list[Group]] = defaultdict(list)
         self.counts: Counter[tuple[str, str]] = Counter()
-        self._new: list[tuple[Group, Entry]] = []
+        self._new: list[tuple[Group, Record]] = []
 
-    def add(self, entry: Entry) -> None:
-        group = Group([entry])
+    def add(self, record: Record) -> None:
+        group = Group([record])
         self.groups.append(group)
-        self.by_id[entry.id] = group
-        self._new.append((group, entry))
+        self.by_id[record.id] = group
+        self._new.append((group, record))
 
-    def join(self, entry: Entry, group: Group | None, why: str) -> bool:
-        if group is None or any(member.source == entry.source for member in group.members):
+    def join(self, record: Record, group: Group | None, why: str) -> bool:
+        if group is None or (why not in ("listed", "wording") and any(member.source == record.source for member in group.members)):
             return False
-        group.members.append(entry)
-        self.by_id[entry.id] = group
-        self.counts[entry.source, why] += 1
-        self._new.append((group, entry))
+        group.members.append(record)
+        self.by_id[record.id] = group
+        self.counts[record.source, why] += 1
+        self._new.append((group, record))
         return True
 
     def publish(self) -> None:
-        """Let later sources see the names of this one: entries of one source never join each other."""
-        for group, entry in self._new:
-            self.by_label[_make_key(entry.label, entry.type)].append(group)
-            for text, _, kind in entry.names:
-                known = self.by_name[_make_key(text, entry.type)]
-                if kind != "abbreviation" and group not in known:
+        """Let later sources see the names of this one: records of one source never join each other."""
+        for group, record in self._new:
+            self.by_label[_make_key(record.label, record.type)].append(group)
+            for xref in record.xrefs:
+                self.by_claim[xref].append(group)
+            for name in record.names:
+                known = self.by_name[_make_key(name.text, record.type)]
+                is_wrong = record.source != "imap" and (normalise(name.text), normalise(group.label)) in self.wrong
+                if name.kind != "abbreviation" and not is_wrong and group not in known:
                     known.append(group)
         self._new = []
 
-    def find_referenced(self, entry: Entry, claims: dict[str, list[Entry]]) -> Group | None:
-        targets = [claimant.id for claimant in claims.get(entry.id, [])] + entry.same_as
-        keys = _list_keys(entry)
+    def find_labelled(self, record: Record) -> Group | None:
+        found = self.by_label.get(_make_key(record.label, record.type), [])
+        return next((group for group in found if _fits(group, record)), None)
+
+    def find_referenced(self, record: Record) -> Group | None:
+        keys = _list_keys(record)
+        linked = [*self.by_claim.get(record.id, []), *(self.by_id[x] for x in record.xrefs if x in self.by_id)]
         groups = {
             group.id: group
-            for group in (self.by_id[target] for target in targets if target in self.by_id)
-            if are_kin(group.type, entry.type) and any(keys & _list_keys(member) for member in group.members)
+            for group in linked
+            if _fits(group, record) and any(keys & _list_keys(member) for member in group.members)
         }
-        if len(groups) > 1:
-            label = _make_key(entry.label, entry.type)
-            groups = {key: g for key, g in groups.items() if label in {_make_key(g.label, g.type)}}
         return next(iter(groups.values())) if len(groups) == 1 else None
 
-    def find_labelled(self, entry: Entry) -> Group | None:
-        found = self.by_label.get(_make_key(entry.label, entry.type), [])
-        return next((group for group in found if are_kin(group.type, entry.type)), None)
+    def find_named(self, record: Record) -> Group | None:
+        key = _make_key(record.label, record.type)
+        found = [group for group in self.by_name.get(key, []) if _fits(group, record)]
+        own = [group for group in found if group.own is not None and key in _list_keys(group.own)]
+        if not own and record.source in ("mondo", "mesh"):
+            return None
+        return (own or found)[0] if len({group.id for group in own or found}) == 1 else None
 
-    def find_unambiguous(self, entry: Entry) -> Group | None:
-        if entry.source == "mesh":
-            return None  # DOID lists many a neighbour as a synonym; where MeSH has its own descriptor, they differ
-        found = self._find_named(entry, entry.label)
-        if not found and entry.source == "imap":
-            keys = _list_keys(entry)
-            found = [group for text, lang, _ in entry.names if lang == "en" for group in self._find_named(entry, text)]
-            found = [group for group in found if _shares_enough(keys, group)]
-        return found[0] if len({group.id for group in found}) == 1 else None
+    def find_listed(self, record: Record) -> Group | None:
+        key = _make_key(record.label, record.type)
+        found = [g for g in self.by_name.get(key, []) if g.own and key in _list_keys(g.own) and _fits(g, record)]
+        return found[0] if len(found) == 1 else None
 
-    def _find_named(self, entry: Entry, text: str) -> list[Group]:
-        found = self.by_name.get(_make_key(text, entry.type), [])
-        return [group for group in found if are_kin(group.type, entry.type)]
+    def find_worded(self, record: Record) -> Group | None:
+        if record.id in self.broader:
+            return None
+        key = _make_key(record.label, record.type)
+        found = [group for group in self.by_name.get(key, []) if _fits(group, record)]
+        own = [group for group in found if group.own is not None and key in _list_keys(group.own, ("name", "synonym", "lay", "brand"))]
+        found = own or (found if record.source == "wordnet" else [])
+        return found[0] if len(found) == 1 else None
+
+    def find_own(self, record: Record) -> Group | None:
+        keys = _list_keys(record)
+        shared: Counter[str] = Counter()
+        groups: dict[str, Group] = {}
+        for key in keys:
+            for group in self.by_name.get(key, []):
+                own = group.own
+                if own is not None and key in _list_keys(own) and _fits(group, record):
+                    groups[group.id] = group
+                    shared[group.id] += 2 if key == _make_key(own.label, own.type) else 1
+        enough = [group for key, group in groups.items() if shared[key] > 1]
+        return enough[0] if len(enough) == 1 else None
 
     def finish(self) -> Merged:
         unknown: list[tuple[str, str]] = []
@@ -203,13 +249,23 @@ class _Merger:
         for group in self.groups:
             above = [self.by_id[parent] for parent in parents[group.id]]
             proper = [parent for parent in above if not parent.is_top]
-            concepts.append(Concept(group.id, group.label, group.type, tuple(parent.id for parent in proper or above)))
+            parts = {self.by_id[whole].id for member in group.members for whole in member.wholes if whole in self.by_id}
+            concepts.append(
+                Concept(
+                    group.id,
+                    group.label,
+                    group.type,
+                    tuple(parent.id for parent in proper or above),
+                    tuple(sorted(parts - set(parents[group.id]) - {group.id})),
+                    tuple(sorted(member.id for member in group.members if member.id != group.id)),
+                )
+            )
             for member in sorted(group.members, key=lambda member: member.source != "imap"):
-                for text, lang, kind in member.names:
+                for name in member.names:
                     # Only the concept's own label is its name outright: what another source prefers may be a word
                     # that is the label of something else ("surgery" for the department).
-                    outright = lang != "en" or kind != "name" or normalise(text) == normalise(group.label)
-                    names.append((group.id, Name(text, lang, kind if outright else "synonym", member.source)))
+                    outright = name.lang != "en" or normalise(name.text) == normalise(group.label)
+                    names.append((group.id, name if outright or name.kind != "name" else name._replace(kind="synonym")))
         tops = [group.id for group in self.groups if group.is_top]
         return Merged(concepts, names, tops, self.counts, unknown, cyclic)
 
@@ -261,18 +317,22 @@ def _reaches(start: str, goal: str, parents: dict[str, list[str]]) -> bool:
     return False
 
 
-def _make_key(text: str, kind: ConceptType) -> str:
+def _make_key(text: str, kind: ConceptType | None) -> str:
     norm = normalise(text)
+    # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
+    norm = min(norm, *respell(norm))
     if kind == "drug":
         norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
     return norm.replace(" ", "")
 
 
-def _shares_enough(keys: set[str], group: Group) -> bool:
-    labels = {_make_key(member.label, member.type) for member in group.members}
-    known = {key for member in group.members for key in _list_keys(member)}
-    return bool(keys & labels) or len(keys & known) > 1
+def _fits(group: Group, record: Record) -> bool:
+    """Tell whether a record may join a group: of kindred type, and neither qualified where the other is not."""
+    if not are_kin(group.type, record.type or "other"):
+        return False
+    return any(list_qualifiers(member.label) == list_qualifiers(record.label) for member in group.members)
 
 
-def _list_keys(entry: Entry) -> set[str]:
-    return {_make_key(text, entry.type) for text, _, kind in entry.names if kind != "abbreviation"}
+def _list_keys(record: Record, kinds: Container[NameKind] = ("name", "synonym")) -> set[str]:
+    """Return the keys of the names that mean the concept itself, in any language."""
+    return {_make_key(name.text, record.type) for name in record.names if name.kind in kinds}

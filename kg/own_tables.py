@@ -9,18 +9,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from entry import Entry, are_kin
+from cleaning import are_kin
 
-from imapeval.graph.model import ConceptType, NameKind
+from imapeval.graph.model import ConceptType, Name, NameKind
 from imapeval.graph.normalise import normalise
+from imapeval.graph.record import Record
 from imapeval.graph.schema import KIND_RANKS
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-TABLES = ("drugs", "tests", "treatments", "diseases", "symptoms")
-"""In order of precedence."""
 
 COLUMNS = ("lang", "name", "concept", "type", "kind", "parent")
 
@@ -30,22 +29,32 @@ class OwnTables:
     """Our own tables as read.
 
     Attributes:
-        entries: One per concept, in the order of the tables.
+        records: One per concept, in the order of the tables.
         complaints: Rows that were refused and types that two tables disagree about, one line each.
         joined: Concepts that are one under two names, one line each.
         clashes: Wordings that two concepts claim and how each was settled, one line each.
+        wavering: Ids of the concepts that are a disease in one table and a symptom in another.
     """
 
-    entries: list[Entry]
+    records: list[Record]
     complaints: list[str] = field(default_factory=list[str])
     joined: list[str] = field(default_factory=list[str])
     clashes: list[str] = field(default_factory=list[str])
+    wavering: set[str] = field(default_factory=set[str])
+
+    def settle_types(self, mesh: Iterable[Record]) -> None:
+        """Let MeSH decide where the tables waver between disease and symptom."""
+        types: dict[str, ConceptType | None] = {normalise(record.label): record.type for record in mesh}
+        for record in self.records:
+            if record.id in self.wavering:
+                record.type = types.get(normalise(record.label), record.type)
 
 
-def read_own_tables(folder: Path) -> OwnTables:
-    """Read the tables and settle, in this order, what they disagree about.
+def read_own_tables(paths: Sequence[Path]) -> OwnTables:
+    """Read the tables, in order of precedence, and settle, in this order, what they disagree about.
 
-    1. A concept has the type that the first table gives it; between disease and symptom, MeSH may decide (see merge).
+    1. A concept has the type that the first table gives it; between disease and symptom, MeSH may decide
+       (`OwnTables.settle_types`).
     2. Two concepts of the same type or family of types are one, under the name that stands first, if the canonical
        name of one is listed as a synonym of the other or if they share a wording in both languages; unless the tables
        call one a parent of the other.
@@ -53,18 +62,18 @@ def read_own_tables(folder: Path) -> OwnTables:
        brand, abbreviation), and among equals to the one that stands first. The others lose it.
     """
     tables = OwnTables([])
-    found: dict[str, Entry] = {}
-    for name in (name for name in TABLES if (folder / f"{name}.tsv").exists()):
-        with (folder / f"{name}.tsv").open(encoding="utf-8", newline="") as file:
+    found: dict[str, Record] = {}
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
                 problem = _find_problem(row)
                 if problem:
-                    tables.complaints.append(f"{name}.tsv: {problem}: {dict(row)}")
+                    tables.complaints.append(f"{path.name}: {problem}: {dict(row)}")
                 else:
-                    _take(row, name, found, tables.complaints)
-    found = _join_synonyms(found, tables.joined)
+                    _take(row, path.name, found, tables)
+    found = _join_synonyms(found, tables)
     _settle_clashes(found, tables.clashes)
-    tables.entries = list(found.values())
+    tables.records = list(found.values())
     return tables
 
 
@@ -77,21 +86,23 @@ def _find_problem(row: dict[str, Any]) -> str:
     return "" if normalise(row["name"]) and normalise(row["concept"]) else "an empty name"
 
 
-def _take(row: dict[str, Any], table: str, found: dict[str, Entry], complaints: list[str]) -> None:
+def _take(row: dict[str, Any], table: str, found: dict[str, Record], tables: OwnTables) -> None:
     label, kind = row["concept"], row["type"]
     key = normalise(label)
     if key not in found:
-        found[key] = Entry(f"imap:{_make_slug(label)}", label, kind, "imap", names=[(label, "en", "name")])
-    entry = found[key]
-    if entry.type != kind:
-        complaint = f"{table}.tsv: {label!r} stays a {entry.type}, is a {kind} here"
-        complaints += [complaint] if complaint not in complaints else []
-        entry.type_is_open |= {entry.type, kind} == {"disease", "symptom"}
-    entry.names.append((row["name"], row["lang"], row["kind"]))
-    entry.parent_names += [p for p in row["parent"].split("|") if p and p not in entry.parent_names]
+        own_name = Name(label, "en", "name", "imap")
+        found[key] = Record(f"imap:{_make_slug(label)}", "imap", label, kind, names=[own_name])
+    record = found[key]
+    if record.type != kind:
+        complaint = f"{table}: {label!r} stays a {record.type}, is a {kind} here"
+        tables.complaints += [complaint] if complaint not in tables.complaints else []
+        if {record.type, kind} == {"disease", "symptom"}:
+            tables.wavering.add(record.id)
+    record.names.append(Name(row["name"], row["lang"], row["kind"], "imap"))
+    record.parent_names += [p for p in row["parent"].split("|") if p and p not in record.parent_names]
 
 
-def _join_synonyms(found: dict[str, Entry], joined: list[str]) -> dict[str, Entry]:
+def _join_synonyms(found: dict[str, Record], tables: OwnTables) -> dict[str, Record]:
     place = {key: number for number, key in enumerate(found)}
     into = {key: key for key in found}
 
@@ -104,24 +115,25 @@ def _join_synonyms(found: dict[str, Entry], joined: list[str]) -> dict[str, Entr
         first, second = sorted((resolve(one), resolve(other)), key=place.__getitem__)
         if first != second:
             into[second] = first
-            joined.append(f"{found[second].label!r} is {found[first].label!r}")
-    for key, entry in found.items():
+            tables.joined.append(f"{found[second].label!r} is {found[first].label!r}")
+    for key, record in found.items():
         target = found[resolve(key)]
-        if target is not entry:
-            for text, lang, kind in entry.names:
-                target.names.append((text, lang, "synonym" if kind == "name" else kind))
-            target.parent_names += [name for name in entry.parent_names if name not in target.parent_names]
-            target.type_is_open |= {entry.type, target.type} == {"disease", "symptom"}
-    return {key: entry for key, entry in found.items() if into[key] == key}
+        if target is not record:
+            for name in record.names:
+                target.names.append(name._replace(kind="synonym") if name.kind == "name" else name)
+            target.parent_names += [name for name in record.parent_names if name not in target.parent_names]
+            if {record.type, target.type} == {"disease", "symptom"}:
+                tables.wavering.add(target.id)
+    return {key: record for key, record in found.items() if into[key] == key}
 
 
-def _find_synonymous(found: dict[str, Entry]) -> list[tuple[str, str]]:
+def _find_synonymous(found: dict[str, Record]) -> list[tuple[str, str]]:
     """Return pairs of concepts (keys) that are the same thing by rule 2 of `read_own_tables`."""
     owners: dict[tuple[str, str], list[str]] = defaultdict(list)
     pairs: list[tuple[str, str]] = []
     shared: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for key, entry in found.items():
-        for norm, lang, kind in dict.fromkeys((normalise(text), lang, kind) for text, lang, kind in entry.names):
+    for key, record in found.items():
+        for norm, lang, kind in dict.fromkeys((normalise(text), lang, kind) for text, lang, kind, *_ in record.names):
             if kind == "abbreviation":
                 continue
             for other in owners[norm, lang]:
@@ -142,10 +154,10 @@ def _find_synonymous(found: dict[str, Entry]) -> list[tuple[str, str]]:
     ]
 
 
-def _settle_clashes(found: dict[str, Entry], clashes: list[str]) -> None:
+def _settle_clashes(found: dict[str, Record], clashes: list[str]) -> None:
     claims: dict[tuple[str, str], list[tuple[int, int, str]]] = defaultdict(list)
-    for place, (key, entry) in enumerate(found.items()):
-        for text, lang, kind in entry.names:
+    for place, (key, record) in enumerate(found.items()):
+        for text, lang, kind, *_ in record.names:
             claims[normalise(text), lang].append((KIND_RANKS[kind], place, key))
     for (norm, lang), claimed in claims.items():
         owner, *losers = dict.fromkeys(key for *_, key in sorted(claimed))

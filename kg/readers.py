@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from entry import Entry, are_kin, drop_opposites, is_chemical_string, is_usable, turn_round
+from cleaning import add_name, are_kin, drop_opposites, guess_kind, is_chemical_string, is_usable, turn_round
 
 from imapeval.graph.normalise import normalise
+from imapeval.graph.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -43,26 +43,31 @@ _TREES: tuple[tuple[str, ConceptType], ...] = (
 )
 
 
-def read_doid(content: bytes) -> list[Entry]:
+def read_doid(content: bytes) -> list[Record]:
     """Read the Disease Ontology; every concept is a disease."""
-    entries: list[Entry] = []
+    records: list[Record] = []
     for item in json.loads(content):
         if item["namespace"] != "doid" or "name" not in item or not is_usable(item["name"]):
             continue
-        entry = Entry(item["id"], item["name"], "disease", "doid", parents=item.get("relations", {}).get("is_a", []))
-        entry.names = [(item["name"], "en", "name")]
+        record = Record(item["id"], "doid", item["name"], "disease", parents=item.get("relations", {}).get("is_a", []))
+        add_name(record, item["name"], "name")
         for synonym in item.get("synonyms", []):
             for name in {synonym, turn_round(synonym)} if ", " not in synonym else {turn_round(synonym)}:
                 if is_usable(name):
-                    entry.names.append((name, "en", _guess_kind(name)))
-        entry.names = drop_opposites(entry.names)
-        entry.same_as = [f"MESH:{ref['id']}" for ref in item.get("xrefs", []) if ref["namespace"] == "MESH"]
-        entries.append(entry)
-    return entries
+                    add_name(record, name, guess_kind(name))
+        record.names = drop_opposites(record.names)
+        record.xrefs = [f"MESH:{ref['id']}" for ref in item.get("xrefs", []) if ref["namespace"] == "MESH"]
+        records.append(record)
+    return records
 
 
-def read_mesh(table: bytes, mappings: bytes, drug_names: set[str], class_names: set[str]) -> list[Entry]:
+def read_mesh(
+    table: bytes, mappings: bytes, drug_names: set[str], class_names: set[str], classified: set[str]
+) -> list[Record]:
     """Read MeSH descriptors.
+
+    The anatomical trees mix parts and kinds: there a descriptor is a kind of the one above only where both labels end
+    in the same word, else a part of it.
 
     Args:
         table: Id, label, synonyms, tree numbers (tab-separated; lists by "|").
@@ -72,8 +77,11 @@ def read_mesh(table: bytes, mappings: bytes, drug_names: set[str], class_names: 
         class_names: Normal forms of what our own tables call drug classes. In the chemical trees a drug stands under
             what it is chemically made from (amoxicillin under ampicillin), which is no clinical kinship: there only
             these classes are taken as parents.
+        classified: Normal forms of the drugs whose classes our own tables list: the chemical trees are not asked for
+            these (olanzapine is no benzodiazepine but for its rings).
     """
     rows = list(csv.reader(table.decode().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    labels = {mesh_id: label for mesh_id, label, *_ in rows}
     at_tree: dict[str, str] = {}
     kinds: dict[str, ConceptType] = {}
     for mesh_id, label, synonyms, trees, *_ in rows:
@@ -88,32 +96,42 @@ def read_mesh(table: bytes, mappings: bytes, drug_names: set[str], class_names: 
             kind = "drug" if vaccine or not names.isdisjoint(drug_names) else None
         if kind is not None:
             kinds[mesh_id] = kind
-    same_as: dict[str, list[str]] = defaultdict(list)
+    xrefs: dict[str, list[str]] = defaultdict(list)
     for line in mappings.decode().splitlines():
         _, mesh_id, _, space, other, *_ = line.split("\t")
         if space in ("CHEBI", "DOID"):
-            same_as[mesh_id].append(other)
+            xrefs[mesh_id].append(other)
     classes = {
         mesh_id
         for mesh_id, label, synonyms, *_ in rows
         if any(normalise(turn_round(name)) in class_names for name in (label, *synonyms.split("|")))
     }
-    entries: list[Entry] = []
+    records: list[Record] = []
     for mesh_id, label, synonyms, trees, *_ in rows:
         if mesh_id not in kinds:
             continue
-        entry = Entry(f"MESH:{mesh_id}", turn_round(label), kinds[mesh_id], "mesh", same_as=same_as.get(mesh_id, []))
-        entry.names = [(entry.label, "en", "name")]
+        record = Record(f"MESH:{mesh_id}", "mesh", turn_round(label), kinds[mesh_id], xrefs=xrefs.get(mesh_id, []))
+        add_name(record, record.label, "name")
         for synonym in filter(None, synonyms.split("|")):
             name = turn_round(synonym)
-            if is_usable(name) and not (entry.type == "drug" and is_chemical_string(name)):
-                entry.names.append((name, "en", _guess_kind(name)))
+            if is_usable(name) and not (record.type == "drug" and is_chemical_string(name)):
+                add_name(record, name, guess_kind(name))
+        is_classified = any(normalise(name.text) in classified for name in record.names)
         for number in filter(None, trees.split("|")):
+            if is_classified and number.startswith("D") and not number.startswith("D27"):
+                continue
             parent = _find_parent(number, at_tree, kinds, classes)
-            if parent is not None and parent != mesh_id and are_kin(kinds[parent], entry.type):
-                entry.parents.append(f"MESH:{parent}")
-        entries.append(entry)
-    return entries
+            if parent is not None and parent != mesh_id and are_kin(kinds[parent], kinds[mesh_id]):
+                is_part = number.startswith("A") and not _share_head(label, labels[parent])
+                (record.wholes if is_part else record.parents).append(f"MESH:{parent}")
+        records.append(record)
+    return records
+
+
+def _share_head(narrow: str, broad: str) -> bool:
+    """Tell whether two labels end in one word: "Leg Bones" are "Bone and Bones", where "Ankle" is no "Leg"."""
+    one, other = (normalise(turn_round(label)).split() for label in (narrow, broad))
+    return one[-1] == other[-1]
 
 
 def _find_parent(number: str, at_tree: dict[str, str], kinds: dict[str, ConceptType], classes: set[str]) -> str | None:
@@ -126,7 +144,7 @@ def _find_parent(number: str, at_tree: dict[str, str], kinds: dict[str, ConceptT
     return None
 
 
-def read_chebi(content: bytes, class_names: set[str], known: set[str]) -> list[Entry]:
+def read_chebi(content: bytes, class_names: set[str], known: set[str], classified: set[str]) -> list[Record]:
     """Read the drugs of ChEBI with their pharmacological roles as parents.
 
     Args:
@@ -135,6 +153,10 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str]) -> list[E
             only where it has such a name.
         known: Normal forms of what other sources name: of the many substances that ChEBI knows only as
             antineoplastic, most were merely tried in the laboratory; those with such a name are taken.
+        classified: Normal forms of the drugs whose classes our own tables list. ChEBI is not asked for these: its
+            roles hold whatever an article reports of a substance (omeprazole "anticonvulsant", paracetamol
+            "non-steroidal anti-inflammatory drug"), and its chemical classes are no clinical ones (clozapine a
+            "benzodiazepine").
     """
     items: dict[str, dict[str, Any]] = {item["id"]: item for item in json.loads(content) if "name" in item}
 
@@ -165,17 +187,29 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str]) -> list[E
         if above not in drugs and normalise(items[above]["name"]) in class_names
     }
     taken = drugs | used | classes
-    entries: list[Entry] = []
-    for item_id in sorted(taken, key=lambda curie: int(curie.partition(":")[2])):
+    twins = _find_twins(items, used)
+    records: list[Record] = []
+    for item_id in sorted(taken - twins.keys(), key=lambda curie: int(curie.partition(":")[2])):
         name = items[item_id]["name"]
-        entry = Entry(item_id, name, "drug", "chebi", names=[(name, "en", "name")])
-        parents = [role for role in relations(item_id, "has_role") if role in used]
-        entry.parents = sorted({*parents, *_nearest(item_id, taken, relations)})
-        for synonym in items[item_id].get("synonyms", []):
+        record = Record(item_id, "chebi", name, "drug")
+        add_name(record, name, "name")
+        names = [name, *items[item_id].get("synonyms", [])]
+        if item_id not in drugs or classified.isdisjoint(map(normalise, names)):
+            roles_of = [role for role in relations(item_id, "has_role") if role in used]
+            above = {twins.get(parent, parent) for parent in (*roles_of, *_nearest(item_id, taken, relations))}
+            record.parents = sorted(above - {item_id})
+        for synonym in names[1:]:
             if is_usable(synonym) and not is_chemical_string(synonym):
-                entry.names.append((synonym, "en", "synonym"))
-        entries.append(entry)
-    return entries
+                add_name(record, synonym)
+        records.append(record)
+    return records
+
+
+def _find_twins(items: dict[str, dict[str, Any]], roles: set[str]) -> dict[str, str]:
+    """Return the roles "... drug" that stand beside "... agent" in ChEBI, with the latter."""
+    agents = {items[role]["name"]: role for role in roles}
+    found = ((role, agents.get(items[role]["name"].removesuffix("drug") + "agent")) for role in sorted(roles))
+    return {role: agent for role, agent in found if agent is not None and agent != role}
 
 
 def _descend(starts: Iterable[str], children: dict[str, list[str]]) -> set[str]:
@@ -209,10 +243,3 @@ def _nearest(start: str, taken: Collection[str], relations: Any) -> set[str]:
             seen.add(item_id)
             queue += relations(item_id, "is_a")
     return found
-
-
-def _guess_kind(name: str) -> Any:
-    # "COPD", "HbA1c", "AIDS": short and with more capitals than a word has.
-    letters = re.sub(r"[^A-Za-z]", "", name)
-    short = " " not in name and len(name) <= 7 and sum(char.isupper() for char in letters) > 1
-    return "abbreviation" if short else "synonym"

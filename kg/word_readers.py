@@ -8,9 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from entry import Entry, is_usable
+from cleaning import add_name, is_usable
 
 from imapeval.graph.normalise import normalise
+from imapeval.graph.record import Record
 
 if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType, NameKind
@@ -45,7 +46,7 @@ class WordSenses:
     everyday: frozenset[str]
 
 
-def read_wordnet(nouns: bytes) -> list[Entry]:
+def read_wordnet(nouns: bytes) -> list[Record]:
     """Read the medical subtrees of WordNet's nouns."""
     words: dict[str, list[str]] = {}
     above: dict[str, list[str]] = {}
@@ -68,17 +69,17 @@ def read_wordnet(nouns: bytes) -> list[Entry]:
     for root, concept_type in _WORDNET_ROOTS:
         for offset in sorted(_descend(root, below) - left_out):
             types.setdefault(offset, concept_type)
-    entries: list[Entry] = []
+    records: list[Record] = []
     for offset in sorted(types):
         label = words[offset][0]
-        entry = Entry(f"WN:{offset}", label, types[offset], "wordnet")
-        entry.parents = [f"WN:{parent}" for parent in above[offset] if parent in types]
+        record = Record(f"WN:{offset}", "wordnet", label, types[offset])
+        record.parents = [f"WN:{parent}" for parent in above[offset] if parent in types]
         for word in words[offset]:
             if is_usable(word):
                 kind: NameKind = "abbreviation" if word.isupper() and len(word) < 8 else "synonym"
-                entry.names.append((word, "en", "name" if word == label else kind))
-        entries.append(entry)
-    return entries
+                add_name(record, word, "name" if word == label else kind)
+        records.append(record)
+    return records
 
 
 def read_senses(noun_index: bytes, others: list[bytes], medical: set[str]) -> WordSenses:
@@ -118,25 +119,27 @@ _SPECIALTY = re.compile(
 )
 
 
-def read_hl7(role_codes: bytes, service_types: bytes) -> list[Entry]:
+def read_hl7(role_codes: bytes, service_types: bytes) -> list[Record]:
     """Read clinics, hospital units and specialties as departments."""
-    entries: dict[str, Entry] = {}
+    records: dict[str, Record] = {}
     for concept in json.loads(role_codes)["concept"]:
         kinds = [p.get("valueCode") for p in concept.get("property", []) if p["code"] == "subsumedBy"]
         name = str(concept.get("display", ""))
         stem = re.sub(r" (clinic|unit)$", "", name, flags=re.I)
         if kinds and stem != name and is_usable(name) and ";" not in name:
             label = stem if _SPECIALTY.search(stem) else name
-            entry = Entry(f"HL7:{concept['code']}", label, "department", "hl7", names=[(label, "en", "name")])
+            record = Record(f"HL7:{concept['code']}", "hl7", label, "department")
+            add_name(record, label, "name")
             if label != name:
-                entry.names.append((name, "en", "synonym"))
-            entry.parents = [f"HL7:{kind}" for kind in kinds]
-            entries[entry.id] = entry
-    known = {normalise(entry.label) for entry in entries.values()}
+                add_name(record, name)
+            record.parents = [f"HL7:{kind}" for kind in kinds]
+            records[record.id] = record
+    known = {normalise(record.label) for record in records.values()}
     for concept in json.loads(service_types)["concept"]:
         name = str(concept.get("display", ""))
         if _SPECIALTY.search(name) and not re.search(r"[/()&]| - |care$", name, re.I) and normalise(name) not in known:
             known.add(normalise(name))
-            entry = Entry(f"HL7:service-{concept['code']}", name, "department", "hl7", names=[(name, "en", "name")])
-            entries[entry.id] = entry
-    return list(entries.values())
+            record = Record(f"HL7:service-{concept['code']}", "hl7", name, "department")
+            add_name(record, name, "name")
+            records[record.id] = record
+    return list(records.values())

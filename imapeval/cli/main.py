@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from imapeval import __version__
-from imapeval.cli import batch, cache, datasets, extract, metrics, models, prompts, relate, report, score, study
+from imapeval.cli import batch, cache, datasets, extract, kg, metrics, models, prompts, relate, report, score, study
 from imapeval.errors import ImapEvalError
 
 
@@ -54,6 +54,7 @@ app.command("extract")(extract.extract)
 app.command("relate")(relate.relate)
 app.command("report")(report.report)
 app.add_typer(study.app, name="study")
+app.add_typer(kg.app, name="kg")
 app.add_typer(batch.app, name="batch")
 app.command("metrics")(metrics.metrics)
 app.command("datasets")(datasets.datasets)

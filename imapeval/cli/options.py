@@ -50,7 +50,7 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Tell how many calls, tokens and USD it would take; send nothing.")
 ]
 Kg = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A compiled knowledge graph in place of the shipped one.")
+    Path | None, typer.Option(metavar="DIR", help="A graph of `imapeval kg build` in place of the shipped one.")
 ]
 Encoder = Annotated[
     str,

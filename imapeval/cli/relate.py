@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,6 +28,7 @@ def relate(
 
     exact: the same meaning. belonging: A is a kind or part of B. containment: B is a kind or part of A.
     """
+    from imapeval.matching.explain import explain
     from imapeval.matching.matcher import relate as relate_values
     from imapeval.metrics.imapscore import credit
     from imapeval.pipeline import open_graph, open_llm, open_matcher
@@ -71,16 +72,5 @@ def relate(
         return
     typer.echo(f"{reference} -> {response}: {match.relation.value} (decided by {match.decided_by})")
     typer.echo(f"credit {credit(match):.2f}, similarity {match.similarity:.2f}")
-    for name, reason in match.evidence.items():
-        typer.echo(f"{name}: {_tell(reason)}")
-
-
-def _tell(reason: Any) -> str:
-    """Put evidence in words: a link by its concept, a path by its steps, anything else as it is."""
-    match reason:
-        case {"concept": concept, "label": label, "how": how}:
-            return f"{label} ({concept}, {how})"
-        case [*steps]:
-            return " is a ".join(map(str, steps))
-        case _:
-            return str(reason)
+    for sentence in explain(match):
+        typer.echo(sentence)

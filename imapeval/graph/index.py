@@ -1,22 +1,22 @@
 """The nearest names of the graph to any wording: a FAISS index over the names' vectors.
 
-An index is two files: `names.faiss` and beside it `names.json`, which says of which graph and which encoder it was
-made, and holds what all names of a language have in common.
+An index is two files: `names.faiss`, and beside it `names.json`, which says of which graph and which encoder it was
+made, how well it finds names, and what all names of a language have in common. They lie in the graph's folder, or in
+the user's cache.
 """
 
 from __future__ import annotations
 
-import base64
-import os
 import re
 from typing import TYPE_CHECKING, Any, Self
 
-import faiss
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from imapeval._resources import cache_folder, find
+from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
+from imapeval.graph.centring import centre
+from imapeval.graph.index_build import build_index, fold_case
+from imapeval.graph.index_file import FORMAT, MEND, Description, Recall, open_index, read_description
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,54 +30,32 @@ if TYPE_CHECKING:
 
     Rows = npt.NDArray[np.float32]
 
-FORMAT = 1
-"""Of the two files; an index of another format is refused."""
+__all__ = ["INDEX_FILE", "NameIndex", "Recall", "cached_path", "fold_case"]
 
-_LARGE = 20_000
-"""Names from which the vectors are compressed and sorted into cells; fewer are kept exactly."""
-
-# Measured on 76,388 names of 512 dimensions with 1,500 queries (docs/graph.md): 100 bytes a name; the name nearest by
-# exact search is among the first ten in 95% of the queries; 10,000 queries take 0.3 s. Uncompressed the vectors are
-# 2,048 bytes a name. Optimised product quantisation takes many minutes to train.
-_COMPRESSED = "PCAR256,IVF256,PQ128x4fs"
-_PROBES = 16
-
-_BATCH = 4_096
-"""Names encoded between two calls of `progress`."""
-
-_SHRINKAGE = 50
-"""Names at zero that are counted into each mean, so that a language with five names does not lose all it has."""
-
-
-class _Meta(BaseModel):
-    """What `names.json` holds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: int
-    graph: str
-    encoder: str
-    dimension: int
-    names: int
-    faiss: str
-    means: dict[str, str]
-    """Language to the mean of its names' vectors: float32, little-endian, base64."""
+INDEX_FILE = "names.faiss"
+"""Name of the index in the graph's folder."""
 
 
 class NameIndex:
     """Finds the names nearest to a vector, and removes from vectors what all names have in common.
 
-    Row r of the index is the name with row id r + 1 of `Graph.all_names`.
+    Row r of the index is the name with row id r + 1 of `Graph.all_names`. May be shared between threads.
 
     Attributes:
         encoder: What the names were encoded with; queries must be as well.
+        path: The file.
+        recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
+        recall: How well it finds what exact search finds; None where it is exact.
     """
 
-    def __init__(self, meta: _Meta, index: Any, encoder: Encoder) -> None:
+    def __init__(self, path: Path, description: Description, index: Any, encoder: Encoder) -> None:
         """Not for callers: use `NameIndex.provide`, `NameIndex.open` or `NameIndex.build`."""
         self.encoder = encoder
+        self.path = path
+        self.recipe = description.recipe
+        self.recall = description.recall
         self._index = index
-        self._means = {lang: np.frombuffer(base64.b64decode(mean), dtype="<f4") for lang, mean in meta.means.items()}
+        self._means = description.read_means()
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -85,7 +63,7 @@ class NameIndex:
 
     @classmethod
     def open(cls, graph: Graph, encoder: Encoder, path: Path) -> Self:
-        """Open an index.
+        """Open an index; its vectors stay on disk, and are read into memory as they are searched.
 
         Args:
             graph: The graph whose names were indexed.
@@ -95,27 +73,20 @@ class NameIndex:
         Raises:
             ResourceError: There is none, it is damaged, or it was made of another graph or with another encoder.
         """
-        meta = _read_meta(path)
-        if (meta.graph, meta.encoder) != (graph.hash, encoder.identity):
+        description = read_description(path)
+        if description is None:
+            raise ResourceError(f"there is no name index at {path}. {MEND}")
+        if not _fits(description, graph, encoder):
             raise ResourceError(
-                f"the name index {path} does not fit: it was made of the graph {meta.graph[:12]} with the encoder "
-                f"{meta.encoder!r}, but open are the graph {graph.hash[:12]} and the encoder {encoder.identity!r}. "
-                + _MEND
+                f"the name index {path} does not fit: it was made of the graph {description.graph[:12]} with the "
+                f"encoder {description.encoder!r}, but open are the graph {graph.hash[:12]} and the encoder "
+                f"{encoder.identity!r}. {MEND}"
             )
-        try:
-            index = faiss.deserialize_index(np.fromfile(path, dtype=np.uint8))
-        except (OSError, RuntimeError) as error:
-            raise ResourceError(f"the name index {path} cannot be read ({error}). {_MEND}") from error
-        if (index.ntotal, index.d) != (meta.names, meta.dimension):
-            raise ResourceError(
-                f"the name index {path} holds {index.ntotal} names of {index.d} dimensions, but its description "
-                f"{path.with_suffix('.json')} speaks of {meta.names} and {meta.dimension}. {_MEND}"
-            )
-        return cls(meta, index, encoder)
+        return cls(path, description, open_index(path, description), encoder)
 
     @classmethod
     def provide(cls, graph: Graph, encoder: Encoder, *, progress: Callable[[int, int], None] | None = None) -> Self:
-        """Open the index that ships or the one in the user's cache; where neither fits, build it into the cache.
+        """Open the index beside the graph or the one in the user's cache; where neither fits, build it into the cache.
 
         Building encodes every name once: 40 s for the shipped graph's 92,000 with the shipped encoder.
 
@@ -125,14 +96,13 @@ class NameIndex:
             progress: Called while building, with the number of names encoded so far and of all names.
 
         Raises:
-            ResourceError: The index in the cache is damaged, or the cache cannot be written.
+            ResourceError: An index is damaged, or the cache cannot be written.
         """
-        shipped, cached = find("kg") / "names.faiss", cached_path(graph, encoder)
-        if _fits(shipped, graph, encoder):
-            return cls.open(graph, encoder, shipped)
-        if cached.exists():
-            return cls.open(graph, encoder, cached)
-        return cls.build(graph, encoder, cached, progress=progress)
+        for path in (graph.path.parent / INDEX_FILE, cached_path(graph, encoder)):
+            description = read_description(path)
+            if description is not None and _fits(description, graph, encoder):
+                return cls.open(graph, encoder, path)
+        return cls.build(graph, encoder, cached_path(graph, encoder), progress=progress)
 
     @classmethod
     def build(
@@ -141,68 +111,38 @@ class NameIndex:
         encoder: Encoder,
         path: Path,
         *,
+        max_bytes: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
-        """Encode all names of a graph, write the index and return it.
+        """Encode all names of a graph, write the index and open it.
+
+        The vectors are kept beside the index, in the folder `NAME.part`, until it is written: a build that was
+        stopped goes on where it was when it is called again. Where another process is building the same index, this
+        one waits and opens what the other has made.
 
         Args:
             graph: Whose names to index.
             encoder: What to encode them with.
             path: Where to write the `.faiss` file; its description goes beside it, with the suffix `.json`.
+            max_bytes: Size that the `.faiss` file must keep to; vectors are compressed as far as it takes. None keeps
+                them exactly where there are few names, and with a byte or two a dimension where there are many.
             progress: Called with the number of names encoded so far and of all names.
 
         Raises:
-            ResourceError: The folder cannot be written.
+            ResourceError: The folder cannot be written, or the disk is full.
+            UsageError: No index is as small as `max_bytes`.
         """
-        texts: list[str] = []
-        langs: list[Lang] = []
-        for _, text, _, lang in graph.all_names():
-            texts.append(fold_case(text))
-            langs.append(lang)
-        vectors = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
-        for start in range(0, len(texts), _BATCH):
-            vectors[start : start + _BATCH] = encoder.encode(texts[start : start + _BATCH])
-            if progress is not None:
-                progress(min(start + _BATCH, len(texts)), len(texts))
-        spoken = np.array(langs)
-        meta = _Meta(
-            format=FORMAT,
-            graph=graph.hash,
-            encoder=encoder.identity,
-            dimension=encoder.dimension,
-            names=len(texts),
-            faiss=faiss.__version__,
-            means={
-                lang: base64.b64encode(_shrunken_mean(vectors[spoken == lang]).astype("<f4").tobytes()).decode()
-                for lang in sorted(set(langs))
-            },
-        )
-        result = cls(meta, None, encoder)
-        for lang in set(langs):
-            vectors[spoken == lang] = result.centred(vectors[spoken == lang], lang)
-        result._index = _make_index(vectors)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, faiss.serialize_index(result._index).tobytes())
-            _replace(path.with_suffix(".json"), (meta.model_dump_json(indent=1) + "\n").encode())
-        except OSError as error:
-            raise ResourceError(f"the name index cannot be written to {path.parent} ({error}).") from error
-        return result
+        build_index(graph, encoder, path, max_bytes=max_bytes, progress=progress)
+        return cls.open(graph, encoder, path)
 
     def centred(self, vectors: Rows, lang: Lang) -> Rows:
-        """Return unit rows from which the mean of all names of a language has been taken.
-
-        What all names share says nothing of any of them, and would make all pairs look alike (Mu and Viswanath 2018,
-        "All-but-the-Top"). Rows of zeros stay so.
+        """Return unit rows from which the mean of all names of a language has been taken; rows of zeros stay so.
 
         Args:
             vectors: Shape (n, dimension), as the encoder gives them.
             lang: Language of the texts.
         """
-        mean = self._means.get(lang)
-        rows = vectors if mean is None else np.where(vectors.any(axis=1, keepdims=True), vectors - mean, 0)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return centre(vectors, self._means.get(lang))
 
     def search(self, vectors: Rows, k: int) -> tuple[npt.NDArray[np.int64], Rows]:
         """Return the row ids (see `Graph.all_names`) and the similarities of the nearest names, nearest first.
@@ -212,8 +152,8 @@ class NameIndex:
             k: How many names; fewer where the graph has fewer.
 
         Returns:
-            Two arrays of shape (n, k). Similarities are cosines, off by some hundredths because the stored vectors
-            are compressed. Where nothing is found the row id is 0.
+            Two arrays of shape (n, k). Similarities are cosines, off by some hundredths where the stored vectors are
+            compressed. Where nothing is found the row id is 0.
         """
         if not len(vectors):
             return np.zeros((0, k), dtype=np.int64), np.zeros((0, k), dtype=np.float32)
@@ -221,64 +161,11 @@ class NameIndex:
         return rows + 1, scores
 
 
-def fold_case(text: str) -> str:
-    """Return a text as it is encoded for the index: in lower case, because the encoder hears capitals."""
-    return text.lower()
-
-
 def cached_path(graph: Graph, encoder: Encoder) -> Path:
-    """Return where an index that did not ship is kept: in the cache folder, named after graph and encoder."""
+    """Return where an index is kept that does not lie beside its graph: in the cache folder, named after both."""
     name = re.sub(r"[^\w.@-]+", "_", encoder.identity)
-    return cache_folder() / "index" / f"{graph.hash[:16]}-{name}.faiss"
+    return cache_folder() / "index" / f"{graph.hash[:16]}-{name}-{FORMAT}.faiss"
 
 
-_MEND = "Build it anew with: python kg/build_index.py (in a checkout), or NameIndex.build(graph, encoder, path)."
-
-
-def _fits(path: Path, graph: Graph, encoder: Encoder) -> bool:
-    try:
-        meta = _read_meta(path)
-    except ResourceError:
-        return False
-    return (meta.graph, meta.encoder) == (graph.hash, encoder.identity)
-
-
-def _read_meta(path: Path) -> _Meta:
-    described = path.with_suffix(".json")
-    try:
-        meta = _Meta.model_validate_json(described.read_bytes())
-    except OSError as error:
-        raise ResourceError(f"there is no name index at {path} ({error}). {_MEND}") from error
-    except ValidationError as error:
-        raise ResourceError(f"{described} does not describe a name index ({error}). {_MEND}") from error
-    if meta.format != FORMAT:
-        raise ResourceError(f"the name index {path} has format {meta.format}; this version reads {FORMAT}. {_MEND}")
-    return meta
-
-
-def _shrunken_mean(vectors: Rows) -> Rows:
-    return vectors.sum(axis=0, dtype=np.float64) / (len(vectors) + _SHRINKAGE)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # Beside its place and renamed, so that nobody opens half an index.
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(content)
-    draft.replace(path)
-
-
-def _make_index(rows: Rows) -> Any:
-    names, dimension = rows.shape
-    spec = "Flat" if names < _LARGE else _COMPRESSED if dimension >= 256 else "IVF256,SQ8"
-    index: Any = faiss.index_factory(dimension, spec, faiss.METRIC_INNER_PRODUCT)  # its stubs are partly untyped
-    if names >= _LARGE:
-        faiss.extract_index_ivf(index).nprobe = _PROBES
-    threads = faiss.omp_get_max_threads()
-    try:
-        # One thread trains the same index on every machine, and on busy cores faster than two (2 s against 35 s).
-        faiss.omp_set_num_threads(1)
-        index.train(rows)
-        index.add(rows)
-    finally:
-        faiss.omp_set_num_threads(threads)
-    return index
+def _fits(description: Description, graph: Graph, encoder: Encoder) -> bool:
+    return (description.graph, description.encoder) == (graph.hash, encoder.identity)

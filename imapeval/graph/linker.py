@@ -1,33 +1,29 @@
-"""Ties values to concepts: by name, by what is left without empty words, by the nearest names, by the head."""
+"""Ties values to concepts: by name, by what is left without empty words, by likelihood, by the head."""
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from imapeval.graph import wordings
-from imapeval.graph.index import fold_case
+from imapeval.graph.candidates import CandidateFinder
+from imapeval.graph.grams import GramIndex
 from imapeval.graph.model import Link
-from imapeval.graph.nearness import is_near, may_mean, rate
+from imapeval.graph.nearness import find_marks, is_near, may_mean, rate
 from imapeval.graph.normalise import normalise
+from imapeval.graph.ranking import LIKELY, Candidate, rank
+from imapeval.graph.respelling import respell
 from imapeval.polarity import negated, restrains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    import numpy.typing as npt
+    from collections.abc import Collection, Iterator, Sequence
 
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index import NameIndex
     from imapeval.graph.model import ConceptType, LinkKind
     from imapeval.graph.store import Graph
     from imapeval.types import Lang
-
-_NEAREST = 20
-"""Names taken from the index for re-ranking. The stored vectors are compressed, and the right one may come late."""
 
 HEAD_SHARE = 0.3
 """Least share of a value's characters that the name of its head must cover: less is a mention, not the subject."""
@@ -39,50 +35,58 @@ _TREATMENT_SCORE = 0.9
 _HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure", "test", "lifestyle")
 """What a value can be a kind of. A left knee is a kind of knee as well, but nobody asks for that."""
 
-
-class _IndexedName(NamedTuple):
-    text: str
-    norm: str
-    concept: str
-    lang: Lang
-
-
-class _Vocabulary(NamedTuple):
-    """The names of the graph, read when they are first needed.
-
-    Attributes:
-        names: Row id minus one gives the name (see `Graph.all_names`).
-        words: All words of the names, in normal form.
-        modifiers: Words that usually stand before the last one.
-    """
-
-    names: list[_IndexedName]
-    words: frozenset[str]
-    modifiers: frozenset[str]
+_USUAL = 3
+"""Times that a word must stand before the last word of a name to count as a modifier."""
 
 
 class Linker:
     """Ties values to the concepts of a graph.
 
-    The ways are tried in this order, and the first that finds something ends the search: the value is a name; a name
-    stands outside or inside its brackets; a name is left when words that change nothing go; it is a treatment with a
-    drug; a name in the index is near enough; a name is its head. Only the last, and a name before brackets that narrow
-    it, give a broader concept (`Link.how`). May be shared between threads.
+    The ways are tried in this order, and the first that finds something ends the search: the value is a name, perhaps
+    in another spelling; a name stands outside or inside its brackets; a name is left when words that change nothing go
+    or an abbreviation is spelled out; it is a treatment with a drug; it is most likely a concept, by all its names
+    (`search`); a name is its head. Only the last, a name before brackets that narrow it, and a narrower synonym give a
+    broader concept (`Link.how`). May be shared between threads.
 
     Args:
         graph: Where the concepts are.
         encoder: Encodes the values.
         index: The index over the graph's names, made with the same encoder.
+        grams: The index over their letters; None has one provided when it is first needed.
     """
 
-    def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex) -> None:
+    def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, grams: GramIndex | None = None) -> None:
         self._graph = graph
         self._encoder = encoder
         self._index = index
+        self._grams = grams
         self._look = lru_cache(maxsize=1 << 16)(graph.lookup)
         self._stopped = lru_cache(maxsize=1 << 14)(graph.stopped)
+        self._concept = lru_cache(maxsize=1 << 16)(graph.concept)
+        self._words = _Words(graph)
         self._lock = Lock()
-        self._read: _Vocabulary | None = None
+        self._finder: CandidateFinder | None = None
+
+    def search(
+        self,
+        text: str,
+        *,
+        lang: Lang,
+        k: int = 10,
+        types: Sequence[ConceptType] | None = None,
+        prefer: Collection[ConceptType] = (),
+    ) -> list[Candidate]:
+        """Return the concepts that a text most likely means, likeliest first.
+
+        Args:
+            text: A short phrase; of longer texts only the beginning counts.
+            lang: Its language. Names of the other language are found too.
+            k: How many concepts at most.
+            types: Only concepts of these types; None allows all.
+            prefer: Types that the text is expected to have: others come after them where the names say as much for
+                both.
+        """
+        return self._search_many([text], lang, types, prefer)[0][:k]
 
     def link_many(
         self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
@@ -98,16 +102,19 @@ class Linker:
         unique = list(dict.fromkeys(values))
         links = {value: self._link_by_name(value, allowed) for value in unique}
         open_values = [value for value in unique if not links[value] and wordings.is_short(normalise(value))]
-        links.update(zip(open_values, self._link_by_index(open_values, lang, allowed), strict=True))
-        for value in open_values:
+        for value, candidates in zip(open_values, self._search_many(open_values, lang, allowed), strict=True):
+            links[value] = self._link_likely(normalise(value), candidates)
             if not links[value] and not wordings.enumerates(value):
                 links[value] = self._link_by_head(normalise(value), allowed)
         return [links[value] for value in values]
 
     def _link_by_name(self, value: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         norm = normalise(value)
-        if found := self._name_links(norm, "exact", 1.0, types):
-            return found + self._link_remedies(norm, types)
+        for spelling in (norm, *respell(norm)):
+            if found := self._name_links(spelling, "exact", 1.0, types):
+                return found + self._link_remedies(norm, types)
+        if found := self._link_narrower(norm, types):
+            return found
         outside, *inside = wordings.split_brackets(value) or ("",)
         # What stands in brackets and is no name narrows what stands outside: "diabetes (type 1)".
         narrowed = not all(map(self._look, inside))
@@ -125,7 +132,14 @@ class Linker:
                     return found
             if found := self._link_remedies(form, types):
                 return found
-        return self._name_links(wordings.turn_genitive(norm), "core", _CORE_SCORE, types)
+        for spelling in (wordings.turn_genitive(norm), *self._spell_out(norm)):
+            if found := self._name_links(spelling, "core", _CORE_SCORE, types):
+                return found
+        return ()
+
+    def _link_narrower(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+        scoped = self._graph.lookup_scoped(norm, types=types)
+        return _make_links([(concept, norm, _CORE_SCORE) for concept, scope in scoped if scope == "narrow"], "kind")
 
     def _link_remedies(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         for remedy in wordings.find_remedies(norm):
@@ -133,43 +147,66 @@ class Linker:
                 return found
         return ()
 
+    def _spell_out(self, norm: str) -> Iterator[str]:
+        """Yield a Chinese value with its Latin abbreviation replaced by the Chinese names of what that means."""
+        if abbreviation := wordings.find_latin(norm):
+            for concept in self._look(abbreviation):
+                for name in self._graph.names(concept, lang="zh"):
+                    yield norm.replace(abbreviation, normalise(name.text))
+
     def _name_links(
         self, norm: str, how: LinkKind, score: float, types: tuple[ConceptType, ...] | None
     ) -> tuple[Link, ...]:
         return _make_links([(concept, norm, score) for concept in self._look(norm, types=types)], how)
 
-    def _link_by_index(
-        self, values: Sequence[str], lang: Lang, types: tuple[ConceptType, ...] | None
-    ) -> Iterator[tuple[Link, ...]]:
-        if not values:
-            return
-        vocabulary = self._vocabulary()
-        vectors = self._encode(values, lang)
-        nearest: list[list[int]] = self._index.search(vectors, _NEAREST)[0].tolist()
-        norms = [normalise(value) for value in values]
-        near = [
-            (row, vocabulary.names[number - 1])
-            for row, numbers in enumerate(nearest)
-            for number in numbers
-            if number and may_mean(norms[row], vocabulary.names[number - 1].norm, known=vocabulary.words)
+    def _search_many(
+        self,
+        texts: Sequence[str],
+        lang: Lang,
+        types: Sequence[ConceptType] | None,
+        prefer: Collection[ConceptType] = (),
+    ) -> list[list[Candidate]]:
+        if not texts:
+            return []
+        found = self._provide_finder().find_many(texts, lang=lang)
+        if types is not None:
+            found = [one.keep([self._concept(concept).type in types for concept in one.concepts]) for one in found]
+        return [
+            rank(one, [self._concept(concept).type in prefer for concept in one.concepts] if prefer else None)
+            for one in found
         ]
-        # The index keeps the names' vectors compressed; the few that are left are encoded anew.
-        rated: list[dict[str, tuple[float, str]]] = [{} for _ in values]
-        for spoken in ("en", "zh"):
-            hits = [(row, name) for row, name in near if name.lang == spoken]
-            found = self._encode([name.text for _, name in hits], spoken)
-            for (row, name), vector in zip(hits, found, strict=True):
-                if types is None or self._graph.concept(name.concept).type in types:
-                    rating = rate(norms[row], name.norm, float(vectors[row] @ vector))
-                    rated[row][name.concept] = max(rated[row].get(name.concept, (0.0, "")), (rating, name.text))
-        for norm, ratings in zip(norms, rated, strict=True):
-            ranked = sorted(((c, name, rating) for c, (rating, name) in ratings.items()), key=lambda hit: -hit[2])
-            # Concepts that share the nearest name are all meant; the others only tell how close the choice was.
-            best = sum(rating == ranked[0][2] for *_, rating in ranked)
-            yield _make_links(ranked, "index")[:best] if ranked and is_near(norm, ranked[0][2]) else ()
 
-    def _encode(self, texts: Sequence[str], lang: Lang) -> npt.NDArray[np.float32]:
-        return self._index.centred(self._encoder.encode([fold_case(text) for text in texts]), lang)
+    def _provide_finder(self) -> CandidateFinder:
+        with self._lock:
+            if self._finder is None:
+                grams = self._grams or GramIndex.provide(self._graph)
+                self._finder = CandidateFinder(self._graph, self._encoder, self._index, grams)
+            return self._finder
+
+    def _link_likely(self, norm: str, candidates: Sequence[Candidate]) -> tuple[Link, ...]:
+        """Link a value to the likeliest concept, where it is misspelt or the likelihood is high enough.
+
+        Concepts that share the nearest name are all meant.
+        """
+        if not candidates:
+            return ()
+        near = normalise(candidates[0].name)
+        meant = [candidate for candidate in candidates if normalise(candidate.name) == near]
+        rating = rate(norm, near, candidates[0].evidence["encoder"])
+        likely = min(1.0, sum(candidate.score for candidate in meant))
+        slip = may_mean(norm, near, known=self._words) and is_near(norm, rating)
+        if not slip and (likely < LIKELY or not _may_be_synonyms(norm, near)):
+            return ()
+        score = rating if slip else likely
+        exact = self._look(near)
+        narrower = {concept for concept, scope in self._graph.lookup_scoped(near) if scope == "narrow"}
+        links: list[Link] = []
+        for candidate in meant:
+            other = next(((c.concept, round(c.score, 3)) for c in candidates if c is not candidate), None)
+            if candidate.concept in exact or candidate.concept in narrower:
+                how = "index" if candidate.concept in exact else "kind"
+                links.append(Link(candidate.concept, candidate.name, how, round(score, 3), other))
+        return tuple(links)
 
     def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
@@ -187,34 +224,30 @@ class Linker:
         if wordings.turns_away(modifier):
             return False
         if not wordings.is_chinese(modifier):
-            return all(word in self._vocabulary().modifiers for word in modifier.split())
+            return all((self._words.use(word) or 0) >= _USUAL for word in modifier.split())
         # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier has to be known itself.
         rest = wordings.strip_qualifier(modifier)
         return not rest or bool(self._look(rest) or self._look(rest.rstrip("性的型")))
 
-    def _vocabulary(self) -> _Vocabulary:
-        with self._lock:
-            if self._read is None:
-                self._read = _read_vocabulary(self._graph)
-            return self._read
+
+def _may_be_synonyms(value: str, name: str) -> bool:
+    """Tell whether two normal forms may name one thing in other words: none of them only says more than the other.
+
+    Not in Chinese: the likelihood's weights were learned on English names.
+    """
+    given, named = set(value.split()), set(name.split())
+    one_says_more = given < named or named < given
+    return not one_says_more and not wordings.is_chinese(value) and find_marks(value) == find_marks(name)
 
 
-_USUAL = 3
-"""Times that a word must stand before the last word of a name to count as a modifier."""
+class _Words:
+    """The words of the graph's names."""
 
+    def __init__(self, graph: Graph) -> None:
+        self.use = lru_cache(maxsize=1 << 16)(graph.word_use)
 
-def _read_vocabulary(graph: Graph) -> _Vocabulary:
-    names: list[_IndexedName] = []
-    words: set[str] = set()
-    counts: Counter[str] = Counter()
-    for _, text, concept, lang in graph.all_names():
-        norm = normalise(text)
-        names.append(_IndexedName(text, norm, concept, lang))
-        *before, last = norm.split() or [""]
-        words.update(before, [last])
-        counts.update(before)
-    modifiers = frozenset(word for word, count in counts.items() if count >= _USUAL)
-    return _Vocabulary(names, frozenset(words), modifiers)
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.use(word) is not None
 
 
 def _meet(types: tuple[ConceptType, ...] | None, kind: ConceptType | None) -> tuple[ConceptType, ...] | None:

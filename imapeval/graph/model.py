@@ -44,6 +44,22 @@ class Name(NamedTuple):
     scope: Scope = "exact"
 
 
+class NameRow(NamedTuple):
+    """A name by its row id: what an index over all names needs of it.
+
+    Attributes:
+        text: As the source writes it.
+        norm: Its normal form.
+        concept: Id of its concept.
+        lang: Its language.
+    """
+
+    text: str
+    norm: str
+    concept: str
+    lang: Lang
+
+
 @dataclass(frozen=True, slots=True)
 class Concept:
     """A node of the graph.

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _AROUND_CJK = re.compile(f"(?<=[{_CJK}]) +| +(?=[{_CJK}])")
@@ -63,6 +64,9 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^ageing$", "aging"),
     )
 )
+
+# Most words have no British spelling; one search tells, and saves trying the patterns one by one.
+_ANY_SPELLING = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in _SPELLINGS))
 
 # Words in -s that are singular, or whose fold would be another word ("aids", "aid").
 _SINGULARS = (
@@ -114,12 +118,21 @@ def _fold_word(word: str) -> str:
     # turns s into z, so that the loop ends.
     while True:
         folded = word
-        for pattern, american in _SPELLINGS:
-            folded = pattern.sub(american, folded)
+        if _ANY_SPELLING.search(word):
+            for pattern, american in _SPELLINGS:
+                folded = pattern.sub(american, folded)
         folded = fold_plural(folded)
         if folded == word:
             return word
         word = folded
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    # OpenCC's table of single characters (kg/make_simplified.py). Character by character it is at times wrong Chinese,
+    # but a key need only be the same on both sides.
+    traditional, simplified = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").split()
+    return {ord(old): new for old, new in zip(traditional, simplified, strict=True)}
 
 
 def _fold_letters(text: str) -> str:
@@ -128,10 +141,31 @@ def _fold_letters(text: str) -> str:
     while True:
         decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
         bare = "".join(char for char in decomposed if not unicodedata.combining(char))
-        folded = unicodedata.normalize("NFKC", bare).translate(_GREEK)
+        folded = unicodedata.normalize("NFKC", bare).translate(_GREEK).translate(_simplified())
         if folded == text:
             return text
         text = folded
+
+
+# For ASCII alone, as millions of names are, what `normalise` does needs one table and few of the patterns.
+_ASCII_FOLDS = bytes(ord(chr(n).lower() if chr(n).isalnum() or chr(n) in "+%." else " ") for n in range(128)) * 2
+_LONE_POINT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+
+
+@lru_cache(maxsize=1 << 16)
+def _fold_token(token: str) -> str:
+    if token.isalpha():
+        return _fold_word(token) if len(token) > 3 else token
+    return _WORD.sub(lambda match: _fold_word(match.group()), token)
+
+
+def _normalise_ascii(text: str) -> str:
+    if "'" in text or "`" in text:
+        text = _POSSESSIVE.sub("", text.lower().replace("`", "'"))
+    text = text.replace("&", " and ").encode("ascii").translate(_ASCII_FOLDS).decode("ascii")
+    if "." in text:
+        text = _LONE_POINT.sub(" ", text)
+    return " ".join(map(_fold_token, text.split()))
 
 
 def normalise(text: str) -> str:
@@ -139,19 +173,22 @@ def normalise(text: str) -> str:
 
     Compatibility forms (NFKC), case and diacritics are folded; possessives, dashes and punctuation go (signs that
     carry meaning stay: +, % and decimal points); English words are brought to American spelling and to the singular;
-    spaces next to a Chinese character go. Idempotent. Traditional characters are not turned into simplified ones.
+    traditional characters are simplified, and spaces next to a Chinese character go. Idempotent.
 
     >>> normalise("Alzheimer’s Disease")
     'alzheimer disease'
     >>> normalise("Iron-deficiency  ANAEMIAS")
     'iron deficiency anemia'
+    >>> normalise("腎臟癥狀")
+    '肾脏症状'
     >>> normalise("HbA1c < 7.5 %")
     'hba1c 7.5 %'
     >>> normalise("CT 检查") == normalise("ＣＴ检查")
     True
     """
-    text = text.translate(_APOSTROPHES)
-    text = text.lower() if text.isascii() else _fold_letters(text).translate(_APOSTROPHES)
+    if text.isascii():
+        return _normalise_ascii(text)
+    text = _fold_letters(text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
     text = _POSSESSIVE.sub("", text).replace("&", " and ")
     text = _SPACES.sub(" ", _SEPARATOR.sub(" ", text)).strip()
     if not text.isascii():

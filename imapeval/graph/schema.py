@@ -6,16 +6,22 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from imapeval.graph.model import NameKind
+    from imapeval.graph.model import NameKind, Scope
 
 APPLICATION_ID = 0x696D6170
 """SQLite application id ("imap" in ASCII): tells our files from other SQLite files."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """SQLite user version; a file of another version is refused."""
 
 KIND_RANKS: dict[NameKind, int] = {"name": 0, "synonym": 1, "lay": 2, "brand": 3, "abbreviation": 4}
 """Kinds of names, best first: which concept a wording that several share most likely means."""
+
+KINDS: tuple[NameKind, ...] = tuple(sorted(KIND_RANKS, key=KIND_RANKS.__getitem__))
+"""By rank: `name.kind` holds the rank."""
+
+SCOPES: tuple[Scope, ...] = ("exact", "narrow", "broad", "related")
+"""`name.scope` holds the place in here."""
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -24,17 +30,22 @@ CREATE TABLE concept (
 );
 CREATE TABLE name (
     id INTEGER PRIMARY KEY, concept INTEGER NOT NULL, text TEXT NOT NULL, norm TEXT NOT NULL, lang TEXT NOT NULL,
-    kind TEXT NOT NULL, source TEXT NOT NULL, rank INTEGER NOT NULL, stopped INTEGER NOT NULL
+    kind INTEGER NOT NULL, source TEXT NOT NULL, scope INTEGER NOT NULL, stopped INTEGER NOT NULL
 );
 CREATE TABLE edge (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) WITHOUT ROWID;
+CREATE TABLE part (part INTEGER NOT NULL, whole INTEGER NOT NULL, PRIMARY KEY (part, whole)) WITHOUT ROWID;
+CREATE TABLE alias (alias TEXT PRIMARY KEY, concept INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE word (word TEXT PRIMARY KEY, before INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE stop (norm TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 INDEXES = """
 CREATE UNIQUE INDEX concept_curie ON concept (curie);
-CREATE INDEX name_norm ON name (norm);
+CREATE INDEX name_norm ON name (norm, scope, kind, concept); -- all that a look-up reads of a name
 CREATE INDEX name_concept ON name (concept);
 CREATE INDEX edge_parent ON edge (parent);
+CREATE INDEX part_whole ON part (whole);
+CREATE INDEX alias_concept ON alias (concept);
 """
 
 _LATIN_OR_NUMBER = re.compile(r"[\d .%+]*|[a-z0-9+%]{1,2}")

@@ -1,36 +1,37 @@
 """The compiled graph: one SQLite file, opened read-only, read by id, by name or by language.
 
 Nothing is loaded at opening beyond a page of metadata, so that a graph of millions of names opens as fast as a small
-one. `imapeval.graph.writer` writes such files.
+one. `imapeval.graph.writer` writes such files, `imapeval.graph.exchange` turns them into networkx graphs and back.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Self
 
-from imapeval._resources import find
-from imapeval.errors import ResourceError, UsageError
-from imapeval.graph.model import Concept, Name
+from imapeval.errors import UsageError
+from imapeval.graph.climbing import climb, trace
+from imapeval.graph.compiled import open_compiled
+from imapeval.graph.model import Concept, Name, NameRow
 from imapeval.graph.normalise import normalise
-from imapeval.graph.schema import APPLICATION_ID, SCHEMA_VERSION, is_too_short
+from imapeval.graph.schema import KINDS, SCOPES, is_too_short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import networkx as nx
 
-    from imapeval.graph.model import ConceptType
+    from imapeval.graph.climbing import Climbed
+    from imapeval.graph.compiled import CompiledFile
+    from imapeval.graph.model import ConceptType, Scope
     from imapeval.types import Lang
 
-# SQLite binds at most 999 values to a statement in builds before 3.32; 500 stays clear of it.
-_BATCH = 500
-_HEADER_BYTES = 100
-"""Size of an SQLite file header (https://sqlite.org/fileformat2.html, section 1.3)."""
+_PAGE = 10_000
+"""Rows that are read at a time where all are; the lock is not held while the caller works."""
+
+_REMEMBERED = 1 << 14
+"""Concepts whose ancestors are kept in memory: with some 30 ancestors each, 50 MB."""
 
 
 class Graph:
@@ -42,51 +43,38 @@ class Graph:
             for concept_id in graph.lookup("ibuprofen"):
                 print(graph.concept(concept_id).label, graph.ancestors(concept_id))
 
+    Wherever an id is asked for, an id by which another source knows the concept does as well (see `resolve`).
+
     Attributes:
-        path: The file.
-        hash: SHA-256 of the content (concepts, names, edges, stop list) in hexadecimal. Two files with the same hash
-            answer every question alike.
+        path: The file. The folder around it holds what belongs to it, such as an index of its names.
+        hash: SHA-256 of the content (concepts, names, edges, parts, aliases, words, stop list) in hexadecimal. Two
+            files with the same hash answer every question alike.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
+    def __init__(self, file: CompiledFile) -> None:
         """Not for callers: use `Graph.open`."""
-        self.path = path
-        self.hash = meta["hash"]
-        self._meta = meta
-        self._connection = connection
-        # One connection for all threads. SQLite may be built to allow that without a lock, but need not be.
-        self._lock = threading.Lock()
+        self.path = file.path
+        self.hash = file.meta["hash"]
+        self._file = file
         self._tables: dict[Lang, dict[str, tuple[str, ...]]] = {}
-        self._ancestors = lru_cache(maxsize=1 << 16)(self._find_ancestors)
+        self._kinds = lru_cache(maxsize=_REMEMBERED)(self._climb_kinds)
+        self._wholes = lru_cache(maxsize=_REMEMBERED)(self._climb_wholes)
 
     @classmethod
     def open(cls, path: Path | None = None) -> Self:
         """Open a compiled graph.
 
         Args:
-            path: The file; None opens the graph that ships with imapeval.
+            path: Its folder or its file; None opens the graph that ships with imapeval.
 
         Raises:
             ResourceError: The file is absent, truncated, not a compiled graph, or of another schema version.
         """
-        path = find("kg", "graph.sqlite") if path is None else Path(path)
-        _check_file(path)
-        try:
-            uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        except sqlite3.Error as error:
-            _refuse(path, f"cannot be opened ({error})")
-        try:
-            meta = dict(connection.execute("SELECT key, value FROM meta"))
-            return cls(path, connection, meta)
-        except (sqlite3.Error, KeyError) as error:
-            connection.close()
-            _refuse(path, f"has no readable metadata ({error})")
+        return cls(open_compiled(path))
 
     def close(self) -> None:
         """Close the file. A closed graph answers nothing any more; closing twice is harmless."""
-        with self._lock:
-            self._connection.close()
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -96,10 +84,23 @@ class Graph:
 
     def __len__(self) -> int:
         """Return the number of concepts."""
-        return int(self._meta["concepts"])
+        return int(self._file.meta["concepts"])
+
+    @property
+    def name_count(self) -> int:
+        """Number of names; their row ids run from 1 to it."""
+        return int(self._file.meta["names"])
 
     def __contains__(self, concept_id: object) -> bool:
-        return bool(self._rows("SELECT 1 FROM concept WHERE curie = ?", (concept_id,)))
+        return self._file.find(concept_id) is not None
+
+    def resolve(self, concept_id: str) -> str:
+        """Return the id of a concept that is known by another id; a concept's own id stays as it is.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._file.rows("SELECT curie FROM concept WHERE id = ?", (self._file.number(concept_id),))[0][0]
 
     def concept(self, concept_id: str) -> Concept:
         """Return the concept with this id.
@@ -107,15 +108,18 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
-        rows = self._rows("SELECT id, label, type FROM concept WHERE curie = ?", (concept_id,))
-        if not rows:
-            self._refuse_id(concept_id)
-        number, label, kind = rows[0]
-        parents = self._rows(
-            "SELECT p.curie FROM edge JOIN concept p ON p.id = edge.parent WHERE edge.child = ? ORDER BY p.id",
-            (number,),
+        number = self._file.number(concept_id)
+        curie, label, kind = self._file.rows("SELECT curie, label, type FROM concept WHERE id = ?", (number,))[0]
+        return Concept(
+            curie,
+            label,
+            kind,
+            self._file.list_ids(
+                "SELECT curie FROM edge JOIN concept ON id = parent WHERE child = ? ORDER BY id", number
+            ),
+            self._file.list_ids("SELECT curie FROM part JOIN concept ON id = whole WHERE part = ? ORDER BY id", number),
+            self._file.list_ids("SELECT alias FROM alias WHERE concept = ? ORDER BY alias", number),
         )
-        return Concept(concept_id, label, kind, tuple(curie for (curie,) in parents))
 
     def is_general(self, concept_id: str) -> bool:
         """Tell whether a concept is so broad that being under it says little, such as "disease of anatomical entity".
@@ -123,28 +127,26 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
-        rows = self._rows("SELECT general FROM concept WHERE curie = ?", (concept_id,))
-        if not rows:
-            self._refuse_id(concept_id)
-        return bool(rows[0][0])
+        return bool(self._file.rows("SELECT general FROM concept WHERE id = ?", (self._file.number(concept_id),))[0][0])
 
     def names(self, concept_id: str, *, lang: Lang | None = None) -> tuple[Name, ...]:
-        """Return the names of a concept, best kind first; all languages where `lang` is None.
+        """Return the names of a concept, exact ones and best kinds first; all languages where `lang` is None.
 
         Raises:
             UsageError: The graph has no such concept.
         """
-        rows = self._rows(
-            "SELECT n.text, n.lang, n.kind, n.source FROM name n JOIN concept c ON c.id = n.concept "
-            "WHERE c.curie = ? ORDER BY n.id",
-            (concept_id,),
+        rows = self._file.rows(
+            "SELECT text, lang, kind, source, scope FROM name WHERE concept = ? ORDER BY id",
+            (self._file.number(concept_id),),
         )
-        if not rows:
-            self.concept(concept_id)
-        return tuple(Name(*row) for row in rows if lang is None or row[1] == lang)
+        return tuple(
+            Name(text, spoken, KINDS[kind], source, SCOPES[scope])
+            for text, spoken, kind, source, scope in rows
+            if lang is None or spoken == lang
+        )
 
     def lookup(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[str, ...]:
-        """Return the ids of the concepts with a name whose normal form is that of the text.
+        """Return the ids of the concepts with an exact name whose normal form is that of the text.
 
         Names on the stop list are found too. Concepts that the text names outright come before those that it is a
         synonym, a lay word, a brand or an abbreviation of.
@@ -153,15 +155,53 @@ class Graph:
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        key = normalise(text)
-        if not key:
-            return ()
-        rows = self._rows(
+        rows = self._file.rows(
             "SELECT c.curie, c.type FROM name n JOIN concept c ON c.id = n.concept "
-            "WHERE n.norm = ? ORDER BY n.rank, c.id",
-            (key,),
+            "WHERE n.norm = ? AND n.scope = 0 ORDER BY n.kind, n.concept",
+            (normalise(text),),
         )
         return tuple(dict.fromkeys(curie for curie, kind in rows if types is None or kind in types))
+
+    def lookup_scoped(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[tuple[str, Scope], ...]:
+        """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
+
+        Narrower names come first, then broader, then related ones. Exact names are those of `lookup`.
+
+        Args:
+            text: Any wording in English or Chinese; normalised here.
+            types: Only concepts of these types; None allows all.
+        """
+        rows = self._file.rows(
+            "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
+            "WHERE n.norm = ? AND n.scope > 0 ORDER BY n.scope, n.kind, n.concept",
+            (normalise(text),),
+        )
+        found: list[tuple[str, Scope]] = [
+            (curie, SCOPES[scope]) for curie, kind, scope in rows if types is None or kind in types
+        ]
+        return tuple(dict.fromkeys(found))
+
+    def children(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of the concepts right below this one by is-a.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._file.list_ids(
+            "SELECT curie FROM edge JOIN concept ON id = child WHERE parent = ? ORDER BY id",
+            self._file.number(concept_id),
+        )
+
+    def parts(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of the concepts that are said outright to be a part of this one.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._file.list_ids(
+            "SELECT curie FROM part JOIN concept ON id = part WHERE whole = ? ORDER BY id",
+            self._file.number(concept_id),
+        )
 
     def ancestors(self, concept_id: str) -> dict[str, int]:
         """Return all broader concepts with the least number of is-a steps to each (1 for a parent), nearest first.
@@ -169,10 +209,9 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
-        return dict(self._ancestors(concept_id))
-
-    def _find_ancestors(self, concept_id: str) -> dict[str, int]:
-        return {ancestor: depth for ancestor, (depth, _) in self._climb(concept_id).items()}
+        found = self._kinds(self._file.number(concept_id))
+        ids = self._file.map_ids(number for number, _ in found)
+        return {ids[number]: depth for (number, _), (depth, _) in found.items()}
 
     def is_a(self, child: str, ancestor: str) -> tuple[str, ...] | None:
         """Return a shortest is-a path from child to ancestor, both included, or None where there is none.
@@ -183,35 +222,85 @@ class Graph:
         Raises:
             UsageError: The graph has no concept `child`. An unknown ancestor gives None.
         """
-        if ancestor not in self._ancestors(child):
-            return None
-        steps = self._climb(child)
-        path = [ancestor]
-        while path[-1] != child:
-            path.append(steps[path[-1]][1])
-        return tuple(reversed(path))
+        return self._trace(self._kinds(self._file.number(child)), self._file.find(ancestor), is_part=False)
 
-    def _climb(self, concept_id: str) -> dict[str, tuple[int, str]]:
-        # Breadth first, one query a level: {ancestor: (depth, the concept below it on a shortest path)}.
-        rows = self._rows("SELECT id FROM concept WHERE curie = ?", (concept_id,))
-        if not rows:
-            self._refuse_id(concept_id)
-        level: list[int] = [rows[0][0]]
-        found: dict[str, tuple[int, str]] = {}
-        depth = 0
-        while level:
-            depth += 1
-            above: list[int] = []
-            for number, _, curie, below in self._select(
-                "p.id, c.id, p.curie, c.curie FROM edge JOIN concept p ON p.id = edge.parent "
-                "JOIN concept c ON c.id = edge.child WHERE edge.child",
-                level,
-            ):
-                if curie not in found:
-                    found[curie] = (depth, below)
-                    above.append(number)
-            level = above
-        return found
+    def wholes(self, concept_id: str) -> dict[str, int]:
+        """Return all that a concept is a part of, with the least number of steps to each, nearest first.
+
+        A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
+        as well, but one step at least is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        found = self._wholes(self._file.number(concept_id))
+        ids = self._file.map_ids(number for number, _ in found)
+        return {ids[number]: depth for (number, is_part), (depth, _) in found.items() if is_part}
+
+    def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
+        """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
+
+        Which of its steps are is-a is told by `Concept.parents`, which are part-of by `Concept.wholes`.
+
+        Raises:
+            UsageError: The graph has no concept `part`. An unknown whole gives None.
+        """
+        return self._trace(self._wholes(self._file.number(part)), self._file.find(whole), is_part=True)
+
+    def _climb_kinds(self, start: int) -> Climbed:
+        # One statement for all levels: half as long as one for each.
+        steps = self._file.rows(
+            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id) "
+            "SELECT child, parent, 0 FROM up JOIN edge ON child = id",
+            (start,),
+        )
+        return climb(start, steps)
+
+    def _climb_wholes(self, start: int) -> Climbed:
+        steps = self._file.rows(
+            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id "
+            "UNION SELECT whole FROM up JOIN part ON part = id) "
+            "SELECT child, parent, 0 FROM up JOIN edge ON child = id "
+            "UNION ALL SELECT part, whole, 1 FROM up JOIN part ON part = id",
+            (start,),
+        )
+        return climb(start, steps)
+
+    def _trace(self, found: Climbed, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
+        if goal is None or (goal, is_part) not in found:
+            return None
+        path = trace((goal, is_part), found)
+        ids = self._file.map_ids(path)
+        return tuple(ids[number] for number in path)
+
+    def names_at(self, rows: Sequence[int]) -> list[NameRow]:
+        """Return the names with these row ids (see `all_names`), in the order of the ids.
+
+        Raises:
+            UsageError: The graph has no such row.
+        """
+        found = {
+            number: NameRow(*fields)
+            for number, *fields in self._file.select(
+                "n.id, n.text, n.norm, c.curie, n.lang FROM name n JOIN concept c ON c.id = n.concept WHERE n.id",
+                rows,
+            )
+        }
+        if missing := [row for row in rows if row not in found]:
+            raise UsageError(
+                f"the graph {self.path} has no name with the row id {missing[0]}. "
+                f"Row ids run from 1 to {self._file.meta['names']}; an index of another graph has others."
+            )
+        return [found[row] for row in rows]
+
+    def word_use(self, word: str) -> int | None:
+        """Return how many names have a word before their last one; None where no name has the word at all.
+
+        Args:
+            word: In normal form. Words with Chinese characters are not counted: Chinese is written without spaces.
+        """
+        rows = self._file.rows("SELECT before FROM word WHERE word = ?", (word,))
+        return rows[0][0] if rows else None
 
     def all_names(self) -> Iterator[tuple[int, str, str, Lang]]:
         """Yield every name as (row id, text, concept id, language), by row id: what an index is built over.
@@ -220,10 +309,9 @@ class Graph:
         """
         last = 0
         while True:
-            # Page by page, so that the lock is not held while the caller works.
-            rows = self._rows(
+            rows = self._file.rows(
                 "SELECT n.id, n.text, c.curie, n.lang FROM name n JOIN concept c ON c.id = n.concept "
-                "WHERE n.id > ? ORDER BY n.id LIMIT 10000",
+                f"WHERE n.id > ? ORDER BY n.id LIMIT {_PAGE}",
                 (last,),
             )
             if not rows:
@@ -232,15 +320,15 @@ class Graph:
             last = rows[-1][0]
 
     def mention_table(self, lang: Lang) -> dict[str, tuple[str, ...]]:
-        """Return {normal form: concept ids, best first} of all names of a language that are not stop-listed.
+        """Return {normal form: concept ids, best first} of all exact names of a language that are not stop-listed.
 
         Read once and kept; do not change it. This is what a text is scanned with.
         """
         if lang not in self._tables:
             table: dict[str, list[str]] = {}
-            for norm, curie in self._rows(
+            for norm, curie in self._file.rows(
                 "SELECT n.norm, c.curie FROM name n JOIN concept c ON c.id = n.concept "
-                "WHERE n.lang = ? AND n.stopped = 0 ORDER BY n.rank, c.id",
+                "WHERE n.lang = ? AND n.stopped = 0 AND n.scope = 0 ORDER BY n.kind, c.id",
                 (lang,),
             ):
                 concepts = table.setdefault(norm, [])
@@ -252,119 +340,56 @@ class Graph:
     def stopped(self, text: str) -> bool:
         """Tell whether a wording is never taken for a mention: an ordinary word, a number, or too short."""
         key = normalise(text)
-        return is_too_short(key) or bool(self._rows("SELECT 1 FROM stop WHERE norm = ?", (key,)))
+        return is_too_short(key) or bool(self._file.rows("SELECT 1 FROM stop WHERE norm = ?", (key,)))
 
     def stats(self) -> dict[str, Any]:
         """Return counts: concepts and names, by type, language and source, the edges, the hash and the sources."""
 
         def count(statement: str) -> dict[str, int]:
-            return dict(self._rows(statement))
+            return dict(self._file.rows(statement))
 
+        scopes = self._file.rows("SELECT scope, COUNT(*) FROM name GROUP BY scope ORDER BY scope")
         return {
             "hash": self.hash,
             "concepts": len(self),
-            "names": int(self._meta["names"]),
-            "edges": int(self._meta["edges"]),
+            "names": int(self._file.meta["names"]),
+            "edges": int(self._file.meta["edges"]),
+            "parts": int(self._file.meta["parts"]),
             "concepts_by_type": count("SELECT type, COUNT(*) FROM concept GROUP BY type ORDER BY type"),
             "names_by_lang": count("SELECT lang, COUNT(*) FROM name GROUP BY lang ORDER BY lang"),
             "names_by_source": count("SELECT source, COUNT(*) FROM name GROUP BY source ORDER BY source"),
+            "names_by_scope": {SCOPES[scope]: number for scope, number in scopes},
             "general_concepts": count("SELECT 'n', SUM(general) FROM concept")["n"] or 0,
-            "sources": {key[7:]: value for key, value in sorted(self._meta.items()) if key.startswith("source:")},
+            "sources": {key[7:]: value for key, value in sorted(self._file.meta.items()) if key.startswith("source:")},
         }
 
     def to_networkx(self, ids: Sequence[str] | None = None, *, depth: int = 1) -> nx.DiGraph[str]:
-        """Return concepts and is-a edges (child to parent) as a networkx graph.
+        """Return concepts and their edges (child to parent, part to whole) as a networkx graph.
+
+        `imapeval.graph.exchange.from_networkx` makes a compiled graph of it again.
 
         Args:
-            ids: Concepts to start from; None takes the whole graph.
-            depth: How many is-a steps around `ids`, up and down, to take in; 0 takes only `ids`.
+            ids: Concepts to start from; None takes the whole graph, which is for small ones: a million concepts take
+                gigabytes.
+            depth: How many steps around `ids`, up and down, to take in; 0 takes only `ids`.
 
         Returns:
-            A graph with the node attributes `label` and `type`.
+            A graph with the node attributes `label`, `type`, `general`, `aliases` and `names` (of `Name`), and the
+            edge attribute `kind`: "is-a" or "part-of" ("is-a" where both hold). The graph attributes `sources` and
+            `stop` are what `write_graph` takes.
 
         Raises:
             UsageError: The graph has no such concept.
         """
-        import networkx as nx
+        from imapeval.graph.exchange import make_networkx
 
-        result: nx.DiGraph[str] = nx.DiGraph()
-        numbers: dict[int, str] = {}
-        if ids is None:
-            rows = self._rows("SELECT id, curie, label, type FROM concept ORDER BY id")
-        else:
-            wanted = self._numbers(ids)
-            for _ in range(depth):
-                near = self._select("child, parent FROM edge WHERE child", wanted)
-                near += self._select("child, parent FROM edge WHERE parent", wanted)
-                wanted.update(number for edge in near for number in edge)
-            rows = self._select("id, curie, label, type FROM concept WHERE id", wanted)
-        for number, curie, label, kind in rows:
-            numbers[number] = curie
-            result.add_node(curie, label=label, type=kind)
-        if ids is None:
-            edges = self._rows("SELECT child, parent FROM edge ORDER BY child, parent")
-        else:
-            edges = self._select("child, parent FROM edge WHERE child", numbers)
-        result.add_edges_from((numbers[child], numbers[parent]) for child, parent in edges if parent in numbers)
-        return result
+        return make_networkx(self, ids, depth=depth)
 
-    def _numbers(self, ids: Sequence[str]) -> set[int]:
-        found: set[int] = set()
-        for concept_id in ids:
-            rows = self._rows("SELECT id FROM concept WHERE curie = ?", (concept_id,))
-            if not rows:
-                self._refuse_id(concept_id)
-            found.add(rows[0][0])
-        return found
+    def all_ids(self) -> Iterator[str]:
+        """Yield the ids of all concepts, in the order of the file."""
+        for number in range(1, len(self) + 1, _PAGE):
+            yield from self._file.list_ids(f"SELECT curie FROM concept WHERE id >= ? ORDER BY id LIMIT {_PAGE}", number)
 
-    def _select(self, clause: str, numbers: Iterable[int]) -> list[Any]:
-        # SELECT <clause> IN (numbers), in as many statements as it takes.
-        ordered = sorted(numbers)
-        rows: list[Any] = []
-        for start in range(0, len(ordered), _BATCH):
-            batch = ordered[start : start + _BATCH]
-            rows += self._rows(f"SELECT {clause} IN ({','.join('?' * len(batch))}) ORDER BY 1, 2", batch)
-        return rows
-
-    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._lock:
-            try:
-                return self._connection.execute(statement, tuple(values)).fetchall()
-            except sqlite3.ProgrammingError:
-                raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
-            except sqlite3.DatabaseError as error:
-                _refuse(self.path, f"is damaged ({error})")
-
-    def _refuse_id(self, concept_id: str) -> NoReturn:
-        raise UsageError(
-            f"the graph {self.path} has no concept {concept_id!r}. Ids look like 'DOID:255'; "
-            "find them with Graph.lookup(), or in the evidence of 'imapeval relate --json'."
-        )
-
-
-def _refuse(path: Path, problem: str) -> NoReturn:
-    raise ResourceError(
-        f"the graph {path} {problem}. Reinstall imapeval, or rebuild the file with 'python kg/build.py' in a checkout."
-    ) from None
-
-
-def _check_file(path: Path) -> None:
-    # Read from the header itself, so that a download that broke off is told at opening and not by the first query
-    # that happens to touch a missing page.
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-        size = path.stat().st_size
-    except OSError as error:
-        _refuse(path, f"cannot be read ({error.strerror})")
-    if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
-        _refuse(path, "is not an SQLite file")
-    page = int.from_bytes(header[16:18], "big")
-    expected = (1 << 16 if page == 1 else page) * int.from_bytes(header[28:32], "big")
-    if size != expected:
-        _refuse(path, f"is truncated: {size} of {expected} bytes are there")
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        _refuse(path, "is an SQLite file, but not a graph of imapeval")
-    version = int.from_bytes(header[60:64], "big")
-    if version != SCHEMA_VERSION:
-        _refuse(path, f"has schema version {version}, but this imapeval reads version {SCHEMA_VERSION}")
+    def stop_list(self) -> tuple[str, ...]:
+        """Return the normal forms that are never taken for a mention, short ones apart (see `stopped`)."""
+        return tuple(norm for (norm,) in self._file.rows("SELECT norm FROM stop ORDER BY norm"))

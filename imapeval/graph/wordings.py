@@ -21,6 +21,7 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 BRACKETS = re.compile(r"[(（\[【]([^()（）\[\]【】]{1,60})[)）\]】]")
 """A stretch of text in brackets, with what stands inside as its group."""
 
+_LATIN = re.compile(r"[a-z][a-z0-9+-]*")
 _LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
 
 MAX_WORDS = 6
@@ -131,6 +132,16 @@ def is_abbreviation(inside: str) -> bool:
     [True, True, False, False, False]
     """
     return len(normalise(inside)) <= _ABBREVIATION and not is_chinese(inside) and any(map(str.isupper, inside))
+
+
+def find_latin(norm: str) -> str:
+    """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" where none is.
+
+    >>> find_latin("hp感染"), find_latin("ct或mri检查"), find_latin("b超")
+    ('hp', '', '')
+    """
+    runs = _LATIN.findall(norm) if is_chinese(norm) else []
+    return runs[0] if len(runs) == 1 and len(runs[0]) > 1 else ""
 
 
 def turn_genitive(norm: str) -> str:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from imapeval.errors import UsageError
+from imapeval.errors import ResourceError, UsageError
+from imapeval.graph.hierarchy import cut_cycles, find_broad
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.normalise import normalise
-from imapeval.graph.schema import APPLICATION_ID, INDEXES, KIND_RANKS, SCHEMA_VERSION, TABLES, is_too_short
+from imapeval.graph.schema import (
+    APPLICATION_ID,
+    INDEXES,
+    KIND_RANKS,
+    SCHEMA_VERSION,
+    SCOPES,
+    TABLES,
+    is_too_short,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
 GENERAL_SHARE = 0.03
 """A concept with more than this share of all concepts below it is general.
@@ -30,6 +42,11 @@ the kinds that an answer may well name, such as "antibiotic", "lung disease" or 
 GENERAL_MINIMUM = 300
 """A concept with fewer concepts below it is not general, however small the graph."""
 
+_BATCH = 10_000
+"""Rows that are hashed and counted at a time."""
+
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
@@ -40,16 +57,26 @@ class WriteReport:
         concepts: Number of concepts.
         names: Number of names.
         edges: Number of is-a edges.
-        cycle_edges: (child, parent) of the edges left out because they closed an is-a cycle.
-        dangling_edges: (child, parent) of the edges left out because no such parent was given.
+        parts: Number of part-of edges.
+        cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
+            out; the next one is that edge's parent (the child itself where it was its own parent).
+        part_cycles: The same of part-of.
+        dangling_edges: (child, parent) of the edges left out because no such parent or whole was given.
     """
 
     hash: str
     concepts: int
     names: int
     edges: int
-    cycle_edges: tuple[tuple[str, str], ...]
+    parts: int
+    cycles: tuple[tuple[str, ...], ...]
+    part_cycles: tuple[tuple[str, ...], ...]
     dangling_edges: tuple[tuple[str, str], ...]
+
+    @property
+    def cycle_edges(self) -> tuple[tuple[str, str], ...]:
+        """Return (child, parent) of the is-a edges left out because they closed a cycle."""
+        return tuple((cycle[0], cycle[1 % len(cycle)]) for cycle in self.cycles)
 
 
 def write_graph(
@@ -61,171 +88,206 @@ def write_graph(
     general: Collection[str] = (),
     specific: Collection[str] = (),
     sources: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> WriteReport:
     """Write a compiled graph.
 
-    The file appears whole or not at all: it is written beside its place and renamed. Is-a cycles are not accepted;
-    concepts are taken in the order given, and an edge that would close a cycle is left out and reported, so the same
-    input always loses the same edge. A concept without any name gets its label as one.
+    The file appears whole or not at all: it is written beside its place and renamed. Cycles are not accepted; concepts
+    are taken in the order given, and an edge that would close a cycle is left out and reported, so the same input
+    always loses the same edge. A concept without any name gets its label as one. An alias that is a concept's id is
+    left out; one that several concepts have goes to the first.
 
     Args:
         path: Where to write; an existing file is replaced.
         concepts: The concepts. Their order decides between equally good hits at lookup.
         names: Pairs of concept id and name. Of names of one concept with the same normal form and language only the
-            best kind (then the first) is kept; names without a letter or digit are left out.
+            one with the best scope and kind (then the first) is kept; names without a letter or digit are left out.
         stop: Wordings that must never be taken for a mention; normalised here.
         general: Ids of concepts that are general however few lie below them, such as the roots of a source.
         specific: Ids of concepts that are not general however many lie below them, because answers name them.
         sources: What to remember about the origin, as {source name: version}.
+        progress: Called with the number of concepts whose names are written and of all concepts.
 
     Returns:
         What was written and what was left out.
 
     Raises:
         UsageError: Two concepts have the same id, or a name's concept was not given.
+        ResourceError: The file cannot be written, as on a full disk.
     """
     numbered: dict[str, int] = {}
     given: list[Concept] = []
     for concept in concepts:
-        if concept.id in numbered:
-            raise UsageError(f"two concepts have the id {concept.id!r}. Merge them, or give one another id.")
-        numbered[concept.id] = len(given) + 1
+        numbered[concept.id] = len(given)
         given.append(concept)
-    edges, cyclic, dangling = _sort_edges(given)
-    stopped = {norm for text in stop if (norm := normalise(text))}
-    name_rows = _number_names(given, numbered, names, stopped)
-    broad = _find_general(edges, len(given)).difference(specific).union(general)
-    concept_rows = [(numbered[c.id], c.id, c.label, c.type, int(c.id in broad)) for c in given]
-    edge_rows = sorted((numbered[child], numbered[parent]) for child, parent in edges)
-    stop_rows = [(norm,) for norm in sorted(stopped)]
-    digest = hashlib.sha256()
-    for rows in (concept_rows, name_rows, edge_rows, stop_rows):
-        digest.update(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode())
-    meta = {
-        "hash": digest.hexdigest(),
-        "concepts": str(len(concept_rows)),
-        "names": str(len(name_rows)),
-        "edges": str(len(edge_rows)),
-        **{f"source:{name}": version for name, version in (sources or {}).items()},
-    }
-    _write_file(path, sorted(meta.items()), concept_rows, name_rows, edge_rows, stop_rows)
-    return WriteReport(meta["hash"], len(concept_rows), len(name_rows), len(edge_rows), cyclic, dangling)
-
-
-_Edges = tuple[tuple[str, str], ...]
-
-
-def _sort_edges(concepts: list[Concept]) -> tuple[_Edges, _Edges, _Edges]:
-    """Return the edges that can stand, those that would close a cycle, and those to unknown parents."""
-    known = {concept.id for concept in concepts}
-    above: dict[str, list[str]] = {}
-    cyclic: list[tuple[str, str]] = []
+        if len(numbered) < len(given):
+            raise UsageError(f"two concepts have the id {concept.id!r}. Merge them, or give one another id.")
     dangling: list[tuple[str, str]] = []
-    for concept in concepts:
-        above[concept.id] = []
-        for parent in dict.fromkeys(concept.parents):
-            if parent not in known:
+    edges, cycles = _sort_edges(given, numbered, [concept.parents for concept in given], dangling)
+    parts, part_cycles = _sort_edges(given, numbered, [concept.wholes for concept in given], dangling)
+    named = _group_names(numbered, names)
+    broad = find_broad(len(given), edges, more_than=max(int(len(given) * GENERAL_SHARE), GENERAL_MINIMUM))
+    broad_ids = {given[number].id for number in broad}.difference(specific).union(general)
+    stopped = {norm for text in stop if (norm := normalise(text))}
+    aliases: dict[str, int] = {}
+    for number, concept in enumerate(given, start=1):
+        for alias in concept.aliases:
+            if alias not in numbered:
+                aliases.setdefault(alias, number)
+    words: Counter[str] = Counter()
+    with _draft(path) as connection:
+        content = _Content(connection)
+        content.add(
+            "concept", ((n, c.id, c.label, c.type, int(c.id in broad_ids)) for n, c in enumerate(given, start=1))
+        )
+        content.add("name", _count_words(_make_rows(given, named, stopped, progress), words))
+        content.add("edge", sorted((child + 1, parent + 1) for child, parent in edges))
+        content.add("part", sorted((part + 1, whole + 1) for part, whole in parts))
+        content.add("alias", sorted(aliases.items()))
+        content.add("word", sorted(item for item in words.items() if not _CHINESE.search(item[0])))
+        content.add("stop", [(norm,) for norm in sorted(stopped)])
+        report = WriteReport(
+            content.digest.hexdigest(),
+            len(given),
+            content.counts["name"],
+            len(edges),
+            len(parts),
+            cycles,
+            part_cycles,
+            tuple(dangling),
+        )
+        meta = {
+            "hash": report.hash,
+            **{key: str(getattr(report, key)) for key in ("concepts", "names", "edges", "parts")},
+            **{f"source:{name}": version for name, version in (sources or {}).items()},
+        }
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+    return report
+
+
+def _sort_edges(
+    concepts: Sequence[Concept],
+    numbered: Mapping[str, int],
+    above: Iterable[Sequence[str]],
+    dangling: list[tuple[str, str]],
+) -> tuple[list[tuple[int, int]], tuple[tuple[str, ...], ...]]:
+    """Return the edges that can stand, as numbers from 0, and the cycles that were cut."""
+    edges: list[tuple[int, int]] = []
+    for child, (concept, parents) in enumerate(zip(concepts, above, strict=True)):
+        for parent in dict.fromkeys(parents):
+            number = numbered.get(parent)
+            if number is None:
                 dangling.append((concept.id, parent))
             else:
-                above[concept.id].append(parent)
-    # Depth first with an explicit stack: an edge back to a concept that is still open closes a cycle.
-    is_open: dict[str, bool] = {}
-    for start in above:
-        if start in is_open:
-            continue
-        is_open[start] = True
-        stack = [(start, list(above[start]))]
-        while stack:
-            child, left = stack[-1]
-            if not left:
-                is_open[child] = False
-                stack.pop()
-                continue
-            parent = left.pop(0)
-            if is_open.get(parent):
-                cyclic.append((child, parent))
-            elif parent not in is_open:
-                is_open[parent] = True
-                stack.append((parent, list(above[parent])))
-    lost = set(cyclic)
-    kept = tuple(
-        (child, parent) for child, parents in above.items() for parent in parents if (child, parent) not in lost
-    )
-    return kept, tuple(cyclic), tuple(dangling)
+                edges.append((child, number))
+    cycles = cut_cycles(len(concepts), edges)
+    if cycles:
+        lost = {(cycle[0], cycle[1 % len(cycle)]) for cycle in cycles}
+        edges = [edge for edge in edges if edge not in lost]
+    return edges, tuple(tuple(concepts[number].id for number in cycle) for cycle in cycles)
 
 
-_NameRow = tuple[int, int, str, str, str, str, str, int, int]
-
-
-def _number_names(
-    concepts: list[Concept],
-    numbered: Mapping[str, int],
-    names: Iterable[tuple[str, Name]],
-    stopped: Collection[str],
-) -> list[_NameRow]:
-    best: dict[int, dict[tuple[str, str], tuple[int, Name]]] = {number: {} for number in numbered.values()}
+def _group_names(numbered: Mapping[str, int], names: Iterable[tuple[str, Name]]) -> list[list[Name]]:
+    grouped: list[list[Name]] = [[] for _ in numbered]
     for concept_id, name in names:
-        if concept_id not in numbered:
+        number = numbered.get(concept_id)
+        if number is None:
             raise UsageError(f"the name {name.text!r} belongs to {concept_id!r}, which is not among the concepts.")
-        rank, norm = KIND_RANKS[name.kind], normalise(name.text)
-        held = best[numbered[concept_id]].get((norm, name.lang))
-        if norm and (held is None or rank < held[0]):
-            best[numbered[concept_id]][norm, name.lang] = (rank, name)
-    rows: list[_NameRow] = []
-    for concept in concepts:
-        number = numbered[concept.id]
-        found = best[number] or {(normalise(concept.label), "en"): (0, Name(concept.label, "en", "name", "label"))}
-        ordered = sorted((rank, name.lang, norm, name) for (norm, _), (rank, name) in found.items())
-        for rank, lang, norm, name in ordered:
+        grouped[number].append(name)
+    return grouped
+
+
+_NameRow = tuple[int, int, str, str, str, int, str, int, int]
+
+
+def _make_rows(
+    concepts: Sequence[Concept],
+    named: Sequence[Sequence[Name]],
+    stopped: Collection[str],
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[_NameRow]:
+    row = 0
+    ranks = {scope: rank for rank, scope in enumerate(SCOPES)}
+    for number, (concept, names) in enumerate(zip(concepts, named, strict=True), start=1):
+        best: dict[tuple[str, str], tuple[int, int, str, str, Name]] = {}
+        for name in names:
+            text, lang, kind, _, scope = name
+            if norm := normalise(text):
+                candidate = (ranks[scope], KIND_RANKS[kind], lang, norm, name)
+                held = best.setdefault((norm, lang), candidate)
+                if held is not candidate and candidate[:2] < held[:2]:
+                    best[norm, lang] = candidate
+        if not best:
+            label = Name(concept.label, "en", "name", "label")
+            best["", ""] = (0, 0, "en", normalise(label.text), label)
+        for scope, kind, lang, norm, name in sorted(best.values()):
+            row += 1
             stop = int(norm in stopped or is_too_short(norm))
-            rows.append((len(rows) + 1, number, name.text, norm, lang, name.kind, name.source, rank, stop))
-    return rows
+            yield row, number, name.text, norm, lang, kind, name.source, scope, stop
+        if progress is not None and (number % _BATCH == 0 or number == len(concepts)):
+            progress(number, len(concepts))
 
 
-def _find_general(edges: _Edges, concepts: int) -> set[str]:
-    """Return the concepts with more below them than `GENERAL_SHARE` of all and `GENERAL_MINIMUM`."""
-    above: dict[str, list[str]] = {}
-    for child, parent in edges:
-        above.setdefault(child, []).append(parent)
-    below: dict[str, int] = {}
-    for concept_id in above:
-        seen: set[str] = set()
-        queue = list(above[concept_id])
-        while queue:
-            ancestor = queue.pop()
-            if ancestor not in seen:
-                seen.add(ancestor)
-                below[ancestor] = below.get(ancestor, 0) + 1
-                queue += above.get(ancestor, ())
-    return {concept_id for concept_id, count in below.items() if count > max(concepts * GENERAL_SHARE, GENERAL_MINIMUM)}
+def _count_words(rows: Iterator[_NameRow], words: Counter[str]) -> Iterator[_NameRow]:
+    """Pass rows on, and count in how many names each word stands before the last one."""
+    while batch := list(islice(rows, _BATCH)):
+        last: list[str] = []
+        before: list[str] = []
+        for row in batch:
+            *others, final = row[3].split(" ")
+            before += others
+            last.append(final)
+        words.update(before)
+        for word in last:
+            words.setdefault(word, 0)
+        yield from batch
 
 
-def _write_file(
-    path: Path,
-    meta: list[tuple[str, str]],
-    concepts: list[tuple[int, str, str, str, int]],
-    names: list[_NameRow],
-    edges: list[tuple[int, int]],
-    stop: list[tuple[str]],
-) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    draft = Path(name)
+class _Content:
+    """Puts rows into the tables, and hashes them on their way."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.digest = hashlib.sha256()
+        self.counts: Counter[str] = Counter()
+        self._connection = connection
+
+    def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        left = iter(rows)
+        self.digest.update(table.encode())
+        while batch := list(islice(left, _BATCH)):
+            self.digest.update(json.dumps(batch, ensure_ascii=False, separators=(",", ":")).encode())
+            self.counts[table] += len(batch)
+            marks = ",".join("?" * len(batch[0]))
+            self._connection.executemany(f"INSERT INTO {table} VALUES ({marks})", batch)
+
+
+@contextmanager
+def _draft(path: Path) -> Generator[sqlite3.Connection]:
+    """Give an empty file with all tables; when it is filled, index it and put it in place."""
     try:
-        with closing(sqlite3.connect(draft)) as connection:
-            connection.executescript(
-                "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};" + TABLES
-            )
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta)
-            connection.executemany("INSERT INTO concept VALUES (?, ?, ?, ?, ?)", concepts)
-            connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", names)
-            connection.executemany("INSERT INTO edge VALUES (?, ?)", edges)
-            connection.executemany("INSERT INTO stop VALUES (?)", stop)
-            connection.commit()
-            connection.executescript(INDEXES)
-            connection.execute("VACUUM")
-        draft.chmod(0o644)  # mkstemp makes files that only their owner may read
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        draft = Path(name)
+        try:
+            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+                # Nobody reads the draft, and a broken one is thrown away: no journal, no waiting for the disk.
+                connection.executescript(
+                    "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+                    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; "
+                    f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
+                    f"{TABLES}"
+                )
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("COMMIT")
+                connection.executescript(INDEXES)
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())  # a rename must not reach the disk before what it names
+            draft.chmod(0o644)  # mkstemp makes files that only their owner may read
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except (OSError, sqlite3.Error) as error:
+        raise ResourceError(
+            f"the graph cannot be written to {path} ({error}). Make room there, or choose another folder."
+        ) from error

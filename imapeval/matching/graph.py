@@ -1,89 +1,223 @@
-"""What the graph knows of two values: the same concept, or one a kind of the other."""
+"""What the graph knows of two values: the same concept, one a kind of the other, or one a part of the other.
+
+A value may have several links (an ambiguous name), so that several findings may compete. They are resolved in this
+order, the first difference deciding:
+
+1. the same concept, before any path;
+2. links that were found by a name, before those whose head was taken for a name (composition);
+3. typed concepts, before those of type "other", of which no source says what they are;
+4. is-a, before part-of;
+5. fewer steps, before more;
+6. the meanings that the links name first.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.graph.model import Link
+    from imapeval.graph.model import ConceptType, Link
     from imapeval.graph.store import Graph
 
 MAX_STEPS = 6
 """Is-a steps that still count; what lies further above says too little of what was meant."""
 
-_ORDER = (Relation.EXACT, Relation.BELONGING, Relation.CONTAINMENT)
+MAX_PART_STEPS = 4
+"""Steps of a path with part-of that still count: a glomerulus is part of the kidney by way of nephron and cortex, and
+what lies further out (trunk, body) says nothing of the place any more."""
+
+Reason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
+"""Why two values are not related; see `tell_apart`."""
+
+_KIN: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
+    {
+        ("disease", "symptom"),  # pulmonary edema is an edema, a bunion is a musculoskeletal symptom
+        ("symptom", "disease"),  # what one source calls a finding is a disorder elsewhere: vasculitis, premature beat
+        (
+            "procedure",
+            "test",
+        ),  # esophagoscopy is an endoscopy; but an endoscopy is no surgery, though MeSH has it there
+        ("lifestyle", "procedure"),  # and about diets and exercise as treatment
+        ("procedure", "lifestyle"),
+        ("disease", "factor"),  # pregnancy and malnutrition are risk factors
+        ("lifestyle", "factor"),
+    }
+)
+"""(type, type of what it may be a kind of), where they differ. Sources put no symptom below the
+disease that shows it, nor a drug below what it treats: such a path would come from an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    relation: Relation
+    reference: Link
+    response: Link
+    path: tuple[str, ...]
+    rank: tuple[int, ...]
 
 
 def relate_links(
     graph: Graph, reference: Sequence[Link], response: Sequence[Link]
 ) -> tuple[Relation, dict[str, Any]] | None:
-    """Relate a reference value to a response value by their concepts; the best relation over all links counts.
+    """Relate a reference value to a response value by their concepts.
 
     A link of the kind "kind" stands for an unnamed concept right below its own: a "duodenal lymphoma" is a lymphoma,
     and two kinds of lymphoma need not be the same. A link of the kind "treatment" stands for its drug, so that
     penicillin belongs to antibiotic therapy. Concepts that are general (`Graph.is_general`) are nobody's kind here.
 
+    A path may change the type of its concepts only where both may name one thing. Part-of counts between
+    body parts alone: "a step of a procedure" and "a symptom of a disease" are no parts of a meaning. A part of a whole
+    is said as the kind is: who answers "heart" for "left ventricle" is right and says less.
+
     Returns:
-        The relation, never "unmatched", and the evidence: concept ids and labels, how the values were linked, and the
-        is-a path in words. None where the graph does not relate the two, which does not mean that nothing does.
+        The relation, never "unmatched", and the evidence: `reference` and `response` (concept, label, Chinese label
+        `zh` where there is one, name that was hit, how and with what score), `path` (concepts from the narrower one to
+        the broader one), `steps` ("is a" or "part of" between two neighbours of the path) and `confidence`: "low" where
+        a link is a guess (the nearest name, or a head), where the path changes its type (a syndrome below its main
+        finding), or where fewer than half of the meanings of the two values are related; else "high".
+        None where the graph does not relate the two, which does not mean that nothing does.
     """
-    best: tuple[Relation, dict[str, Any]] | None = None
-    for a in reference:
-        for b in response:
-            found = _relate_pair(graph, a, b)
-            if found and (best is None or _rank(found) < _rank(best)):
-                best = found
-    return best
+    findings = [
+        finding
+        for (i, a), (j, b) in product(enumerate(reference), enumerate(response))
+        if (finding := _relate_pair(graph, a, b, place=i + j))
+    ]
+    if not findings:
+        return None
+    best = min(findings, key=lambda finding: finding.rank)
+    ambiguous = len(findings) * 2 < len(reference) * len(response)
+    guessed = any(link.how == "index" or _is_composed(link) for link in (best.reference, best.response))
+    mixed = len({graph.concept(concept).type for concept in best.path}) > 1
+    evidence: dict[str, Any] = {
+        "reference": _show_link(graph, best.reference),
+        "response": _show_link(graph, best.response),
+        "path": [_show_concept(graph, concept) for concept in best.path],
+        "steps": _name_steps(graph, best.path),
+        "confidence": "low" if guessed or ambiguous or mixed else "high",
+    }
+    return best.relation, evidence
 
 
-def _rank(found: tuple[Relation, dict[str, Any]]) -> tuple[int, int]:
-    return _ORDER.index(found[0]), len(found[1]["path"])
+def tell_apart(graph: Graph, reference: Sequence[Link], response: Sequence[Link]) -> dict[str, Any]:
+    """Say why the graph does not relate two values, by the links that are trusted most.
+
+    Returns:
+        `reference` and `response`, where they are linked, and `reason`:
+        "no link": one of the two means nothing that the graph knows;
+        "two kinds": both are, or one is, an unnamed kind of what the other is, too;
+        "general": one lies below the other, which says too little;
+        "far": one lies below the other, by too many steps;
+        "types": one lies below the other, by a path that is no kinship; or they are different sorts of things, and
+        nothing but a general concept is above both;
+        "siblings": both are kinds of the concept `under`, the nearest that is not general;
+        "unrelated": none of these.
+    """
+    evidence: dict[str, Any] = {}
+    for side, links in (("reference", reference), ("response", response)):
+        if links:
+            evidence[side] = _show_link(graph, links[0])
+    if not (reference and response):
+        return {**evidence, "reason": "no link"}
+    a, b = reference[0], response[0]
+    reason, under = _find_reason(graph, a, b)
+    if under is not None:
+        evidence["under"] = _show_concept(graph, under)
+    return {**evidence, "reason": reason}
 
 
-def _relate_pair(graph: Graph, a: Link, b: Link) -> tuple[Relation, dict[str, Any]] | None:
+def _relate_pair(graph: Graph, a: Link, b: Link, *, place: int) -> _Finding | None:
     if a.concept == b.concept and a.how != "kind" and b.how != "kind":
-        return Relation.EXACT, _show(graph, a, b, (a.concept,), ())
+        return _Finding(Relation.EXACT, a, b, (a.concept,), (0,))
     if path := _climb(graph, a, b):
-        return Relation.BELONGING, _show(graph, a, b, path, _name_kind(a))
+        return _Finding(Relation.BELONGING, a, b, path, _rank(graph, a, path, place))
     if path := _climb(graph, b, a):
-        return Relation.CONTAINMENT, _show(graph, a, b, path, _name_kind(b))
+        return _Finding(Relation.CONTAINMENT, a, b, path, _rank(graph, b, path, place))
     return None
 
 
+def _rank(graph: Graph, below: Link, path: Sequence[str], place: int) -> tuple[int, ...]:
+    untyped = any(graph.concept(concept).type == "other" for concept in path)
+    return (1, int(_is_composed(below)), int(untyped), int("part of" in _name_steps(graph, path)), len(path), place)
+
+
+def _is_composed(link: Link) -> bool:
+    """Tell whether a value's head was taken for its name; a narrower name that a source gives is sure."""
+    return link.how == "kind" and link.score < 1
+
+
 def _climb(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
-    """Return the is-a path from one link's concept to the other's, or nothing."""
+    """Return the path from one link's concept up to the other's, or nothing."""
     if above.how == "kind" or graph.is_general(above.concept):
         return ()
     if below.concept == above.concept:
         return (below.concept,) if below.how == "kind" else ()
     path = graph.is_a(below.concept, above.concept) or ()
-    return path if len(path) - 1 + (below.how == "kind") <= MAX_STEPS else ()
+    if path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_kinship(graph, path):
+        return path
+    return _climb_whole(graph, below, above)
 
 
-def _name_kind(link: Link) -> tuple[str, ...]:
-    return (f"a kind of {link.name}",) if link.how == "kind" else ()
+def _climb_whole(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
+    if {graph.concept(link.concept).type for link in (below, above)} != {"body_part"}:
+        return ()
+    path = graph.part_path(below.concept, above.concept) or ()
+    short = len(path) - 1 + (below.how == "kind") <= MAX_PART_STEPS
+    return path if short and all(graph.concept(concept).type == "body_part" for concept in path) else ()
 
 
-def _show(graph: Graph, a: Link, b: Link, path: tuple[str, ...], before: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "reference": _show_link(graph, a),
-        "response": _show_link(graph, b),
-        "path": [*before, *(graph.concept(concept).label for concept in path)],
-    }
+def _is_kinship(graph: Graph, path: Sequence[str]) -> bool:
+    """Tell whether the ends of an is-a path and all its steps are of one type, or of two that may name one thing."""
+    types = [kind for concept in path if (kind := graph.concept(concept).type) != "other"]
+    ends = (types[0], types[-1]) if types else ("other", "other")
+    return all(low == high or (low, high) in _KIN for low, high in (ends, *pairwise(types)))
+
+
+def _name_steps(graph: Graph, path: Sequence[str]) -> list[str]:
+    return ["is a" if above in graph.concept(below).parents else "part of" for below, above in pairwise(path)]
+
+
+def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[Reason, str | None]:
+    above_a, above_b = ({link.concept: 0, **graph.ancestors(link.concept)} for link in (a, b))
+    if (
+        a.concept == b.concept
+        or (a.how == "kind" and a.concept in above_b)
+        or (b.how == "kind" and b.concept in above_a)
+    ):
+        return "two kinds", None
+    for link, others in ((a, above_b), (b, above_a)):
+        if link.concept in others:
+            if graph.is_general(link.concept):
+                return "general", None
+            return ("far" if others[link.concept] > MAX_STEPS else "types"), None
+    shared = sorted(above_a.keys() & above_b.keys(), key=lambda concept: (above_a[concept] + above_b[concept], concept))
+    for concept in shared:
+        if not graph.is_general(concept):
+            return "siblings", concept
+    different = graph.concept(a.concept).type != graph.concept(b.concept).type
+    return ("types" if different else "unrelated"), None
 
 
 def _show_link(graph: Graph, link: Link) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "concept": link.concept,
-        "label": graph.concept(link.concept).label,
+        **_show_concept(graph, link.concept),
+        "type": graph.concept(link.concept).type,
         "name": link.name,
         "how": link.how,
         "score": link.score,
     }
     if link.runner_up:
         shown["runner_up"] = list(link.runner_up)
+    return shown
+
+
+def _show_concept(graph: Graph, concept: str) -> dict[str, str]:
+    shown = {"concept": concept, "label": graph.concept(concept).label}
+    if chinese := graph.names(concept, lang="zh"):
+        shown["zh"] = chinese[0].text
     return shown

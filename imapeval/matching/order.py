@@ -2,8 +2,9 @@
 
 1. recorded: relations that came with the imap are used as they are;
 2. text: the same wording is exact; a contradiction in polarity or quantity is unmatched, and earns no soft credit;
-3. graph: both values are linked to concepts, and is-a decides;
-4. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
+3. graph: both values are linked to concepts, and is-a or part-of decides;
+4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
+5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
 
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names
 have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their
@@ -14,12 +15,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.graph.linker import Linker
-from imapeval.matching.graph import relate_links
+from imapeval.matching.composition import compose
+from imapeval.matching.graph import relate_links, tell_apart
 from imapeval.signature import signature
 from imapeval.types import Failure, Imap, Lang, Match, Relation, values_by_term
 from imapeval.wording.text import Verdict, compare, overlap
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from imapeval.graph.store import Graph
 
     Vectors = npt.NDArray[np.float32]
-
-
-_UNDECIDED: dict[str, Any] = {"why": "neither wording nor graph relates them"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class ValueMatcher:
             encoder=self.encoder.identity,
             similarity="mean(centred-cosine,token-dice)",
             **others,
-            v="1",
+            v="2",
         )
 
     async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
@@ -152,7 +151,9 @@ def _judge(term: str, reference: str, response: str, values: _Values, graph: Gra
         return Match(term, reference, response, Relation.EXACT, similarity, "text", {"why": verdict.value})
     if verdict is not None:
         return Match(term, reference, response, Relation.UNMATCHED, 0.0, "text", {"why": verdict.value})
-    if decision := relate_links(graph, values.links[reference], values.links[response]):
-        relation, evidence = decision
-        return Match(term, reference, response, relation, similarity, "graph", evidence)
-    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", _UNDECIDED)
+    links = values.links[reference], values.links[response]
+    if decision := relate_links(graph, *links):
+        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+    if decision := compose(graph, reference, response):
+        return Match(term, reference, response, decision[0], similarity, "text", decision[1])
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", tell_apart(graph, *links))

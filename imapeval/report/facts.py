@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from imapeval.matching.explain import explain
 from imapeval.metrics.imapscore import CREDITS, credit
-from imapeval.report.evidence import explain
+from imapeval.report.path import lay_out
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
         JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the best match,
         `SOFT` or `MISSING_TERM`; quoted says that the extractor gave the place, else it is where the words first
         stand. `matches` as lists of [reference pair, response pair, kind, credit, similarity, decided by,
-        evidence, best], best saying that it is the best match of one of the two.
+        evidence, best, path], best saying that it is the best match of one of the two, path being `lay_out`'s.
     """
     imap, matches = record.imap, record.matches or ()
     best = _find_best(matches)
@@ -73,11 +74,12 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
                 round(credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
-                intern(explain(match)),
+                intern("; ".join(explain(match))),
                 int(
                     best["reference", match.term, match.reference] is match
                     or best["response", match.term, match.response] is match
                 ),
+                [[intern(part) for part in step] for step in lay_out(match)],
             ]
             for match in matches
         ],

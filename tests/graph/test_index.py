@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from imapeval.errors import ResourceError
-from imapeval.graph import index as module
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index import NameIndex, cached_path, fold_case
+from imapeval.graph.index import INDEX_FILE, NameIndex, cached_path, fold_case
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
@@ -70,17 +69,6 @@ def test_build_is_deterministic_and_tells_progress(graph, encoder, built, tmp_pa
     assert told[-1] == (8, 8)
 
 
-def test_compressed_index_is_deterministic_and_finds_names(monkeypatch):
-    monkeypatch.setattr(module, "_LARGE", 3_000)
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(3_000, 256)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    first, second = module._make_index(rows), module._make_index(rows)
-    assert module.faiss.serialize_index(first).tobytes() == module.faiss.serialize_index(second).tobytes()
-    _, found = first.search(rows[:200], 10)
-    assert np.mean([row in near for row, near in enumerate(found)]) > 0.95
-
-
 def test_centring_gives_unit_rows_and_keeps_zeros(encoder, built):
     index, _ = built
     rows = index.centred(encoder.encode(["fever", "", "cough"]), "en")
@@ -109,21 +97,54 @@ def test_other_graph_or_encoder_is_refused_by_name(graph, encoder, built, tmp_pa
             assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("damage", ["absent", "truncated", "not-json", "other-format"])
+@pytest.mark.parametrize(
+    "damage", ["absent", "no-index", "cut", "longer", "head", "tail", "foreign", "not-json", "other-format"]
+)
 def test_damaged_index_is_refused_with_the_mend(graph, encoder, built, damage):
     _, path = built
     described = path.with_suffix(".json")
+    content = path.read_bytes()
+    contents = {
+        "cut": content[:-1],
+        "longer": content + b"0",
+        "head": b"x" + content[1:],
+        "tail": content[:-1] + bytes([content[-1] ^ 1]),
+        "foreign": b"SQLite format 3".ljust(len(content), b"0"),
+    }
     if damage == "absent":
         described.unlink()
-    elif damage == "truncated":
-        path.write_bytes(path.read_bytes()[:100])
+    elif damage == "no-index":
+        path.unlink()
     elif damage == "not-json":
         described.write_text("{", encoding="utf-8")
+    elif damage == "other-format":
+        described.write_text('{"format": 1, "graph": "", "anything": 0}', encoding="utf-8")
     else:
-        meta = json.loads(described.read_text(encoding="utf-8"))
-        described.write_text(json.dumps(meta | {"format": 99}), encoding="utf-8")
-    with pytest.raises(ResourceError, match=r"kg/build_index\.py"):
+        path.write_bytes(contents[damage])
+    with pytest.raises(ResourceError, match=r"(?s)names\.(faiss|json).*kg/build_index\.py"):
         NameIndex.open(graph, encoder, path)
+
+
+def test_few_names_are_searched_exactly(built):
+    index, path = built
+    assert index.recipe == "Flat"
+    assert index.recall is None
+    assert not path.with_name("names.faiss.part").exists()
+
+
+def test_index_beside_the_graph_comes_first(graph, encoder, tmp_path, monkeypatch):
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
+    beside = graph.path.parent / INDEX_FILE
+    NameIndex.build(graph, encoder, beside)
+    try:
+        assert NameIndex.provide(graph, encoder).path == beside
+        beside.write_bytes(b"")
+        with pytest.raises(ResourceError, match="has 0 of"):
+            NameIndex.provide(graph, encoder)
+    finally:
+        beside.unlink()
+        beside.with_suffix(".json").unlink()
+    assert not list(tmp_path.iterdir())
 
 
 def test_index_of_another_graph_is_found_in_the_cache(graph, encoder, tmp_path, monkeypatch):
@@ -143,8 +164,8 @@ def test_a_missing_index_is_built_once(graph, encoder, tmp_path, monkeypatch):
     assert told == [(8, 8)]
 
 
-def test_the_shipped_index_fits_the_shipped_graph(encoder, tmp_path, monkeypatch):
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
+def test_the_shipped_index_fits_the_shipped_graph(encoder):
     with Graph.open() as shipped:
-        assert len(NameIndex.provide(shipped, encoder)) == sum(1 for _ in shipped.all_names())
-    assert not list(tmp_path.iterdir())
+        index = NameIndex.open(shipped, encoder, shipped.path.with_name(INDEX_FILE))
+        assert len(index) == shipped.name_count
+    assert index.path.stat().st_size <= 9_000_000  # see kg/build_index.py

@@ -1,10 +1,10 @@
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 
 from imapeval.graph.encoder import open_encoder
+from imapeval.graph.grams import GramIndex
 from imapeval.graph.index import NameIndex
 from imapeval.graph.linker import Linker
 from imapeval.graph.model import Concept, Name
@@ -53,7 +53,8 @@ def linker(tmp_path_factory):
     write_graph(folder / "graph.sqlite", [*CONCEPTS, *fillers], names)
     encoder = open_encoder()
     with Graph.open(folder / "graph.sqlite") as graph:
-        yield Linker(graph, encoder, NameIndex.build(graph, encoder, folder / "names.faiss"))
+        index = NameIndex.build(graph, encoder, folder / "names.faiss")
+        yield Linker(graph, encoder, index, GramIndex.build(graph))
 
 
 def link(linker, value, **options):
@@ -156,16 +157,7 @@ def test_oral_changes_nothing_of_a_drug_only():
 
 
 def test_threads_share_one_linker(linker):
-    class SlowGraph:
-        def __getattr__(self, name):
-            return getattr(linker._graph, name)
-
-        def all_names(self):
-            for row in linker._graph.all_names():
-                time.sleep(1e-4)  # so that another thread comes in while the names are read
-                yield row
-
-    fresh = Linker(SlowGraph(), linker._encoder, linker._index)
+    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._grams)
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(partial(link, fresh), ["amoxicilin", "duodenal malignant lymphoma"] * 4))
     assert found == [[("d:amoxicillin", "index")], [("x:lymphoma", "kind")]] * 4

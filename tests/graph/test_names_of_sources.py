@@ -3,17 +3,26 @@
 import runpy
 from pathlib import Path
 
-ENTRY = runpy.run_path(str(Path(__file__).parents[2] / "kg" / "entry.py"))
+from imapeval.graph.model import Name
+
+CLEANING = runpy.run_path(str(Path(__file__).parents[2] / "kg" / "cleaning.py"))
 
 
 def test_names_that_contradict_each_other_are_dropped() -> None:
     # DOID:6132 lists all of these as exact synonyms.
     texts = ["bronchitis", "acute bronchitis", "Chronic bronchitis", "chest cold", "primary bronchitis"]
-    names = [(text, "en", "name" if text == "bronchitis" else "synonym") for text in texts]
-    kept = [text for text, *_ in ENTRY["drop_opposites"](names)]
+    names = [Name(text, "en", "name" if text == "bronchitis" else "synonym", "doid") for text in texts]
+    kept = [name.text for name in CLEANING["drop_opposites"](names)]
     assert kept == ["bronchitis", "chest cold", "primary bronchitis"]
 
 
+def test_qualified_labels_differ() -> None:
+    # DOID:9452 refers to MeSH's "Fatty Liver" and "Fatty Liver, Alcoholic" alike.
+    qualifiers = CLEANING["list_qualifiers"]
+    assert qualifiers("Fatty Liver") != qualifiers("Fatty Liver, Alcoholic")
+    assert qualifiers("Non-alcoholic fatty liver") == qualifiers("nonalcoholic fatty liver")
+
+
 def test_index_entries_are_turned_round() -> None:
-    assert ENTRY["turn_round"]("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
-    assert ENTRY["turn_round"]("Ear, Nose and Throat") == "Ear, Nose and Throat"
+    assert CLEANING["turn_round"]("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
+    assert CLEANING["turn_round"]("Ear, Nose and Throat") == "Ear, Nose and Throat"

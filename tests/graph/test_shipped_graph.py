@@ -1,13 +1,17 @@
 """The graph that ships, asked for facts that any medical textbook has."""
 
 import time
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from imapeval.graph.model import ConceptType
 from imapeval.graph.store import Graph
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +152,59 @@ def test_is_a_has_no_cycle(graph: Graph) -> None:
 def test_size(graph: Graph) -> None:
     stats = graph.stats()
     chinese = [row for row in graph.all_names() if row[3] == "zh"]
-    assert len(chinese) >= 2500
-    assert 60_000 <= stats["names"] <= 110_000
+    assert len({row[2] for row in chinese}) >= 6000
+    assert 90_000 <= stats["names"] <= 130_000
     assert graph.path.stat().st_size < 25_000_000
-    assert set(stats["sources"]) == {"doid", "mesh", "chebi", "wordnet", "hl7", "imap"}
+    assert set(stats["sources"]) == {"doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap"}
+
+
+def test_every_source_is_credited(graph: Graph) -> None:
+    notice = " ".join((ROOT / "NOTICE").read_text(encoding="utf-8").split())
+    catalogue = tomllib.loads((ROOT / "kg" / "sources.toml").read_text(encoding="utf-8"))["sources"]
+    for source in graph.stats()["sources"]:
+        entry = catalogue[source]
+        assert entry["title"] in notice
+        assert entry["licence"]
+        assert entry["url"].removeprefix("https://") in notice
+
+
+def read_table(name: str) -> list[list[str]]:
+    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")][1:]
+
+
+def list_classes(names: str) -> list[str]:
+    return [name for name in names.split("; ") if name]
+
+
+def test_drugs_belong_to_their_classes(graph: Graph) -> None:
+    # drug_classes.tsv: textbook knowledge. The wording "tetracycline" means the drug, not its class.
+    rows = read_table("drug_classes.tsv")
+    assert len(rows) > 200
+    pairs = [
+        (drug, name, known) for drug, *cells in rows for known, cell in enumerate(cells) for name in list_classes(cell)
+    ]
+    wrong = [(drug, name) for drug, name, denied in pairs if is_kind_of(graph, drug, name) == bool(denied)]
+    assert wrong == [("doxycycline", "tetracycline"), ("minocycline", "tetracycline")]
+
+
+def test_lay_wordings_find_their_concepts(graph: Graph) -> None:
+    # lay_terms.tsv. What is left are near neighbours, such as "black stool" and melena.
+    rows = read_table("lay_terms.tsv")
+    missed = [(text, means) for _, text, means in rows if not set(graph.lookup(text)) & set(graph.lookup(means))]
+    assert len(rows) > 500
+    assert len(missed) / len(rows) < 0.06, missed
+
+
+def test_alcoholic_fatty_liver_is_a_kind_of_fatty_liver(graph: Graph) -> None:
+    assert is_kind_of(graph, "alcoholic fatty liver", "steatotic liver disease")
+    assert not set(graph.lookup("alcoholic fatty liver")) & set(graph.lookup("steatotic liver disease"))
+
+
+@pytest.mark.parametrize(("part", "whole"), [("mitral valve", "heart"), ("ankle", "leg"), ("retina", "eye")])
+def test_parts_are_no_kinds(graph: Graph, part: str, whole: str) -> None:
+    assert not is_kind_of(graph, part, whole)
+    assert any(graph.part_path(one, other) for one in graph.lookup(part) for other in graph.lookup(whole))
 
 
 def test_opens_at_once() -> None:

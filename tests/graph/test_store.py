@@ -1,13 +1,16 @@
+import json
 import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ResourceError, UsageError
+from imapeval.graph.exchange import from_networkx
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
@@ -145,7 +148,13 @@ def test_to_networkx_takes_all_or_a_neighbourhood(graph: Graph) -> None:
     whole = graph.to_networkx()
     assert whole.number_of_nodes() == 6
     assert whole.number_of_edges() == 4
-    assert whole.nodes["x:nsaid"] == {"label": "NSAID", "type": "drug"}
+    assert whole.nodes["x:nsaid"] == {
+        "label": "NSAID",
+        "type": "drug",
+        "general": False,
+        "aliases": (),
+        "names": graph.names("x:nsaid"),
+    }
     assert set(graph.to_networkx(["x:nsaid"])) == {"x:nsaid", "x:drug", "x:ibuprofen"}
     assert set(graph.to_networkx(["x:nsaid"], depth=2)) == {"x:nsaid", "x:drug", "x:ibuprofen", "x:analgesic"}
     assert set(graph.to_networkx(["x:nsaid"], depth=0)) == {"x:nsaid"}
@@ -186,8 +195,8 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         Graph.open(tmp_path / "absent.sqlite")
 
 
-def test_a_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match="cannot be read"):
+def test_a_folder_without_a_graph_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match=r"graph\.sqlite cannot be read"):
         Graph.open(tmp_path)
 
 
@@ -217,12 +226,13 @@ def test_a_foreign_sqlite_file_is_told(tmp_path: Path) -> None:
         Graph.open(file)
 
 
-def test_another_schema_version_is_told(path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_another_schema_version_is_told(path: Path, version: int) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.commit()
     connection.close()
-    with pytest.raises(ResourceError, match="schema version 99"):
+    with pytest.raises(ResourceError, match=f"schema version {version}.*imapeval kg build"):
         Graph.open(path)
 
 
@@ -288,3 +298,157 @@ def test_what_is_written_has_no_cycle(tmp_path_factory: pytest.TempPathFactory, 
         for n in range(8):
             assert f"c{n}" not in graph.ancestors(f"c{n}")
         assert report.edges + len(report.cycle_edges) == len(set(edges))
+
+
+# --- aliases, scopes, parts, words ---
+
+
+@pytest.fixture
+def rich(tmp_path: Path) -> Iterator[Graph]:
+    concepts = [
+        Concept("b:heart", "heart", "body_part", ("b:organ",), ("b:thorax",), ("U:1", "U:2")),
+        Concept("b:organ", "organ", "body_part", ()),
+        Concept("b:thorax", "thorax", "body_part", (), ("b:body",), ("U:2", "b:heart")),
+        Concept("b:body", "body", "body_part", (), ("b:heart", "b:nowhere")),
+        Concept("b:valve", "mitral valve", "body_part", ("b:anyvalve",)),
+        Concept("b:anyvalve", "heart valve", "body_part", (), ("b:heart",)),
+        Concept("b:both", "atrium", "body_part", ("b:heart",), ("b:heart",)),
+    ]
+    names = [
+        ("b:heart", Name("heart", "en", "name", "t")),
+        ("b:heart", Name("left heart", "en", "synonym", "t", "narrow")),
+        ("b:heart", Name("Left Heart", "en", "name", "t", "related")),
+        ("b:heart", Name("viscera", "en", "synonym", "t", "broad")),
+        ("b:organ", Name("viscera", "en", "synonym", "t")),
+        ("b:organ", Name("left heart", "en", "synonym", "t", "related")),
+        ("b:valve", Name("left heart valve", "en", "name", "t")),
+        ("b:valve", Name("左房室瓣", "zh", "name", "t")),
+    ]
+    write_graph(tmp_path / "graph.sqlite", concepts, names)
+    with Graph.open(tmp_path) as opened:
+        yield opened
+
+
+def test_a_concept_is_found_by_its_other_ids(rich: Graph) -> None:
+    assert rich.resolve("U:1") == "b:heart"
+    assert rich.resolve("U:2") == "b:heart"  # two concepts claim it, the first has it
+    assert rich.resolve("b:heart") == "b:heart"  # and no alias hides an id
+    assert "U:1" in rich
+    assert rich.concept("U:1") == rich.concept("b:heart")
+    assert rich.concept("b:heart").aliases == ("U:1", "U:2")
+    assert rich.names("U:1") == rich.names("b:heart")
+    assert rich.is_a("U:1", "b:organ") == ("b:heart", "b:organ")
+    assert rich.part_path("b:valve", "U:2") == ("b:valve", "b:anyvalve", "b:heart")
+    with pytest.raises(UsageError, match="U:9"):
+        rich.resolve("U:9")
+
+
+def test_only_exact_names_are_looked_up(rich: Graph) -> None:
+    assert rich.lookup("left heart") == ()
+    assert rich.lookup_scoped("Left hearts") == (("b:heart", "narrow"), ("b:organ", "related"))
+    assert rich.lookup_scoped("left heart", types=["drug"]) == ()
+    assert rich.lookup("viscera") == ("b:organ",)
+    assert rich.lookup_scoped("viscera") == (("b:heart", "broad"),)
+    assert "left heart" not in rich.mention_table("en")
+    assert [(name.text, name.scope) for name in rich.names("b:heart")] == [
+        ("heart", "exact"),
+        ("left heart", "narrow"),
+        ("viscera", "broad"),
+    ]
+
+
+def test_parts_are_kept_apart_from_kinds(rich: Graph) -> None:
+    assert rich.concept("b:heart").wholes == ("b:thorax",)
+    assert rich.is_a("b:heart", "b:thorax") is None
+    assert rich.part_path("b:heart", "b:organ") is None
+    assert rich.wholes("b:heart") == {"b:thorax": 1, "b:body": 2}
+    assert rich.wholes("b:valve") == {"b:heart": 2, "b:organ": 3, "b:thorax": 3, "b:body": 4}
+    assert rich.part_path("b:valve", "b:body") == ("b:valve", "b:anyvalve", "b:heart", "b:thorax", "b:body")
+    assert rich.part_path("b:both", "b:heart") == ("b:both", "b:heart")
+    assert rich.part_path("b:heart", "b:nowhere") is None
+    assert rich.parts("b:heart") == ("b:anyvalve", "b:both")
+    assert rich.children("b:heart") == ("b:both",)
+
+
+def test_cycles_of_parts_are_cut_and_told(tmp_path: Path) -> None:
+    concepts = [Concept("a", "aa", "body_part", (), ("b",)), Concept("b", "bb", "body_part", (), ("a", "c"))]
+    report = write_graph(tmp_path / "g", concepts, [])
+    assert report.part_cycles == (("b", "a"),)
+    assert report.dangling_edges == (("b", "c"),)
+    assert (report.parts, report.cycles) == (1, ())
+
+
+def test_names_come_by_row(rich: Graph) -> None:
+    rows = list(rich.all_names())
+    assert len(rows) == rich.name_count
+    wanted = [rows[-1][0], 1, 1]
+    found = rich.names_at(wanted)
+    assert [(name.text, name.concept, name.lang) for name in found] == [rows[row - 1][1:] for row in wanted]
+    assert found[1].norm == "heart"
+    for row in (0, len(rows) + 1):
+        with pytest.raises(UsageError, match=f"row id {row}"):
+            rich.names_at([1, row])
+
+
+def test_words_are_counted_before_the_last(rich: Graph) -> None:
+    # "left heart" of two concepts (one of the two of the first is kept) and "left heart valve".
+    assert rich.word_use("left") == 3
+    assert rich.word_use("heart") == 2  # in "heart valve" and "left heart valve"
+    assert rich.word_use("valve") == 0
+    assert rich.word_use("kidney") is None
+    assert rich.word_use("左房室瓣") is None
+
+
+# --- exchange with networkx ---
+
+
+def test_networkx_and_back_gives_the_same_graph(graph: Graph, tmp_path: Path) -> None:
+    report = from_networkx(graph.to_networkx(), tmp_path / "again.kg")
+    assert report.hash == graph.hash
+    assert (tmp_path / "again.kg" / "graph.sqlite").read_bytes() == graph.path.read_bytes()
+
+
+def test_networkx_and_back_through_json(graph: Graph, tmp_path: Path) -> None:
+    text = json.dumps(nx.node_link_data(graph.to_networkx(), edges="edges"))
+    again = nx.node_link_graph(json.loads(text), edges="edges")
+    assert from_networkx(again, tmp_path / "again.kg").hash == graph.hash
+
+
+def test_edges_of_both_kinds_are_marked(rich: Graph) -> None:
+    whole = rich.to_networkx()
+    assert whole.edges["b:heart", "b:organ"] == {"kind": "is-a"}
+    assert whole.edges["b:heart", "b:thorax"] == {"kind": "part-of"}
+    assert whole.edges["b:both", "b:heart"] == {"kind": "is-a"}
+    assert set(rich.to_networkx(["U:1"])) == {"b:heart", "b:organ", "b:thorax", "b:anyvalve", "b:both"}
+
+
+def test_a_plain_networkx_graph_becomes_a_compiled_one(tmp_path: Path) -> None:
+    plain: nx.DiGraph[str] = nx.DiGraph([("x:1", "x:2")])
+    plain.add_node("x:1", label="gout", type="disease", names=["podagra", "痛风"])
+    from_networkx(plain, tmp_path / "plain.kg")
+    with Graph.open(tmp_path / "plain.kg") as graph:
+        assert graph.lookup("痛风") == graph.lookup("Podagra") == ("x:1",)
+        assert graph.concept("x:1").parents == ("x:2",)
+        assert graph.concept("x:2").type == "other"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "told"),
+    [
+        ({"type": "illness"}, "'x:1' has the type 'illness'"),
+        ({"names": [7]}, "'x:1' has the name 7"),
+        ({"names": [("gout", "de", "name", "x")]}, "lang is one of en, zh"),
+    ],
+)
+def test_attributes_that_cannot_be_meant_are_told(tmp_path: Path, attributes: dict[str, object], told: str) -> None:
+    plain: nx.DiGraph[str] = nx.DiGraph()
+    plain.add_node("x:1", **attributes)
+    with pytest.raises(UsageError, match=told):
+        from_networkx(plain, tmp_path / "plain.kg")
+
+
+def test_an_edge_of_another_kind_is_told(tmp_path: Path) -> None:
+    plain: nx.DiGraph[str] = nx.DiGraph()
+    plain.add_edge("x:1", "x:2", kind="treats")
+    with pytest.raises(UsageError, match=r"'x:1' -> 'x:2' has the kind 'treats'"):
+        from_networkx(plain, tmp_path / "plain.kg")

@@ -1,7 +1,8 @@
 """Pairs of values whose relation a textbook gives: what the shipped graph, index and encoder make of them.
 
 `known_wrong` says what comes out today where that is not what should. A row that has become right must lose its
-mark, so that the table stays true.
+mark, so that the table stays true. Rows of the split "dev" may be mended for; the accuracy of those of the split
+"held" was taken before anything was mended (docs/graph.md), and they are no reason to add a name to the graph.
 """
 
 import csv
@@ -9,30 +10,31 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index import NameIndex
 from imapeval.graph.store import Graph
+from imapeval.matching.explain import explain
 from imapeval.matching.matcher import relate
-from imapeval.matching.order import ValueMatcher
+from imapeval.pipeline import open_matcher
 from imapeval.types import Relation
 
 TABLE = Path(__file__).with_name("relation_pairs.tsv")
 with TABLE.open(encoding="utf-8", newline="") as lines:
     ROWS = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
+EASY = {"kind", "lay", "abbreviation", "paraphrase", "spelling", "symptom", "test", "procedure", "organism"}
+"""Sorts of cases that one look-up or one step settles, or that a wording shows; the others are hard."""
+
 
 @pytest.fixture(scope="module")
 def matcher():
-    encoder = open_encoder()
     with Graph.open() as graph:
-        yield ValueMatcher(graph=graph, encoder=encoder, index=NameIndex.provide(graph, encoder))
+        yield open_matcher(graph)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
 async def test_relation_is_the_expected_one(matcher, row):
     match = await relate(matcher, row["reference"], row["response"], lang=row["lang"])
     today = row["known_wrong"] or row["expected"]
-    assert match.relation == today, (row["reason"], match.decided_by, dict(match.evidence))
+    assert match.relation == today, (row["reason"], match.decided_by, explain(match))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
@@ -40,13 +42,22 @@ async def test_relation_turns_round_with_the_pair(matcher, row):
     turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
     match = await relate(matcher, row["response"], row["reference"], lang=row["lang"])
-    assert match.relation == turned.get(today, today), dict(match.evidence)
+    assert match.relation == turned.get(today, today), explain(match)
 
 
 def test_table_is_large_and_balanced_and_mostly_right():
-    assert len(ROWS) >= 60
+    assert len(ROWS) >= 400
+    assert sum(row["split"] == "held" for row in ROWS) >= 200
+    assert {row["split"] for row in ROWS} == {"dev", "held"}
+    assert sum(row["sort"] not in EASY for row in ROWS) * 2 >= len(ROWS)
     assert sum(row["lang"] == "zh" for row in ROWS) * 2 >= len(ROWS)
-    assert {row["expected"] for row in ROWS} == {str(relation) for relation in Relation}
+    for relation in Relation:
+        assert sum(row["expected"] == relation for row in ROWS) * 5 >= len(ROWS)
     assert all(row["reason"] for row in ROWS)
     assert all(row["known_wrong"] in ("", *Relation) and row["known_wrong"] != row["expected"] for row in ROWS)
     assert sum(bool(row["known_wrong"]) for row in ROWS) * 10 <= len(ROWS)
+
+
+def test_no_pair_stands_there_twice():
+    pairs = [(row["lang"], frozenset((row["reference"], row["response"]))) for row in ROWS]
+    assert len(set(pairs)) == len(pairs)

@@ -42,7 +42,13 @@ RECORD = ImapRecord(
             {
                 "reference": {"concept": "C1", "label": "drainage", "name": "drainage", "how": "kind", "score": 0.6},
                 "response": {"concept": "C2", "label": "incision", "name": "incision", "how": "exact", "score": 1.0},
-                "path": ["incision", "drainage"],
+                "path": [
+                    {"concept": "C2", "label": "incision", "zh": "切开"},
+                    {"concept": "C3", "label": "opening"},
+                    {"concept": "C1", "label": "drainage"},
+                ],
+                "steps": ["is a", "part of"],
+                "confidence": "high",
             },
         ),
         Match("treatment", "Surgical drainage", "antibiotics", Relation.UNMATCHED, 0.1, "encoder", {"why": "nobody"}),

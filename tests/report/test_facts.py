@@ -1,5 +1,4 @@
 from imapeval.imapfile import ImapRecord
-from imapeval.report.evidence import explain
 from imapeval.report.facts import show_imap
 from imapeval.types import Imap, Match, Pair, Relation, Sample
 
@@ -58,17 +57,3 @@ def test_a_pair_that_is_nobodys_best_match_is_marked_so():
         for w in "ab"
     )
     assert [match[7] for match in show(imap, matches, reference="a", response="b")["matches"]] == [1, 0, 0, 1]
-
-
-def test_evidence_in_words():
-    link = {"concept": "C1", "label": "penicillins", "name": "penicillin", "how": "exact", "score": 1.0}
-    above = {"concept": "C2", "label": "antibacterial drug", "name": "antibiotic", "how": "treatment", "score": 1.0}
-    evidence = {"reference": link, "response": above, "path": ["penicillins", "antibacterial drug"]}
-    match = Match("t", "penicillin", "antibiotic therapy", Relation.BELONGING, 0.5, "graph", evidence)
-    assert explain(match) == (
-        "“penicillin” is a name of penicillins (C1); “antibiotic therapy” is a treatment with antibacterial drug (C2); "
-        "penicillins → antibacterial drug"
-    )
-    assert explain(Match("t", "a", "b", Relation.EXACT, 1.0, "text", {"why": "same wording"})) == "same wording"
-    assert explain(Match("t", "a", "b", Relation.EXACT, 1.0, "recorded")) == "came with the imap"
-    assert explain(Match("t", "a", "b", Relation.UNMATCHED, 0.1, "llm", {"answer": "no", "n": 3})) == "answer: no; n: 3"

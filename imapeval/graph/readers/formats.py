@@ -2,31 +2,113 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import gzip
+import re
+import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from imapeval.errors import InputError, UsageError
+from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
+from imapeval.graph.readers.source import Source
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from imapeval.graph.readers.source import Source
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.format import Format
+
+FORMATS: tuple[Format, ...] = (
+    obo.FORMAT,
+    obographs.FORMAT,
+    owl.FORMAT,
+    umls.FORMAT,
+    rxnorm.FORMAT,
+    rf2.FORMAT,
+    mesh_xml.FORMAT,
+    kgx.FORMAT,
+    babelon.FORMAT,
+    table.FORMAT,
+)
+"""Every format, in the order in which they are listed."""
+
+HEAD = 4096
+"""Bytes of a file by which its format is recognised (the contract of `Format.recognise`)."""
+
+# One letter is a drive of Windows, "C:\\data\\doid.obo".
+_PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format of ontology files.
+def find_format(path: Path) -> Format:
+    """Return the format of a file or folder.
 
-    Attributes:
-        name: As in `--source NAME:PATH`.
-        title: What it is, in a few words.
-        recognise: Tells from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
-            whether it is in this format. Exactly one format recognises a well-formed file.
-        read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
-            an InputError that names the file and the mend.
+    Raises:
+        InputError: It is not there, cannot be read, or is in none of the formats.
     """
+    # The common start of a pair of KGX tables is a path that is not there.
+    if not path.exists() and not kgx.FORMAT.recognise(path, b""):
+        raise InputError("it is not there", path=path, mend="Give a file or folder that is.")
+    head = read_head(path)
+    found = next((known for known in FORMATS if known.recognise(path, head)), None)
+    if found is not None:
+        return found
+    raise InputError(
+        "it is in no format that is read here",
+        path=path,
+        mend=f"Looked for, by name and beginning:\n{_list_formats()}\nWrite FORMAT:PATH to say which it is.",
+    )
 
-    name: str
-    title: str
-    recognise: Callable[[Path, bytes], bool]
-    read: Callable[[Source], Iterator[Record]]
+
+def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None) -> tuple[Format, Source]:
+    """Return format and source for what a command line says.
+
+    The source is named as its ontology names itself, where it does ("doid"), else by the name of the file.
+
+    Args:
+        spec: "PATH" or "FORMAT:PATH". What is a file or folder as a whole is a path, whatever colons it has.
+        progress: As in `Source`.
+
+    Raises:
+        UsageError: There is no such format.
+        InputError: As `find_format`.
+    """
+    path, chosen = Path(spec), None
+    if not path.exists() and (parts := _PREFIXED.fullmatch(spec)):
+        if parts[2].startswith("//"):
+            raise UsageError(f"{spec!r} is an address on the web; download it and name the file.")
+        chosen = next((known for known in FORMATS if known.name == parts[1]), None)
+        if chosen is None:
+            raise UsageError(f"{parts[1]!r} is no format. Write one of these before the colon:\n{_list_formats()}")
+        path = Path(parts[2])
+    if chosen is None:
+        chosen = find_format(path)
+    name = chosen.find_name(read_head(path)) if chosen.find_name else ""
+    return chosen, Source(path, name or _name_after(path), progress=progress)
+
+
+def read_head(path: Path) -> bytes:
+    """Return the first `HEAD` bytes of a file, decompressed; b"" for a folder and where there is none.
+
+    Raises:
+        InputError: It cannot be read, or is damaged.
+    """
+    if not path.is_file():
+        return b""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return file.read(HEAD)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"it is damaged or cut off ({error})", path=path, mend="Download or copy it again.") from error
+    except OSError as error:
+        raise InputError(
+            f"it cannot be read ({error.strerror or error})", path=path, mend="Check its permissions."
+        ) from error
+
+
+def _name_after(path: Path) -> str:
+    # "X_nodes.tsv.gz" and "X_edges.tsv.gz" are one source, X.
+    stem = path.name.partition(".")[0].lower()
+    return re.sub(r"_(nodes|edges)$", "", stem) or path.resolve().name.lower()
+
+
+def _list_formats() -> str:
+    return "\n".join(f"  {known.name}: {known.title}" for known in FORMATS)

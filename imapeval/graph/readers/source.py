@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -85,7 +86,7 @@ class Source:
                 counted = io.BufferedReader(_Counted(raw, path.stat().st_size, self._progress), _STEP)
                 # gzip.GzipFile is a BinaryIO in all but its declared type.
                 yield cast("BinaryIO", gzip.GzipFile(fileobj=counted) if path.suffix == ".gz" else counted)
-        except (gzip.BadGzipFile, EOFError) as error:
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(
                 f"it is damaged or cut off ({error})", path=path, mend="Download or copy it again."
             ) from error

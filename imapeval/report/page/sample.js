@@ -35,8 +35,8 @@ function drawPairs(title, pairs, lang) {
 const COLUMNS = ["Reference", "Response", "Relation", "Credit", "Similarity", "Decided by", "Evidence"];
 
 function matchRows(imap) {
-  const rows = imap.matches.map(([reference, response, kind, credit, similarity, decider, why, best]) =>
-    ({ term: text(imap.reference[reference][0]), reference, response, kind, credit, similarity, decider, why: text(why), best }));
+  const rows = imap.matches.map(([reference, response, kind, credit, similarity, decider, why, best, path]) =>
+    ({ term: text(imap.reference[reference][0]), reference, response, kind, credit, similarity, decider, why: text(why), best, path }));
   // Values that nothing was compared with, or nothing came close to: they have a row, too.
   for (const side of SIDES) {
     const key = (number) => imap[side][number].slice(0, 2).join("/");
@@ -54,6 +54,23 @@ function matchRows(imap) {
     (a.reference ?? 1e9) - (b.reference ?? 1e9) || b.credit - a.credit);
 }
 
+// The concepts of the two values in the graph, and the way from the one to the other.
+function drawPath(path) {
+  if (!path?.length) return null;
+  const steps = path.map((step) => {
+    const [id, label, chinese, whose, joint] = step.map(text);
+    return make("li", null,
+      make("span", { class: `concept ${whose}`.trim() },
+        whose ? make("small", null, whose.replace(" ", " and ")) : null,
+        make("b", null, label), chinese ? make("span", { lang: "zh" }, chinese) : null, make("code", null, id)),
+      joint ? make("span", { class: "joint" }, joint) : null);
+  });
+  const way = make("details", { class: "way" }, make("summary", null, "in the graph"), make("ol", { class: "path" }, steps));
+  // Opening it is not a click on its row, which takes Enter and the mouse for its own.
+  for (const name of ["click", "keydown"]) way.addEventListener(name, (event) => event.stopPropagation());
+  return way;
+}
+
 function drawMatch(row, imap, lang) {
   const valueOf = (side) => (row[side] === undefined ? "\u2013" : text(imap[side][row[side]][1]));
   const cells = [
@@ -63,7 +80,7 @@ function drawMatch(row, imap, lang) {
     [{ class: "number" }, row.credit.toFixed(2)],
     [{ class: "number" }, row.similarity === null ? "\u2013" : row.similarity.toFixed(2)],
     [{}, row.decider || "\u2013"],
-    [{ class: "why" }, row.why],
+    [{ class: "why" }, make("div", null, row.why, drawPath(row.path))],
   ];
   return make("tr", {
     tabindex: "0",

@@ -1,58 +1,53 @@
-"""What every reader yields: one concept of one source, before merging."""
+"""How the names of sources are cleaned, and which types and qualifiers go together."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from imapeval.graph.model import Name
 
 if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType, NameKind
-    from imapeval.types import Lang
+    from imapeval.graph.record import Record
 
 MAX_NAME = 80
 """Longer names are descriptions; nobody writes them in an answer."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One concept of one source.
-
-    Attributes:
-        id: A CURIE.
-        label: Preferred English name.
-        type: What kind of thing it is.
-        source: Key of the source in sources.toml.
-        parents: Ids of broader concepts, of the same source unless `parent_names` is used.
-        parent_names: Names of broader concepts, to be looked up after merging (our own tables).
-        names: (text, language, kind).
-        same_as: Ids that this source says are the same concept elsewhere.
-        type_is_open: Our own tables call it a disease here and a symptom there.
-    """
-
-    id: str
-    label: str
-    type: ConceptType
-    source: str
-    parents: list[str] = field(default_factory=list[str])
-    parent_names: list[str] = field(default_factory=list[str])
-    names: list[tuple[str, Lang, NameKind]] = field(default_factory=list)
-    same_as: list[str] = field(default_factory=list[str])
-    type_is_open: bool = False
-
 
 # One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
 _FAMILIES: tuple[set[ConceptType], ...] = ({"disease", "symptom"}, {"procedure", "test"}, {"procedure", "lifestyle"})
 
 
-_PAIRS = (("acute", "chronic"), ("primary", "secondary"), ("upper", "lower"), ("type 1", "type 2"))
+_PAIRS = (
+    ("acute", "chronic"),
+    ("primary", "secondary"),
+    ("upper", "lower"),
+    ("type 1", "type 2"),
+    ("alcoholic", "nonalcoholic"),
+    ("congenital", "acquired"),
+    ("juvenile", "adult"),
+)
 _OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 _OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 
 
-def are_kin(one: ConceptType, other: ConceptType) -> bool:
+def are_kin(one: ConceptType | None, other: ConceptType | None) -> bool:
     """Tell whether two types are the same or so close that sources type one thing either way."""
-    return one == other or any({one, other} <= family for family in _FAMILIES)
+    return one == other or any(one in family and other in family for family in _FAMILIES)
+
+
+def list_qualifiers(label: str) -> frozenset[str]:
+    """Return the words of a label that set it against a sibling, such as "acute" or "nonalcoholic".
+
+    >>> sorted(list_qualifiers("Non-alcoholic fatty liver"))
+    ['nonalcoholic']
+    """
+    return frozenset(_OPPOSITE.findall(_join_prefix(label)))
+
+
+def _join_prefix(text: str) -> str:
+    joined = re.sub(r"\bnon-", "non", text.lower())
+    return re.sub(r"\btype (ii?)\b", lambda found: f"type {len(found[1])}", joined)
 
 
 def turn_round(name: str) -> str:
@@ -70,18 +65,18 @@ def turn_round(name: str) -> str:
     return " ".join(reversed(name.split(", ")))
 
 
-def drop_opposites(names: list[tuple[str, Lang, NameKind]]) -> list[tuple[str, Lang, NameKind]]:
+def drop_opposites(names: list[Name]) -> list[Name]:
     """Return the names without those that say opposite things of one concept: they are kinds of it.
 
     DOID gives "acute bronchitis" and "chronic bronchitis" as synonyms of bronchitis, which would make the two the same.
     """
-    known = {text.lower() for text, *_ in names}
+    known = {_join_prefix(name.text) for name in names}
 
     def has_opposite(text: str) -> bool:
-        turned = _OPPOSITE.sub(lambda found: _OPPOSITES[found.group()], text.lower())
-        return turned != text.lower() and turned in known
+        turned = _OPPOSITE.sub(lambda found: _OPPOSITES[found.group()], text)
+        return turned != text and turned in known
 
-    return [name for name in names if name[2] == "name" or not has_opposite(name[0])]
+    return [name for name in names if name.kind == "name" or not has_opposite(_join_prefix(name.text))]
 
 
 def is_usable(name: str) -> bool:
@@ -101,3 +96,15 @@ def is_chemical_string(name: str) -> bool:
         or (has_digit and any(char in name for char in "()[]{}"))
         or bool(re.search(r"\d,\d|\d'|^\d|[a-z]-\d+-[a-z]|^[a-z]-[a-z]|\^|~|;", name, re.IGNORECASE))
     )
+
+
+def guess_kind(name: str) -> NameKind:
+    """Tell whether a name is an abbreviation: "COPD", "HbA1c": short, with more capitals than a word has."""
+    letters = re.sub(r"[^A-Za-z]", "", name)
+    short = " " not in name and len(name) <= 7 and sum(char.isupper() for char in letters) > 1
+    return "abbreviation" if short else "synonym"
+
+
+def add_name(record: Record, text: str, kind: NameKind = "synonym") -> None:
+    """Add an English name of the record's source."""
+    record.names.append(Name(text, "en", kind, record.source))

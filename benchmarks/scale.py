@@ -1,0 +1,197 @@
+"""How the store bears a large graph: `python benchmarks/scale.py NODES.tsv.gz [--simulate]`.
+
+Builds a graph of KGX tables in a process of its own and prints a Markdown table: time and memory of building, time of
+opening, of looking up names and of relating concepts. Each open is by a fresh process, looked-up names are drawn by
+chance from the graph, and half of the related pairs are linked by is-a. With --simulate, the tables are first extended
+with made-up copies of their own concepts to 3 million concepts and 12 million relations (as the paper's graph has):
+that tells of size and speed, and nothing of quality.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+QUESTIONS = 5_000
+"""Names looked up, and pairs related: enough for a 95th percentile from 250 values."""
+
+CONCEPTS, RELATIONS = 3_000_000, 12_000_000
+"""Of the graph that the paper of imapScore used."""
+
+_BUILD = """
+import json, resource, sys, time
+from pathlib import Path
+from imapeval.graph.build import build_graph
+from imapeval.graph.readers.formats import open_source
+wall, cpu = time.perf_counter(), time.process_time()
+report = build_graph([open_source(sys.argv[1])], Path(sys.argv[2]))
+print(json.dumps({
+    "concepts": report.concepts, "names": report.names, "edges": report.edges, "parts": report.parts,
+    "cycles": len(report.cycles), "wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu,
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+}))
+"""
+_OPEN = """
+import sys, time
+from pathlib import Path
+from imapeval.graph.store import Graph
+started = time.perf_counter()
+with Graph.open(Path(sys.argv[1])) as graph:
+    graph.lookup("asthma")
+    print(time.perf_counter() - started)
+"""
+
+
+def main() -> None:
+    """Build, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nodes", type=Path, help="a KGX table of nodes; that of edges lies beside it")
+    parser.add_argument("--simulate", action="store_true", help="extend it to the size of the paper's graph")
+    parser.add_argument("--out", type=Path, help="where to leave the graph; by default it is thrown away")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        nodes = extend(given.nodes, Path(folder)) if given.simulate else given.nodes
+        out = given.out or Path(folder) / "scale.kg"
+        built = json.loads(run(_BUILD, nodes, out))
+        opened = statistics.median(float(run(_OPEN, out)) for _ in range(5))
+        title = "made-up extension" if given.simulate else given.nodes.name.partition(".")[0]
+        print_table(title, built, opened, (out / "graph.sqlite").stat().st_size, *measure(out))
+
+
+def run(code: str, *arguments: Path) -> str:
+    """Run code in a fresh process and return what it prints."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def measure(folder: Path) -> tuple[list[float], list[float], list[float], int]:
+    """Return seconds of look-ups, of relating linked pairs and of relating any pairs, and the memory at the end."""
+    from imapeval.graph.store import Graph
+
+    rng = random.Random(0)
+    with Graph.open(folder) as graph:
+        texts = [name.text for name in graph.names_at([rng.randint(1, graph.name_count) for _ in range(QUESTIONS)])]
+        linked: list[tuple[str, str]] = []
+        while len(linked) < QUESTIONS:
+            drawn = graph.names_at([rng.randint(1, graph.name_count) for _ in range(QUESTIONS)])
+            kin = ((name.concept, list(graph.ancestors(name.concept))) for name in drawn)
+            linked += [(concept, rng.choice(above)) for concept, above in kin if above]
+        linked = linked[:QUESTIONS]
+    others = [(one, other) for (one, _), (_, other) in zip(linked, reversed(linked), strict=True)]
+
+    def relate(pair: tuple[str, str]) -> None:
+        graph.is_a(pair[0], pair[1])
+        graph.is_a(pair[1], pair[0])
+
+    # Opened anew for each, so that nothing is remembered but what the system keeps of the file.
+    with Graph.open(folder) as graph:
+        lookups = time_each(graph.lookup, texts)
+    with Graph.open(folder) as graph:
+        kin = time_each(relate, linked)
+    with Graph.open(folder) as graph:
+        strangers = time_each(relate, others)
+    return lookups, kin, strangers, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def time_each(work: Callable[[Any], object], cases: Sequence[Any]) -> list[float]:
+    """Return the seconds that each case takes, in ascending order."""
+    seconds: list[float] = []
+    for case in cases:
+        started = time.perf_counter()
+        work(case)
+        seconds.append(time.perf_counter() - started)
+    return sorted(seconds)
+
+
+def print_table(
+    title: str,
+    built: dict[str, Any],
+    opened: float,
+    size: int,
+    lookups: list[float],
+    kin: list[float],
+    strangers: list[float],
+    memory: int,
+) -> None:
+    """Print what was measured as a Markdown table."""
+
+    def spread(seconds: list[float]) -> str:
+        middle, late = (seconds[int(len(seconds) * share)] * 1e6 for share in (0.5, 0.95))
+        return f"{middle:.0f} µs; 95th percentile {late:.0f} µs"
+
+    rows = {
+        "concepts, names": f"{built['concepts']:,}, {built['names']:,}",
+        "is-a and part-of edges": f"{built['edges']:,}, {built['parts']:,} ({built['cycles']} is-a cycles cut)",
+        "build": f"{built['wall']:.0f} s, of these {built['cpu']:.0f} s on the processor; {built['peak'] / 1e9:.1f} GB",
+        "file": f"{size / 1e6:,.0f} MB",
+        "open, with a first look-up": f"{opened * 1000:.1f} ms",
+        "look up a name": spread(lookups),
+        "relate linked concepts, both ways": spread(kin),
+        "relate other concepts, both ways": spread(strangers),
+        "memory of the process that asks": f"{memory / 1e6:.0f} MB",
+    }
+    print(f"| {title} | {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} |\n|---|---|")
+    print("\n".join(f"| {name} | {value} |" for name, value in rows.items()))
+
+
+def extend(nodes: Path, folder: Path) -> Path:
+    """Write tables of 3 million concepts and 12 million relations, and return that of nodes.
+
+    Made-up concepts are copies of real ones under another id, with a number added to each name; a copy is a kind of the
+    original and of its parents. What is then missing is relations of another kind between concepts drawn by chance:
+    the builder reads them and leaves them out, as it does with all but is-a and part-of.
+    """
+    import gzip
+
+    edges = nodes.with_name(nodes.name.replace("_nodes", "_edges"))
+
+    def read(path: Path) -> Iterator[list[str]]:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            next(file)
+            for line in file:
+                yield line.rstrip("\n").split("\t")
+
+    rng = random.Random(0)
+    ids: list[str] = []
+    with (folder / "made_nodes.tsv").open("w", encoding="utf-8") as file:
+        print("id\tcategory\tname\tsynonym", file=file)
+        for node, category, name, synonyms, *_ in read(nodes):
+            ids.append(node)
+            print(node, category, name, synonyms, sep="\t", file=file)
+        originals = len(ids)
+        for _, category, name, synonyms, *_ in read(nodes):
+            if len(ids) == CONCEPTS:
+                break
+            ids.append(f"MADE:{len(ids)}")
+            others = "|".join(f"{text} {len(ids)}" for text in synonyms.split("|") if text)
+            print(ids[-1], category, f"{name} {len(ids)}", others, sep="\t", file=file)
+    copies = dict(zip(ids, ids[originals:], strict=False))
+    with (folder / "made_edges.tsv").open("w", encoding="utf-8") as file:
+        print("subject\tpredicate\tobject", file=file)
+        count = len(copies)
+        for original, copy in copies.items():
+            print(copy, "biolink:subclass_of", original, sep="\t", file=file)
+        for child, predicate, parent, *_ in read(edges):
+            for one in filter(None, (child, copies.get(child))):
+                print(one, predicate, parent, sep="\t", file=file)
+                count += 1
+        for _ in range(RELATIONS - count):
+            print(rng.choice(ids), "biolink:related_to", rng.choice(ids), sep="\t", file=file)
+    return folder / "made_nodes.tsv"
+
+
+if __name__ == "__main__":
+    main()

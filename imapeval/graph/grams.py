@@ -1,0 +1,325 @@
+"""The names of a graph by their letters: an inverted index with TF-IDF weights, searched by cosine.
+
+Four arrays hold it: the keys of all features (see `imapeval.graph.letters`), where the names of each key begin, the
+names, and the length of each name's vector. On disk they are memory-mapped, so that millions of names open at once.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from imapeval._resources import cache_folder
+from imapeval.errors import ResourceError
+from imapeval.graph.letters import mark_initials, split_letters, unite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from imapeval.graph.letters import Integers, Letters
+    from imapeval.graph.store import Graph
+
+    Floats = npt.NDArray[np.float32]
+    Rows = npt.NDArray[np.int32]
+
+FORMAT = 1
+"""Of the files; others are refused."""
+
+_DESCRIPTION = "grams.json"
+_ARRAYS = ("keys", "starts", "rows", "lengths")
+
+_CHUNK = 20_000
+"""Names taken apart at once while building: some 100 MB of arrays."""
+
+_PENDING = 4_000_000
+"""Keys gathered before they are counted together: 64 MB."""
+
+_SCANNED = 300_000
+"""Entries of the inverted index added up for a query, rarest features first; the others only for the best names.
+
+The 30 features of a name have some 100,000 entries among 100,000 names, so that small graphs are searched exactly."""
+
+_LETTERS = 200
+"""Letters of a text that are searched for; longer ones are no names."""
+
+
+class _Meta(BaseModel):
+    """What `grams.json` holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    graph: str
+    names: int
+    keys: int
+    entries: int
+
+
+class GramIndex:
+    """Names by their letters; safe to share between threads. Make one with `provide`, `build` or `open`."""
+
+    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
+        """Not for callers: use `GramIndex.provide`."""
+        self._keys = keys
+        self._starts = starts
+        self._rows = rows
+        self._lengths = lengths
+        self._names = len(lengths) - 1
+
+    @classmethod
+    def provide(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
+        """Open the index beside the graph or the one in the user's cache; where there is none, build it.
+
+        It goes into the cache; where that cannot be written, it stays in memory.
+
+        Args:
+            graph: Whose names to find.
+            progress: Called while building, with the number of names read so far and of those to be read (each
+                counts twice, for it is read twice).
+        """
+        cached = cache_folder() / "grams" / graph.hash[:16]
+        for folder in (graph.path.parent, cached):
+            if _fits(folder, graph):
+                return cls.open(graph, folder)
+        try:
+            return cls.build(graph, cached, progress=progress)
+        except ResourceError:
+            return cls.build(graph, progress=progress)
+
+    @classmethod
+    def open(cls, graph: Graph, folder: Path) -> Self:
+        """Open an index from its folder.
+
+        Raises:
+            ResourceError: There is none, it is damaged, or it was made of another graph.
+        """
+        meta = _read_meta(folder)
+        if meta.graph != graph.hash:
+            raise ResourceError(
+                f"the index of letters in {folder} was made of the graph {meta.graph[:12]}, but open is "
+                f"{graph.hash[:12]}. {_mend(folder)}"
+            )
+        try:
+            arrays = [np.asarray(np.load(_path(folder, name), mmap_mode="r")) for name in _ARRAYS]
+        except (OSError, ValueError, EOFError) as error:
+            raise ResourceError(
+                f"the index of letters in {folder} cannot be read ({error}). {_mend(folder)}"
+            ) from error
+        if [len(array) for array in arrays] != [meta.keys, meta.keys + 1, meta.entries, meta.names + 1]:
+            raise ResourceError(f"the index of letters in {folder} is damaged: its files do not fit. {_mend(folder)}")
+        return cls(*arrays)
+
+    @classmethod
+    def build(
+        cls, graph: Graph, folder: Path | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> Self:
+        """Build an index.
+
+        Args:
+            graph: Whose names to find.
+            folder: Where to write it; None keeps it in memory.
+            progress: See `provide`.
+
+        Raises:
+            ResourceError: The folder cannot be written.
+        """
+        names = graph.name_count
+        told = _Told(progress, 2 * names)
+        keys, counts = _count_keys(graph, told)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        if folder is None:
+            rows = np.empty(int(starts[-1]), dtype=np.int32)
+            return cls(keys, starts, rows, _fill(graph, keys, starts, rows, told))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            draft = _path(folder, f"rows.{os.getpid()}")
+            rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
+            lengths = _fill(graph, keys, starts, rows, told)
+            rows.flush()
+            draft.replace(_path(folder, "rows"))
+            for name, array in (("keys", keys), ("starts", starts), ("lengths", lengths)):
+                draft = _path(folder, f"{name}.{os.getpid()}")
+                np.save(draft, array)
+                draft.replace(_path(folder, name))
+            # The description last: without it nobody takes the others for an index.
+            meta = _Meta(format=FORMAT, graph=graph.hash, names=names, keys=len(keys), entries=len(rows))
+            draft = folder / f".{_DESCRIPTION}.{os.getpid()}"
+            draft.write_text(meta.model_dump_json(indent=1) + "\n")
+            draft.replace(folder / _DESCRIPTION)
+        except OSError as error:
+            raise ResourceError(f"the index of letters cannot be written to {folder} ({error}).") from error
+        return cls.open(graph, folder)
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return self._names
+
+    def search(self, norm: str, k: int) -> tuple[Integers, Floats]:
+        """Return the row ids (see `Graph.all_names`) of the names nearest by their letters, and the cosines.
+
+        Args:
+            norm: A normal form.
+            k: How many names at most; fewer where fewer share a feature.
+
+        Returns:
+            Two arrays, nearest first; names as near as each other by row id.
+        """
+        groups, words, _ = split_letters([norm[:_LETTERS]])
+        keys = np.unique(np.concatenate([groups.keys, words.keys]))
+        weights = self.weigh(keys) ** 2
+        places, known = self._find(keys)
+        begins, ends = self._starts[places[known]], self._starts[places[known] + 1]
+        order = np.argsort(ends - begins, kind="stable")
+        spans = list(
+            zip(begins[order].tolist(), ends[order].tolist(), weights[known][order].astype(np.float32), strict=True)
+        )
+        scores = np.zeros(self._names + 1, dtype=np.float32)
+        scanned = 0
+        while spans and (not scanned or scanned + spans[0][1] - spans[0][0] <= _SCANNED):
+            begin, end, weight = spans.pop(0)
+            scores[self._rows[begin:end]] += weight
+            scanned += end - begin
+        rows = np.flatnonzero(scores)
+        found = scores[rows]
+        if spans:
+            rows, found = self._add_frequent(*_take(rows, found / self._lengths[rows], found, 10 * k), spans)
+        length = np.sqrt(weights.sum())
+        rows, found = _take(rows, found / self._lengths[rows], found, k)
+        cosines = found / (self._lengths[rows] * length)
+        order = np.lexsort((rows, -cosines))
+        return rows[order], cosines[order].astype(np.float32)
+
+    def rows_with(self, key: int, limit: int) -> list[int]:
+        """Return the row ids of the names with a feature, `limit` at most."""
+        places, known = self._find(np.array([key], dtype=np.int64))
+        if not known[0]:
+            return []
+        begin, end = (int(self._starts[places[0] + more]) for more in (0, 1))
+        return self._rows[begin : min(end, begin + limit)].tolist()
+
+    def rows_abbreviated(self, word: int, limit: int) -> list[int]:
+        """Return the row ids of the names whose initials make a word, `limit` at most."""
+        return self.rows_with(int(mark_initials(np.array([word], dtype=np.int64))[0]), limit)
+
+    def weigh(self, keys: Integers) -> npt.NDArray[np.float64]:
+        """Return how much features say: ln((1 + names) / (1 + names with the feature)) + 1, as scikit-learn has it."""
+        places, known = self._find(keys)
+        counts = np.where(known, self._starts[np.minimum(places + 1, len(self._keys))] - self._starts[places], 0)
+        return _inverse_frequency(counts, self._names)
+
+    def _find(self, keys: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        places = np.searchsorted(self._keys, keys)
+        inside = np.minimum(places, max(len(self._keys) - 1, 0))
+        return inside, (places < len(self._keys)) & (self._keys[inside] == keys)
+
+    def _add_frequent(
+        self, rows: Integers, found: Floats, spans: list[tuple[int, int, np.float32]]
+    ) -> tuple[Integers, Floats]:
+        for begin, end, weight in spans:
+            held = self._rows[begin:end]
+            places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
+            found[held[places] == rows] += weight
+        return rows, found
+
+
+def _take(rows: Integers, ratings: Floats, found: Floats, count: int) -> tuple[Integers, Floats]:
+    if len(rows) <= count:
+        return rows, found
+    best = np.sort(np.argpartition(-ratings, count)[:count])
+    return rows[best], found[best]
+
+
+class _Told:
+    """Counts names for a progress report."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def add(self, count: int) -> None:
+        self._done += count
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _read_chunks(graph: Graph, told: _Told) -> Iterator[tuple[int, Letters, Letters, Letters]]:
+    """Yield the row id before the first name of each chunk, and the features of its names."""
+    for first in range(0, graph.name_count, _CHUNK):
+        rows = range(first + 1, min(first + _CHUNK, graph.name_count) + 1)
+        groups, words, initials = split_letters([name.norm[:_LETTERS] for name in graph.names_at(rows)])
+        yield first, groups, words, initials._replace(keys=mark_initials(initials.keys))
+        told.add(len(rows))
+
+
+def _count_keys(graph: Graph, told: _Told) -> tuple[Integers, Integers]:
+    """Return all keys, sorted, and how many names have each."""
+    pending: list[tuple[Integers, Integers]] = []
+    for _, *letters in _read_chunks(graph, told):
+        keys, counts = np.unique(unite(*letters)[0], return_counts=True)
+        pending.append((keys, counts))
+        if sum(len(keys) for keys, _ in pending[1:]) > _PENDING:
+            pending = [_add_counts(pending)]
+    return _add_counts(pending)
+
+
+def _add_counts(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    keys, places = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    counts = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(counts, places, np.concatenate([counts for _, counts in parts]))
+    return keys, counts
+
+
+def _fill(graph: Graph, keys: Integers, starts: Integers, rows: Rows, told: _Told) -> Floats:
+    """Write the names of each key, in order, and return the lengths of the names' vectors."""
+    free = starts[:-1].copy()
+    lengths = np.ones(graph.name_count + 1, dtype=np.float32)
+    squares = _inverse_frequency(np.diff(starts), graph.name_count) ** 2
+    for first, groups, words, initials in _read_chunks(graph, told):
+        for parts in ((groups, words), (initials,)):
+            found, owners = unite(*parts)
+            places = np.searchsorted(keys, found)
+            begins = np.flatnonzero(np.diff(places, prepend=-1))
+            counts = np.diff(begins, append=len(places))
+            rows[np.repeat(free[places[begins]] - begins, counts) + np.arange(len(places))] = owners + first + 1
+            free[places[begins]] += counts
+            if parts[0] is groups:
+                sums = np.bincount(owners, weights=squares[places])
+                lengths[first + 1 : first + 1 + len(sums)] = np.sqrt(np.where(sums > 0, sums, 1))
+    return lengths
+
+
+def _inverse_frequency(counts: Integers, names: int) -> npt.NDArray[np.float64]:
+    return np.log((1 + names) / (1 + counts)) + 1
+
+
+def _path(folder: Path, name: str) -> Path:
+    stem, _, process = name.partition(".")
+    return folder / (f".grams-{stem}.{process}.npy" if process else f"grams-{stem}.npy")
+
+
+def _mend(folder: Path) -> str:
+    return f"Delete the files grams* in {folder}: they are made again."
+
+
+def _fits(folder: Path, graph: Graph) -> bool:
+    return (folder / _DESCRIPTION).exists() and _read_meta(folder).graph == graph.hash
+
+
+def _read_meta(folder: Path) -> _Meta:
+    path = folder / _DESCRIPTION
+    try:
+        meta = _Meta.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ResourceError(f"there is no index of letters in {folder} ({error}).") from error
+    except ValidationError as error:
+        raise ResourceError(f"{path} does not describe an index of letters ({error}). {_mend(folder)}") from error
+    if meta.format != FORMAT:
+        raise ResourceError(f"{path} has format {meta.format}; this version reads {FORMAT}. {_mend(folder)}")
+    return meta

@@ -1,0 +1,77 @@
+"""Babelon TSV (https://github.com/monarch-initiative/babelon): names of an ontology's terms in another language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.graph.model import Name
+from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.header import read_table, split_head
+from imapeval.graph.readers.terms import SCOPES, find_lang
+from imapeval.graph.readers.wordings import check_name
+from imapeval.graph.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.model import NameKind, Scope
+    from imapeval.graph.readers.source import Source
+
+_COLUMNS = ("subject_id", "predicate_id", "translation_language", "translation_value")
+
+# The schema's words: OFFICIAL is accepted by the team that keeps the translation, UNDER_REVIEW comes from it and awaits
+# that, CANDIDATE was suggested from outside, often by a machine. What nobody of the team has read is no name here;
+# NOT_TRANSLATED, in later files, has no value at all. Without a status the file was given as it is.
+_TAKEN = frozenset(("OFFICIAL", "UNDER_REVIEW", ""))
+
+# A name that means more or less than the original is no exact name of the term.
+_SCOPES: dict[str, Scope] = {"BROADER": "broad", "NARROWER": "narrow", "CLOSE": "related"}
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    return {"subject_id", "translation_language", "translation_value"} <= set(split_head(head))
+
+
+def _read(source: Source) -> Iterator[Record]:
+    columns, rows = read_table(source, source.path, required=_COLUMNS)
+    at_id, at_predicate, at_lang, at_value = (columns[column] for column in _COLUMNS)
+    at_status, at_precision = columns.get("translation_status"), columns.get("translation_precision")
+    for number, cells in rows:
+        status = "" if at_status is None else cells[at_status].upper()
+        if status not in _TAKEN:
+            source.skipped[f"translations that are {status[:50]}"] += 1
+            continue
+        meaning = _find_meaning(cells[at_predicate])
+        if meaning is None:
+            source.skipped["translations of definitions and other texts"] += 1
+            continue
+        lang = find_lang(cells[at_lang])
+        if lang is None:
+            source.skipped["names in other languages"] += 1
+            continue
+        term = curie(cells[at_id])
+        if term is None:
+            source.reject("an id that is no CURIE", line=number)
+            continue
+        text = " ".join(cells[at_value].split())
+        if not check_name(text, source, line=number, path=source.path):
+            continue
+        kind, scope = meaning
+        precision = "" if at_precision is None else cells[at_precision].upper()
+        name = Name(text, lang, kind, source.name, _SCOPES.get(precision, scope))
+        label = text if lang == "en" and kind == "name" else ""
+        yield Record(term, source.name, label=label, names=[name])
+
+
+def _find_meaning(predicate: str) -> tuple[NameKind, Scope] | None:
+    local = predicate.rpartition("#")[2].rpartition(":")[2]
+    if local == "label":
+        return "name", "exact"
+    # Both spellings of the synonym properties are in use, oio:hasExactSynonym and oio:exactSynonym.
+    scope = SCOPES.get(local) or SCOPES.get(f"has{local[:1].upper()}{local[1:]}")
+    return None if scope is None else ("synonym", scope)
+
+
+FORMAT = Format("babelon", "Babelon TSV (it has a column translation_value)", _recognise, _read)

@@ -1,0 +1,149 @@
+"""KGX TSV (https://github.com/biolink/kgx): a table of nodes and one of edges, in the words of the Biolink model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.errors import InputError
+from imapeval.graph.model import Name
+from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.header import read_table, split_head
+from imapeval.graph.readers.types import type_of_category, type_of_id
+from imapeval.graph.readers.wordings import MAX_NAME, check_name
+from imapeval.graph.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.model import ConceptType, Scope
+    from imapeval.graph.readers.source import Source
+
+_FILE = re.compile(r"((?:.*_)?)(nodes|edges)(\.tsv(?:\.gz)?)", re.IGNORECASE)
+
+# Columns of names beside the label. "synonym" says nothing of the scope and is taken as exact, as KGX files use it.
+_SYNONYMS: dict[str, Scope] = {
+    "synonym": "exact",
+    "exact_synonym": "exact",
+    "narrow_synonym": "narrow",
+    "broad_synonym": "broad",
+    "related_synonym": "related",
+}
+_XREFS = ("xref", "same_as", "equivalent_identifiers")
+
+# {predicate: field of a Record}.
+_MEANINGS = {
+    "biolink:subclass_of": "parents",
+    "rdfs:subClassOf": "parents",
+    "biolink:part_of": "wholes",
+    "biolink:same_as": "xrefs",
+    "biolink:exact_match": "xrefs",
+    "skos:exactMatch": "xrefs",
+    "owl:equivalentClass": "xrefs",
+}
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    columns = split_head(head)
+    by_columns = {"id", "category"} <= set(columns) or {"subject", "predicate", "object"} <= set(columns)
+    return by_columns or (not path.is_file() and bool(_find_pair(path)))
+
+
+def _find_pair(path: Path) -> list[Path]:
+    """Return the files of nodes and of edges that a path names: either of them, their folder, or their common start."""
+    if path.is_dir():
+        folder, wanted = path, None
+    elif found := _FILE.fullmatch(path.name):
+        folder, wanted = path.parent, found[1]
+    elif path.is_file():
+        return [path]  # another name; its columns say what it is
+    else:
+        folder, wanted = path.parent, f"{path.name}_"
+    if not folder.is_dir():
+        return []
+    files = {file: found[1] for file in sorted(folder.iterdir()) if (found := _FILE.fullmatch(file.name))}
+    # Nodes first: what is said of an id comes before what is said of two.
+    pair = sorted((file for file, start in files.items() if wanted in (None, start)), key=lambda f: "edges" in f.name)
+    return pair if len({files[file] for file in pair}) == 1 else []
+
+
+def _read(source: Source) -> Iterator[Record]:
+    paths = _find_pair(source.path)
+    if not paths:
+        raise InputError(
+            "there is no pair of tables here, X_nodes.tsv and X_edges.tsv",
+            path=source.path,
+            mend="Name one of the files, or a folder with one pair.",
+        )
+    for path in paths:
+        with source.open(path) as file:
+            columns = split_head(file.read(4096))
+        yield from _read_edges(source, path) if "subject" in columns else _read_nodes(source, path)
+
+
+def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
+    # KGX writes and reads its tables without quoting: a quotation mark is a part of the name.
+    columns, rows = read_table(source, path, required=("id",), quoted=False)
+    at_id, at_name, at_category = columns["id"], columns.get("name"), columns.get("category")
+    at_synonyms: list[tuple[int, Scope]] = [
+        (columns[column], scope) for column, scope in _SYNONYMS.items() if column in columns
+    ]
+    at_xrefs = [columns[column] for column in _XREFS if column in columns]
+    at_deprecated = columns.get("deprecated")
+    types: dict[str, ConceptType | None] = {}
+    key = source.name
+    for number, cells in rows:
+        node = curie(cells[at_id])
+        if node is None:
+            source.reject("an id that is no CURIE", line=number, path=path)
+            continue
+        if at_deprecated is not None and cells[at_deprecated].lower() == "true":
+            source.skipped["obsolete terms"] += 1
+            continue
+        record = Record(node, key)
+        if at_category is not None:
+            category = cells[at_category]
+            if category not in types:
+                types[category] = type_of_category(category)
+            record.type = types[category]
+        record.type = record.type or type_of_id(node)
+        names = record.names
+        label = "" if at_name is None else cells[at_name]
+        if label and (len(label) <= MAX_NAME or check_name(label, source, line=number, path=path)):
+            record.label = label
+            names.append(Name(label, "en", "name", key))
+        for at, scope in at_synonyms:
+            if not (cell := cells[at]):
+                continue
+            texts = cell.split("|")
+            if len(cell) > MAX_NAME:
+                texts = [text for text in texts if check_name(text, source, line=number, path=path)]
+            names += [Name(text, "en", "synonym", key, scope) for text in texts if text]
+        for at in at_xrefs:
+            record.xrefs += [xref for text in cells[at].split("|") if text and (xref := curie(text)) is not None]
+        yield record
+
+
+def _read_edges(source: Source, path: Path) -> Iterator[Record]:
+    columns, rows = read_table(source, path, required=("subject", "predicate", "object"), quoted=False)
+    at_subject, at_predicate, at_object = (columns[column] for column in ("subject", "predicate", "object"))
+    for number, cells in rows:
+        predicate = cells[at_predicate]
+        meaning = _MEANINGS.get(predicate)
+        if meaning is None:
+            source.skipped[f"edges {predicate[:50]}"] += 1
+            continue
+        child, parent = curie(cells[at_subject]), curie(cells[at_object])
+        if child is None or parent is None:
+            source.reject("an edge whose subject or object is no CURIE", line=number, path=path)
+            continue
+        record = Record(child, source.name)
+        getattr(record, meaning).append(parent)
+        yield record
+
+
+FORMAT = Format(
+    "kgx", "KGX TSV (X_nodes.tsv with X_edges.tsv: columns id, category; subject, predicate, object)", _recognise, _read
+)

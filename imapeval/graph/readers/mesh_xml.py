@@ -1,0 +1,283 @@
+"""MeSH in NLM's XML: descriptors (desc2026.xml), supplementary records (supp...) and pharmacological actions (pa...).
+
+The elements are those of NLM's document types nlmdescriptorrecordset, nlmsupplementalrecordset and
+nlmpharmacologicalactionset. A file is read record by record; of the tree only the numbers are held until all
+descriptors are known.
+
+What becomes of MeSH's hierarchies:
+
+- A tree number one step up is the broader descriptor; where a copy lacks it, the next one above.
+- In anatomy (A) and geography (Z) what stands below is a part, not a kind, but for tissues and cells.
+- In the chemical trees (D but D27) a drug stands below what it is made from: hydrochlorothiazide below chlorothiazide,
+  which is no clinical kinship. MeSH names classes in the plural, single substances in the singular: there only classes
+  are taken as broader.
+- The pharmacological actions of a drug are its classes: the trees do not say that ibuprofen is an NSAID.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from imapeval.errors import InputError
+from imapeval.graph.model import Name
+from imapeval.graph.normalise import fold_plural
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.semantic_types import choose_type
+from imapeval.graph.readers.wordings import MAX_NAME, turn_round
+from imapeval.graph.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+    from xml.etree.ElementTree import Element
+
+    from imapeval.graph.model import ConceptType, NameKind, Scope
+    from imapeval.graph.readers.source import Source
+
+_PREFIX = "MESH:"
+_RECORDS = {
+    "DescriptorRecordSet": "DescriptorRecord",
+    "SupplementalRecordSet": "SupplementalRecord",
+    "PharmacologicalActionSet": "PharmacologicalAction",
+}
+"""{root of a file: the elements that are its records}."""
+_FILES = re.compile(r"(?:desc|supp|pa)\d{4}\w*\.xml(?:\.gz)?")
+_CHUNK = 1 << 16
+
+# (tree prefix, type); the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
+# rest of C23 pathological processes, which are diseases where they also stand elsewhere in C.
+# D20.215.894 are vaccines, D27.505 pharmacologic actions, G07.203 and J02 diet and food, F01.829.458 life style.
+_TREES: tuple[tuple[str, ConceptType], ...] = (
+    ("C23.888", "symptom"),
+    ("F01.145.126", "symptom"),
+    *((f"C{n:02}", "disease") for n in (*range(1, 23), 24, 25, 26)),
+    ("F03", "disease"),
+    ("C23", "symptom"),
+    ("E04", "procedure"),
+    ("E01.370", "test"),
+    ("E05.200", "test"),
+    *((tree, "procedure") for tree in ("E02", "E03", "E06", "E07")),
+    ("D20.215.894", "drug"),
+    ("D27.505", "drug"),
+    ("A", "body_part"),
+    ("B", "organism"),
+    ("H02", "department"),
+    *((tree, "lifestyle") for tree in ("F01.145.317.269", "F01.145.805", "F01.829.458", "G07.203", "I03.350", "J02")),
+)
+_SUPPLEMENTS: dict[str, ConceptType] = {"2": "procedure", "3": "disease", "4": "organism"}
+"""Types by SCRClass: protocols, rare diseases, organisms; 1 are chemicals."""
+_PARTS = re.compile(r"A(?!10|11(?!\.284))|Z")
+"""Tree numbers below whose parents stand parts: not tissues (A10) and cells (A11), but what is inside of cells."""
+
+_KINDS: dict[str, NameKind] = {"ABB": "abbreviation", "ACR": "abbreviation", "TRD": "brand"}
+"""By LexicalTag: abbreviation, acronym, trade name. "ABX" and "ACX" only contain one."""
+_SCOPES: dict[str, Scope] = {"NRW": "narrow", "BRD": "broad", "REL": "related"}
+"""By RelationName: what the second concept is beside the first, the preferred one."""
+
+
+class _Tree:
+    """Tree numbers of the descriptors met so far."""
+
+    def __init__(self) -> None:
+        self._at: dict[str, str] = {}
+        self._classes: set[str] = set()
+
+    def add(self, record: Record, heading: str, numbers: list[str]) -> None:
+        self._at.update(dict.fromkeys(numbers, record.id))
+        # The head of an inverted heading stands first: "Estrogens, Conjugated".
+        last = heading.partition(",")[0].rpartition(" ")[2].lower()
+        if fold_plural(last) != last:
+            self._classes.add(record.id)
+
+    def read_edges(self, source: Source) -> Iterator[Record]:
+        for number, one in self._at.items():
+            chemical = number.startswith("D") and not number.startswith("D27")
+            above = number.rpartition(".")[0]
+            while above and (above not in self._at or (chemical and self._at[above] not in self._classes)):
+                above = above.rpartition(".")[0]
+            if above and self._at[above] != one:
+                highs = [self._at[above]]
+                if _PARTS.match(number):
+                    yield Record(one, source.name, wholes=highs)
+                else:
+                    yield Record(one, source.name, parents=highs)
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    if path.is_dir():
+        return any(_FILES.fullmatch(file.name) for file in path.iterdir())
+    return any(f"<{root}".encode() in head for root in _RECORDS)
+
+
+def _read(source: Source) -> Iterator[Record]:
+    paths = [source.path]
+    if source.path.is_dir():
+        paths = sorted(file for file in source.path.iterdir() if _FILES.fullmatch(file.name))
+    if not paths:
+        raise InputError(
+            "there is no file of MeSH in it",
+            path=source.path,
+            mend="Give a file such as desc2026.xml, or the folder that holds it.",
+        )
+    tree = _Tree()
+    for path in paths:
+        for number, element in enumerate(_parse(source, path), 1):
+            if element.tag == "PharmacologicalAction":
+                yield from _read_action(source, element)
+            else:
+                yield from _read_record(source, element, tree, place=f"{path.name} record {number}")
+    yield from tree.read_edges(source)
+
+
+def _parse(source: Source, path: Path) -> Iterator[Element]:
+    """Yield the records of a file, each of which is forgotten after use.
+
+    Raises:
+        InputError: It is not this XML, was cut off, declares entities or is not in English.
+    """
+    root, depth, done = None, 0, 0
+    with source.open(path) as file:
+        _refuse_entities(file, path)
+    try:
+        with source.open(path) as file:
+            for event, element in ElementTree.iterparse(file, events=("start", "end")):
+                if root is None:
+                    root = element
+                    _check_root(root, path)
+                depth += 1 if event == "start" else -1
+                if event == "end" and depth == 1 and element.tag == _RECORDS[root.tag]:
+                    yield element
+                    done += 1
+                    root.clear()
+    except ElementTree.ParseError as error:
+        line = error.position[0]
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_SYNTAX]:
+            raise InputError("it is no XML", path=path, line=line, mend="Give a file such as desc2026.xml.") from error
+        ended = (
+            expat.errors.XML_ERROR_NO_ELEMENTS,
+            expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+            expat.errors.XML_ERROR_PARTIAL_CHAR,
+        )
+        cut = error.code in {expat.errors.codes[text] for text in ended}
+        raise InputError(
+            f"the file was cut off here, after {done:,} whole records" if cut else f"the XML is damaged ({error})",
+            path=path,
+            line=line,
+            mend="Download or copy it again.",
+        ) from error
+
+
+def _refuse_entities(file: BinaryIO, path: Path) -> None:
+    """Refuse a file that declares entities, which can grow to gigabytes: NLM's files name a DTD and declare none."""
+    parser = expat.ParserCreate()
+    found: list[str] = []
+
+    def refuse(name: str, *rest: object) -> None:
+        found.append(f"it declares the entity {name!r}")
+
+    def stop(tag: str, attributes: object) -> None:
+        found.append("")  # nothing can be declared behind the first element
+
+    parser.EntityDeclHandler, parser.StartElementHandler = refuse, stop
+    while not found and (chunk := file.read(_CHUNK)):
+        try:
+            parser.Parse(chunk)
+        except expat.ExpatError:
+            break  # the reading itself says what is wrong, and where
+    if found and found[0]:
+        raise InputError(found[0], path=path, mend="Give the file as NLM publishes it.")
+
+
+def _check_root(root: Element, path: Path) -> None:
+    if root.tag not in _RECORDS:
+        raise InputError(
+            f"its root is <{root.tag}>", path=path, mend=f"Give a file with one of {', '.join(_RECORDS)} in it."
+        )
+    language = root.get("LanguageCode", "eng")
+    if language != "eng":
+        raise InputError(
+            f"it is in the language {language!r}",
+            path=path,
+            mend="Give NLM's English file; translations come as a babelon or CSV file beside it.",
+        )
+
+
+def _read_action(source: Source, element: Element) -> Iterator[Record]:
+    action = _find_text(element, "DescriptorReferredTo/DescriptorUI")
+    for substance in element.iterfind("PharmacologicalActionSubstanceList/Substance/RecordUI"):
+        if action and substance.text:
+            yield Record(_PREFIX + substance.text.strip(), source.name, type="drug", parents=[_PREFIX + action])
+
+
+def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -> Iterator[Record]:
+    stem = "Descriptor" if element.tag == "DescriptorRecord" else "SupplementalRecord"
+    ui, heading = _find_text(element, f"{stem}UI"), _find_text(element, f"{stem}Name/String")
+    if not ui or not heading:
+        source.problems.add("a record without id or name", place)
+        return
+    record = Record(_PREFIX + ui, source.name, turn_round(heading))
+    actions = [
+        found.text.strip()
+        for found in element.iterfind(
+            "PharmacologicalActionList/PharmacologicalAction/DescriptorReferredTo/DescriptorUI"
+        )
+        if found.text
+    ]
+    numbers = [found.text.strip() for found in element.iterfind("TreeNumberList/TreeNumber") if found.text]
+    tuis = [found.text.strip() for found in element.iterfind(".//SemanticTypeUI") if found.text]
+    record.type = (
+        next((kind for prefix, kind in _TREES if any(number.startswith(prefix) for number in numbers)), None)
+        or _SUPPLEMENTS.get(element.get("SCRClass", ""))
+        or ("drug" if actions else None)
+        # Files until about 2017 have semantic types; in later ones a chemical without action gets its classes' type.
+        or (choose_type(tuis) if tuis else None)
+    )
+    record.parents = [_PREFIX + action for action in dict.fromkeys([*actions, *_find_headings(element)])]
+    record.names = list(_read_names(source, element, record, place))
+    tree.add(record, heading, numbers)
+    yield record
+
+
+def _find_headings(element: Element) -> Iterator[str]:
+    """Yield the descriptors that a supplementary record is a kind of.
+
+    Those are marked with a star; one with a qualifier ("Fluoxetine/analogs & derivatives") is merely about it.
+    """
+    for mapped in element.iterfind("HeadingMappedToList/HeadingMappedTo"):
+        ui = _find_text(mapped, "DescriptorReferredTo/DescriptorUI")
+        if ui.startswith("*") and mapped.find("QualifierReferredTo") is None:
+            yield ui.removeprefix("*")
+
+
+def _read_names(source: Source, element: Element, record: Record, place: str) -> Iterator[Name]:
+    concepts = element.findall("ConceptList/Concept")
+    preferred = {_find_text(one, "ConceptUI") for one in concepts if one.get("PreferredConceptYN") == "Y"}
+    scopes: dict[str, Scope] = dict.fromkeys(preferred, "exact")
+    for relation in element.iterfind("ConceptList/Concept/ConceptRelationList/ConceptRelation"):
+        if _find_text(relation, "Concept1UI") in preferred:
+            scopes.setdefault(
+                _find_text(relation, "Concept2UI"), _SCOPES.get(relation.get("RelationName", ""), "related")
+            )
+    seen = {record.label}
+    yield Name(record.label, "en", "name", source.name)
+    for concept in concepts:
+        scope = scopes.get(_find_text(concept, "ConceptUI"), "related")
+        for term in concept.iterfind("TermList/Term"):
+            # Permuted terms are other terms inverted: turned round again, they fall together with them.
+            text = turn_round(_find_text(term, "String"))
+            if len(text) > MAX_NAME:
+                source.problems.add(f"a name of more than {MAX_NAME:,} characters", place)
+            elif text and text not in seen:
+                seen.add(text)
+                yield Name(text, "en", _KINDS.get(term.get("LexicalTag", ""), "synonym"), source.name, scope)
+
+
+def _find_text(element: Element, path: str) -> str:
+    return (element.findtext(path) or "").strip()
+
+
+FORMAT = Format("mesh", "MeSH (XML): descriptors, supplementary records, pharmacological actions", _recognise, _read)

@@ -1,0 +1,169 @@
+"""OBO flat files, read so tolerantly that old and hand-edited ones pass: what one line says wrong costs that line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.errors import InputError
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.terms import EXACT_MATCH, PART_OF, add_edge, add_name, add_xref, start_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.model import Scope
+    from imapeval.graph.readers.source import Source
+    from imapeval.graph.record import Record
+
+_SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
+
+# OBO 1.0 had a tag for each scope.
+_OLD_TAGS = {f"{scope}_synonym": scope.upper() for scope in ("exact", "narrow", "broad", "related")}
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(.*)')
+# Quotation marks inside the text that nobody escaped: the last one that a scope follows ends it.
+_BADLY_QUOTED = re.compile(r'"(.*)"(\s*(?:EXACT|NARROW|BROAD|RELATED)\b.*)')
+_AFTER_TEXT = re.compile(r"\s*(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*([^\[\s{]+)?\s*(?:[\[{]|$)")
+_MODIFIERS = re.compile(r"\s*\{[^{}]*=[^{}]*\}\s*$")
+_COMMENT = re.compile(r"(?<!\\)\s!\s.*$")
+_ESCAPE = re.compile(r"\\(.)")
+_BLANKS = {"n": " ", "W": " ", "t": " "}
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    return path.name.endswith((".obo", ".obo.gz")) or bool(re.search(rb"^(format-version:|\[Term\])", head, re.M))
+
+
+def _find_name(head: bytes) -> str:
+    found = re.search(rb"^ontology:[ \t]*([\w./-]+)", head, re.MULTILINE)
+    name = found[1].decode().rpartition("/")[2].lower() if found else ""
+    return name.removesuffix(".obo").removesuffix(".owl")
+
+
+def _read(source: Source) -> Iterator[Record]:
+    found = False
+    for kind, line, tags in _split_stanzas(source):
+        found = found or kind == "[Term]"
+        if kind != "[Term]":
+            continue
+        record = _read_term(source, line, tags)
+        if record is not None:
+            yield record
+    if not found:
+        raise InputError(
+            "there is no [Term] in it, so it is no OBO file", path=source.path, mend="Give the ontology as OBO."
+        )
+
+
+def _split_stanzas(source: Source) -> Iterator[tuple[str, int, list[tuple[int, str, str]]]]:
+    """Yield (heading, its line, (line, tag, value) of each line) of every stanza; "" heads the file."""
+    kind, start = "", 1
+    tags: list[tuple[int, str, str]] = []
+    for number, line in source.lines():
+        if line.startswith("["):
+            yield kind, start, tags
+            kind, start, tags = line.rstrip(), number, []
+            continue
+        tag, colon, value = line.partition(":")
+        if colon and kind == "[Term]":
+            tags.append((number, tag, value.strip()))
+        elif not colon and line.strip() and not line.startswith("!"):
+            source.reject("no tag with a value", line=number)
+    yield kind, start, tags
+
+
+def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> Record | None:
+    record = next((start_record(source, _first(value)) for _, tag, value in tags if tag == "id"), None)
+    if record is None:
+        source.reject("a term without an id", line=line)
+        return None
+    if any(tag == "is_obsolete" and value.startswith("true") for _, tag, value in tags):
+        source.skipped["obsolete terms"] += 1
+        return None
+    genera: list[str] = []
+    for number, tag, value in tags:
+        match tag:
+            case "name":
+                place = f"{source.path.name} line {number}"
+                add_name(record, _read_text(value), source=source, place=place, label=True)
+            case "synonym" | "exact_synonym" | "narrow_synonym" | "broad_synonym" | "related_synonym":
+                _add_synonym(source, record, number, value, _OLD_TAGS.get(tag, "RELATED"))
+            case "is_a":
+                add_edge(record.parents, _first(value))
+            case "alt_id" | "equivalent_to":
+                add_xref(record, _first(value))
+            case "xref":
+                _add_xref(source, record, value)
+            case "relationship":
+                _add_relationship(source, record, value)
+            case "intersection_of":
+                words = _COMMENT.sub("", value).split()
+                # A genus stands alone; a differentia has a relation before it.
+                if len(words) == 1 or (len(words) > 1 and words[1].startswith("{")):
+                    genera.append(words[0])
+            case "property_value":
+                words = value.split()
+                if len(words) > 1 and re.split(r"[:#/]", words[0])[-1] in EXACT_MATCH:
+                    add_xref(record, words[1].strip('"'))
+            case _:
+                pass
+    # What is a B that ... is a B, said there alone where a classifier has not been run.
+    for genus in genera if not record.parents else ():
+        add_edge(record.parents, genus)
+    return record
+
+
+def _add_synonym(source: Source, record: Record, number: int, value: str, default: str) -> None:
+    for pattern in (_QUOTED, _BADLY_QUOTED):
+        quoted = pattern.match(value)
+        after = _AFTER_TEXT.match(quoted[2]) if quoted else None
+        if quoted and after:
+            add_name(
+                record,
+                _unescape(quoted[1]),
+                source=source,
+                place=f"{source.path.name} line {number}",
+                kind=after[2] or "synonym",
+                scope=_SCOPES[after[1] or default],
+            )
+            return
+    source.reject("a synonym that is not quoted", line=number)
+
+
+def _add_xref(source: Source, record: Record, value: str) -> None:
+    # Mondo states of every reference what it is worth.
+    if 'source="MONDO:' in value and "MONDO:equivalentTo" not in value:
+        source.skipped["references to what is not the same"] += 1
+    else:
+        add_xref(record, _unescape(_first(value)))
+
+
+def _add_relationship(source: Source, record: Record, value: str) -> None:
+    relation, _, rest = value.partition(" ")
+    if relation not in PART_OF:
+        return
+    if "gci_filler=" in rest:
+        # Uberon: true in some species only.
+        source.skipped["parts of something in some species only"] += 1
+    else:
+        add_edge(record.wholes, _first(rest))
+
+
+def _first(value: str) -> str:
+    """Return the first word: what follows is a comment, a description or modifiers."""
+    return next(iter(value.split(None, 1)), "")
+
+
+def _read_text(value: str) -> str:
+    return _unescape(_MODIFIERS.sub("", _COMMENT.sub("", value)))
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: _BLANKS.get(found[1], found[1]), text)
+
+
+FORMAT = Format("obo", "OBO flat file (*.obo; it has [Term] lines)", _recognise, _read, _find_name)

@@ -1,0 +1,145 @@
+"""OBO Graphs JSON (https://github.com/geneontology/obographs), as ROBOT and the OBO Foundry publish it.
+
+The whole file is held in memory while it is read: some ten times its size on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.terms import (
+    EXACT_MATCH,
+    PART_OF,
+    SCOPES,
+    add_edge,
+    add_name,
+    add_xref,
+    start_record,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.readers.source import Source
+    from imapeval.graph.record import Record
+
+_IS_A = frozenset(("is_a", "subClassOf"))
+_MEND = "Give an ontology as OBO Graphs JSON, such as ROBOT writes: robot convert --input X.owl --output X.json"
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    return path.name.endswith((".obographs.json", ".obographs.json.gz")) or bool(
+        re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"graphs"\s*:', head)
+    )
+
+
+def _find_name(head: bytes) -> str:
+    # Only where the id of the graph stands before its nodes, which have ids of the same form but for the suffix.
+    found = re.search(rb'"id"\s*:\s*"https?://purl\.obolibrary\.org/obo/([\w-]+)\.(?:owl|json|obo)"', head)
+    return found[1].decode().lower() if found else ""
+
+
+def _read(source: Source) -> Iterator[Record]:
+    first, *imports = _load(source)
+    # An ontology's imports are other ontologies in parts, which it needs for its definitions.
+    if imports:
+        source.skipped["imported graphs"] += len(imports)
+    records: dict[str, Record] = {}
+    for number, node in enumerate(_list(first, "nodes", source), 1):
+        record = _read_node(source, node, number)
+        if record is not None:
+            records[node["id"]] = record
+    for number, edge in enumerate(_list(first, "edges", source), 1):
+        match edge:
+            case {"sub": str(child), "pred": str(relation), "obj": str(parent)}:
+                _add_edge(source, records.get(child), relation, parent)
+            case _:
+                source.problems.add("an edge without sub, pred and obj", f"{source.path.name} edge {number}")
+    yield from records.values()
+
+
+def _load(source: Source) -> list[dict[str, Any]]:
+    problem, line = "it is not JSON", None
+    try:
+        with source.open() as file:
+            document: Any = json.loads(file.read().decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        problem, line = f"it is not JSON ({error.msg})", error.lineno
+    except UnicodeDecodeError as error:
+        problem = f"it is not UTF-8 (byte {error.start:,})"
+    except RecursionError:
+        problem = "it is nested too deeply"
+    else:
+        match document:
+            case {"graphs": [dict(), *_] as graphs}:
+                return [graph for graph in cast("list[Any]", graphs) if isinstance(graph, dict)]
+            case _:
+                problem = "there is no list 'graphs' in it"
+    raise InputError(problem, path=source.path, line=line, mend=_MEND)
+
+
+def _list(graph: dict[str, Any], key: str, source: Source) -> list[Any]:
+    found = graph.get(key, [])
+    if not isinstance(found, list):
+        raise InputError(f"{key!r} is no list", path=source.path, mend=_MEND)
+    return cast("list[Any]", found)
+
+
+def _read_node(source: Source, node: Any, number: int) -> Record | None:
+    match node:
+        case {"id": str(term), "type": "CLASS"}:
+            pass
+        case {"id": str()}:
+            return None  # a property or an individual
+        case _:
+            source.problems.add("a node without an id", f"{source.path.name} node {number}")
+            return None
+    meta = _dict(node.get("meta"))
+    if meta.get("deprecated") is True:
+        source.skipped["obsolete terms"] += 1
+        return None
+    record, place = start_record(source, term), f"{source.path.name} {term}"
+    if record is None:
+        source.problems.add("an id that is no CURIE and no IRI of a known ontology", place)
+        return None
+    if isinstance(label := node.get("lbl"), str):
+        add_name(record, label, source=source, place=place, label=True)
+    for synonym in _dicts(meta.get("synonyms")):
+        match synonym:
+            case {"pred": str(scope), "val": str(text)} if scope in SCOPES:
+                kind = str(synonym.get("synonymType", "synonym"))
+                add_name(record, text, source=source, place=place, kind=kind, scope=SCOPES[scope])
+            case _:
+                source.problems.add("a synonym without pred and val", place)
+    for xref in _dicts(meta.get("xrefs")):
+        add_xref(record, str(xref.get("val", "")))
+    for value in _dicts(meta.get("basicPropertyValues")):
+        name = re.split(r"[#/:]", str(value.get("pred", "")))[-1]
+        if name == "hasAlternativeId" or name in EXACT_MATCH:
+            add_xref(record, str(value.get("val", "")))
+    return record
+
+
+def _add_edge(source: Source, record: Record | None, relation: str, parent: str) -> None:
+    if record is None:
+        source.skipped["relations of what is obsolete or no class"] += 1
+    elif relation in _IS_A:
+        add_edge(record.parents, parent)
+    elif relation.rpartition("/")[2].rpartition("#")[2].replace("_", ":", 1) in PART_OF or relation.endswith("part_of"):
+        add_edge(record.wholes, parent)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [_dict(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+FORMAT = Format("obographs", 'OBO Graphs JSON (it begins with {"graphs":)', _recognise, _read, _find_name)

@@ -1,0 +1,149 @@
+"""OWL in RDF/XML (extra 'owl'): the classes of an ontology with their names, read as a stream of triples."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import InputError
+from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.terms import (
+    EXACT_MATCH,
+    PART_OF,
+    SCOPES,
+    add_edge,
+    add_name,
+    add_xref,
+    start_record,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.readers.source import Source
+    from imapeval.graph.record import Record
+
+_OWL = "http://www.w3.org/2002/07/owl#"
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+# What is kept of a class and of a blank node, by local name; the rest (definitions, dates, ...) goes by.
+_OF_CLASS = frozenset(("label", "deprecated", "subClassOf", "hasDbXref", "hasAlternativeId", *SCOPES, *EXACT_MATCH))
+_OF_BLANK = frozenset(("onProperty", "someValuesFrom", "annotatedSource", "annotatedProperty", "annotatedTarget"))
+_OF_AXIOM = frozenset(("hasSynonymType", "source"))
+
+
+@dataclass(slots=True)
+class _Blank:
+    """A restriction, or an axiom that says something about a statement."""
+
+    parts: dict[str, str] = field(default_factory=dict[str, str])
+    sources: list[str] = field(default_factory=list[str])
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    return path.name.endswith((".owl", ".owl.gz")) or b"<rdf:RDF" in head
+
+
+def _find_name(head: bytes) -> str:
+    found = re.search(rb'<owl:Ontology rdf:about="[^"]*?([\w-]+)(?:\.owl)?[#/]?"', head)
+    return found[1].decode().lower() if found else ""
+
+
+def _read(source: Source) -> Iterator[Record]:
+    classes, blanks = _collect(source)
+    # {(class, property, value): the axiom that annotates this statement}
+    axioms = {
+        (axiom.parts["annotatedSource"], axiom.parts["annotatedProperty"], axiom.parts.get("annotatedTarget")): axiom
+        for axiom in blanks.values()
+        if "annotatedSource" in axiom.parts and "annotatedProperty" in axiom.parts
+    }
+    for iri, statements in classes.items():
+        if any(name == "deprecated" and value == "true" for name, value, _ in statements):
+            source.skipped["obsolete terms"] += 1
+            continue
+        record, place = start_record(source, iri), f"{source.path.name} {iri}"
+        if record is None:
+            source.problems.add("an id that is no CURIE and no IRI of a known ontology", place)
+            continue
+        for name, value, lang in statements:
+            axiom = axioms.get((iri, name, value), _NOTHING)
+            if name == "label":
+                add_name(record, value, source=source, place=place, lang=lang, label=True)
+            elif name in SCOPES:
+                kind = axiom.parts.get("hasSynonymType", "synonym")
+                add_name(record, value, source=source, place=place, lang=lang, kind=kind, scope=SCOPES[name])
+            elif name == "subClassOf":
+                _add_parent(record, value, blanks)
+            elif _is_reference(axiom):
+                add_xref(record, value)
+            else:
+                source.skipped["references to what is not the same"] += 1
+        yield record
+
+
+_NOTHING = _Blank()
+
+
+def _is_reference(axiom: _Blank) -> bool:
+    # Mondo states of every reference what it is worth.
+    worth = [origin for origin in axiom.sources if origin.startswith("MONDO:")]
+    return not worth or "MONDO:equivalentTo" in worth
+
+
+def _add_parent(record: Record, value: str, blanks: dict[str, _Blank]) -> None:
+    if value not in blanks:
+        add_edge(record.parents, value)
+        return
+    restriction = blanks[value].parts
+    relation = restriction.get("onProperty", "")
+    if (curie(relation) or re.split("[#/]", relation)[-1]) in PART_OF and "someValuesFrom" in restriction:
+        add_edge(record.wholes, restriction["someValuesFrom"])
+
+
+def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]]], dict[str, _Blank]]:
+    """Return {IRI: (local name of the property, value, language) of each statement} of the classes, and blank nodes."""
+    ox: Any = require("pyoxigraph", distribution="pyoxigraph", extra="owl", needed_for="Reading OWL")
+    statements: dict[str, list[tuple[str, str, str | None]]] = {}
+    classes: dict[str, None] = {}
+    blanks: dict[str, _Blank] = {}
+    triples = 0
+    try:
+        with source.open() as file:
+            for triple in ox.parse(file, format=ox.RdfFormat.RDF_XML, base_iri=source.path.resolve().as_uri()):
+                triples += 1
+                subject, predicate, value = triple.subject, triple.predicate.value, triple.object
+                name = re.split("[#/]", predicate)[-1]
+                if isinstance(subject, ox.NamedNode):
+                    if predicate == _TYPE and value.value == _OWL + "Class":
+                        classes[subject.value] = None
+                    elif name in _OF_CLASS:
+                        lang = value.language if isinstance(value, ox.Literal) else None
+                        statements.setdefault(subject.value, []).append((name, value.value, lang))
+                elif name in _OF_BLANK or name in _OF_AXIOM:
+                    blank = blanks.setdefault(subject.value, _Blank())
+                    if name == "source":
+                        blank.sources.append(value.value)
+                    else:
+                        local = name == "annotatedProperty"
+                        blank.parts[name] = re.split("[#/]", value.value)[-1] if local else value.value
+    except SyntaxError as error:
+        raise InputError(
+            f"it cannot be read as RDF/XML ({error.msg})",
+            path=source.path,
+            line=error.lineno,
+            mend="Convert it, for example with ROBOT: robot convert --input X --output X.obo",
+        ) from error
+    if not classes:
+        raise InputError(
+            "there is no class in it" if triples else "there is no RDF/XML in it",
+            path=source.path,
+            mend="Give it as OWL in RDF/XML; ROBOT converts other syntaxes: robot convert --input X --output Y.owl",
+        )
+    return {iri: statements.get(iri, []) for iri in classes}, blanks
+
+
+FORMAT = Format("owl", "OWL in RDF/XML (*.owl, or it begins with <rdf:RDF)", _recognise, _read, _find_name)

@@ -1,0 +1,151 @@
+"""Plain tables, as people write them: names of concepts, or which concept stands under which."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast, get_args
+
+from imapeval.errors import InputError
+from imapeval.graph.model import ConceptType, Name, NameKind, Scope
+from imapeval.graph.normalise import normalise
+from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.header import read_table, split_head
+from imapeval.graph.readers.types import type_of_id
+from imapeval.graph.readers.wordings import check_name
+from imapeval.graph.record import Record
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.readers.source import Source
+
+_CHINESE = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+
+_ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
+_RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    columns = set(split_head(head))
+    of_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and "category" not in columns
+    return of_names or {"child", "parent"} <= columns
+
+
+def _read(source: Source) -> Iterator[Record]:
+    with source.open() as file:
+        head = split_head(file.read(4096))
+    if {"child", "parent"} <= set(head):
+        return _read_edges(source)
+    if "id" in head:
+        return _read_names(source, "id")
+    if "concept" in head:
+        return _read_names(source, "concept")
+    raise InputError(
+        "it has no column 'id' or 'concept', nor 'child' and 'parent'" if head != [""] else "the file is empty",
+        path=source.path,
+        mend="Name the columns in the first line: id or concept, and name; or child and parent.",
+    )
+
+
+def _read_names(source: Source, key: str) -> Iterator[Record]:
+    columns, rows = read_table(source, source.path, required=(key, "name"))
+    labelled: set[str] = set()
+    for number, cells in rows:
+        row = {column: cells[place].strip() for column, place in columns.items()}
+        if (problem := _find_problem(row)) is not None:
+            source.reject(problem, line=number)
+            continue
+        if not check_name(row["name"], source, line=number, path=source.path):
+            continue
+        record = _start(source, row[key], known=key == "id")
+        if record is None:
+            source.reject(f"the {key} is empty" if not row[key] else "an id that is no CURIE", line=number)
+            continue
+        record.type = cast("ConceptType", row.get("type")) or record.type
+        name = _make_name(row, source)
+        # The concept's own name, where a column has it; else its first name in English.
+        label = row.get("concept") or row.get("label") or (name.text if name.lang == "en" else "")
+        if record.id not in labelled and label and not _CHINESE.search(label):
+            if not check_name(label, source, line=number, path=source.path):
+                continue
+            labelled.add(record.id)
+            record.label = label
+            record.names.append(Name(label, "en", "name", source.name))
+        if name.text != record.label or name.lang != "en":
+            record.names.append(name)
+        for parent in filter(None, (part.strip() for part in row.get("parent", "").split("|"))):
+            if _is_id(parent):
+                record.parents.append(curie(parent) or parent)
+            else:
+                record.parent_names.append(parent)
+        yield record
+
+
+def _make_name(row: dict[str, str], source: Source) -> Name:
+    text = row["name"]
+    return Name(
+        text,
+        cast("Lang", row.get("lang") or ("zh" if _CHINESE.search(text) else "en")),
+        cast("NameKind", row.get("kind") or "synonym"),
+        source.name,
+        cast("Scope", row.get("scope") or "exact"),
+    )
+
+
+def _read_edges(source: Source) -> Iterator[Record]:
+    columns, rows = read_table(source, source.path, required=("child", "parent"))
+    at_relation = columns.get("relation")
+    for number, cells in rows:
+        relation = "" if at_relation is None else cells[at_relation].strip()
+        child, parent = cells[columns["child"]].strip(), cells[columns["parent"]].strip()
+        if relation not in _RELATIONS:
+            source.reject("a relation that is neither is_a nor part_of", line=number)
+        elif not child or not parent:
+            source.reject("the child or the parent is empty", line=number)
+        elif all(_is_id(text) or check_name(text, source, line=number, path=source.path) for text in (child, parent)):
+            yield from _relate(source, child, parent, _RELATIONS[relation])
+
+
+def _relate(source: Source, child: str, parent: str, field: str) -> Iterator[Record]:
+    ends: list[Record] = []
+    for text in (child, parent):
+        record = _start(source, text, known=_is_id(text))
+        if record is not None and not _is_id(text):
+            chinese = _CHINESE.search(text) is not None
+            record.label = "" if chinese else text
+            record.names.append(Name(text, "zh" if chinese else "en", "name", source.name))
+        if record is not None:
+            ends.append(record)
+    if len(ends) == 2:
+        getattr(ends[0], field).append(ends[1].id)
+        yield ends[0]
+        if ends[1].names:
+            yield ends[1]
+
+
+def _start(source: Source, text: str, *, known: bool) -> Record | None:
+    if known:
+        term = curie(text)
+        return None if term is None else Record(term, source.name, type=type_of_id(term))
+    # A concept that has no id gets one of its name: rows that write it alike mean the same.
+    slug = re.sub(r"\W+", "-", normalise(text)).strip("-")
+    return Record(f"{source.name}:{slug}", source.name) if slug else None
+
+
+def _is_id(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z][\w.-]*:\S+", text) is not None
+
+
+def _find_problem(row: dict[str, str]) -> str | None:
+    for column, allowed in _ALLOWED.items():
+        if row.get(column, "") not in ("", *allowed):
+            return f"a {column} that is none of {', '.join(allowed)}"
+    return None
+
+
+FORMAT = Format(
+    "table", "Table of names (columns id or concept, name) or of is-a (columns child, parent)", _recognise, _read
+)

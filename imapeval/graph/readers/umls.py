@@ -1,0 +1,98 @@
+"""UMLS Metathesaurus in Rich Release Format: MRCONSO (names), MRREL (relations) and MRSTY (semantic types)."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from imapeval.graph.model import Name
+from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.rows import read_rows
+from imapeval.graph.readers.rrf import (
+    NAME_COLUMNS,
+    choose_kind,
+    find_folder,
+    find_tables,
+    find_xref,
+    judge_kind,
+    read_relations,
+    read_types,
+)
+from imapeval.graph.readers.wordings import check_name, split_tag, turn_round
+from imapeval.graph.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from imapeval.graph.model import NameKind
+    from imapeval.graph.readers.source import Source
+    from imapeval.types import Lang
+
+_PREFIX = "UMLS:"
+_LANGS: dict[str, Lang] = {"ENG": "en", "CHI": "zh"}
+
+# {RELA, or REL where RELA is empty: (meaning, whether the second id of a row is the lower one)}; see read_relations.
+# The narrower part-ofs are those of the Foundational Model of Anatomy.
+_MEANINGS: dict[str, tuple[str, bool]] = {
+    "PAR": ("kind", False),
+    "CHD": ("kind", True),
+    "inverse_isa": ("kind", False),
+    "isa": ("kind", True),
+    **{f"has_{part}": ("part", False) for part in ("part", "regional_part", "constitutional_part", "systemic_part")},
+    **{f"{part}_of": ("part", True) for part in ("part", "regional_part", "constitutional_part", "systemic_part")},
+}
+
+
+def _recognise(path: Path, head: bytes) -> bool:
+    return find_folder(path, "MRCONSO.RRF") is not None
+
+
+def _read(source: Source) -> Iterator[Record]:
+    names, relations, types = find_tables(source.path, ("MRCONSO.RRF", "MRREL.RRF", "MRSTY.RRF"))
+    # Releases are sorted by concept; in a file that is not, the rows of one give several records, which add up.
+    for cui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
+        yield _make_record(source, cui, (cells for _, cells in rows))
+    yield from read_types(source, types, _PREFIX)
+    for _, edges in groupby(read_relations(source, relations, _MEANINGS), key=lambda edge: edge[0]):
+        records: dict[str, Record] = {}
+        for _, meaning, low, high in edges:
+            record = records.setdefault(low, Record(_PREFIX + low, source.name))
+            highs = record.parents if meaning == "kind" else record.wholes
+            if _PREFIX + high not in highs:
+                highs.append(_PREFIX + high)
+        yield from records.values()
+
+
+def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
+    for line, cells in read_rows(source, path, separator="|", width=NAME_COLUMNS + 1):
+        if cells[1] not in _LANGS:
+            source.skipped["names in other languages"] += 1
+        elif cells[16] != "N":
+            source.skipped["suppressed names"] += 1
+        elif check_name(cells[14], source, line=line, path=path):
+            yield cells[0], cells
+
+
+def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:
+    label = ""
+    kinds: dict[tuple[str, Lang], NameKind] = {}
+    xrefs: dict[str, None] = {}
+    for _, lang, ts, _, stt, _, preferred, _, _, _, _, vocabulary, term_type, code, text, *_ in rows:
+        if vocabulary == "MSH":
+            text = turn_round(text)
+        elif term_type == "FN":
+            text = split_tag(text)[0]
+        key = (text, _LANGS[lang])
+        kinds[key] = choose_kind(judge_kind(vocabulary, term_type), kinds.get(key))
+        if (lang, ts, stt, preferred) == ("ENG", "P", "PF", "Y"):
+            label = label or text
+        if xref := find_xref(vocabulary, term_type, code):
+            xrefs[xref] = None
+    if label:
+        kinds[label, "en"] = "name"
+    names = [Name(text, lang, kind, source.name) for (text, lang), kind in kinds.items()]
+    return Record(_PREFIX + cui, source.name, label, names=names, xrefs=list(xrefs))
+
+
+FORMAT = Format("umls", "UMLS Metathesaurus (RRF): the folder with MRCONSO, MRREL and MRSTY", _recognise, _read)

@@ -1,0 +1,105 @@
+"""Why two values are related, or not, in sentences. Pure: everything is in the match's evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.types import Match
+
+_HOW = {
+    "exact": "is a name of",
+    "brackets": "names, in or beside its brackets,",
+    "core": "names, apart from words that change nothing,",
+    "index": "is nearest to a name of",
+    "treatment": "is a treatment with",
+    "kind": "is read as a kind of",
+}
+"""How a value is tied to a concept (`imapeval.graph.model.LinkKind`), to be read between the two."""
+
+_GUESS = "low confidence"
+
+_APART = {
+    "two kinds": "two kinds of one thing need not be the same",
+    "general": "one lies below the other, but that is so general that it says too little",
+    "far": "one lies below the other, but by too many steps",
+    "types": "they are different sorts of things ({types})",
+    "siblings": "both are kinds of {under}, and neither of the other",
+    "unrelated": "nothing that is not general is above both",
+}
+
+
+def explain(match: Match) -> tuple[str, ...]:
+    """Return the evidence of a match as sentences without full stops; what is not known here is shown as it is.
+
+    First what each value was tied to, then the path between the two or why there is none, then whether it is a guess.
+    Concepts are written with their English and Chinese labels and, where they are first named, their ids.
+    """
+    match match.evidence:
+        case {"reference": dict(), "response": dict(), "path": [*_], "steps": [*_], "confidence": _}:
+            return _explain_path(match, match.evidence)
+        case {"reason": str()}:
+            return _explain_apart(match, match.evidence)
+        case {"head": head, "modifier": modifier}:
+            return _explain_composition(match, head, modifier)
+        case {} if match.decided_by == "recorded" and not match.evidence:
+            alone = "; the similarity alone counts" if match.relation is Relation.UNMATCHED else ""
+            return (f"came with the imap{alone}",)
+        case evidence:
+            return tuple(str(value) if key == "why" else f"{key}: {value}" for key, value in evidence.items())
+
+
+def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    path = [_name_concept(concept) for concept in evidence["path"]]
+    said = [
+        _explain_link(match.reference, evidence["reference"]),
+        _explain_link(match.response, evidence["response"]),
+    ]
+    steps: list[str] = evidence["steps"]
+    if steps:
+        verbs = [f"is a {'kind' if step == 'is a' else 'part'} of" for step in steps]
+        said.append(f"{path[0]} {verbs[0]} {path[1]}")
+        said[-1] += "".join(f", which {verb} {above}" for verb, above in zip(verbs[1:], path[2:], strict=True))
+    if evidence["confidence"] == "low":
+        said.append(_GUESS)
+    return tuple(said)
+
+
+def _explain_apart(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    if not {"reference", "response"} & evidence.keys():
+        return ("the graph knows neither value",)
+    said = [
+        _explain_link(value, evidence[side]) if side in evidence else f"the graph does not know “{value}”"
+        for side, value in (("reference", match.reference), ("response", match.response))
+    ]
+    if reason := _APART.get(evidence["reason"]):
+        under = _name_concept(evidence["under"]) if "under" in evidence else ""
+        types = " and ".join(str(evidence[side].get("type")).replace("_", " ") for side in ("reference", "response"))
+        said.append(reason.format(under=under, types=types))
+    return tuple(said)
+
+
+def _explain_composition(match: Match, head: str, modifier: str) -> tuple[str, ...]:
+    longer = match.reference if match.relation is Relation.BELONGING else match.response
+    return (
+        f"“{longer}” is read as a kind of “{head}”, its last words: “{modifier}” only narrows it",
+        _GUESS,
+    )
+
+
+def _explain_link(value: str, link: Mapping[str, Any]) -> str:
+    said = f"“{value}” {_HOW[link['how']]} {_name_concept(link)} ({link['concept']})"
+    if link["how"] == "kind" and link["score"] < 1:
+        said += f", by its head “{link['name']}”"
+    elif link["how"] == "index":
+        said += f", “{link['name']}” (rated {link['score']:.2f})"
+    return said
+
+
+def _name_concept(concept: Mapping[str, Any]) -> str:
+    chinese = concept.get("zh")
+    return f"{concept['label']} / {chinese}" if chinese else str(concept["label"])

@@ -1,0 +1,48 @@
+"""The concepts that two values were tied to and the way between them, as the page draws it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.types import Match
+
+_UP = {"is a": "is a kind of", "part of": "is part of"}
+_DOWN = {"is a": "has the kind", "part of": "has the part"}
+
+
+def lay_out(match: Match) -> list[list[str]]:
+    """Return the concepts from the reference's to the response's.
+
+    Returns:
+        Lists of [id, label, Chinese label, whose concept it is, what leads to the next one]: whose is "reference",
+        "response", both of them with a space between, or "" for a concept on the way; what leads on is "" for the last.
+        Empty where nothing links the two: one of the values is tied to no concept, or no concept is above both.
+    """
+    match match.evidence:
+        case {"path": [{"concept": str()}, *_] as path, "steps": [*steps]}:
+            if match.relation is Relation.CONTAINMENT:
+                return _mark(path[::-1], [_DOWN[step] for step in steps[::-1]])
+            return _mark(path, [_UP[step] for step in steps])
+        case {"reference": reference, "response": response, "reason": "siblings", "under": under}:
+            return _mark([reference, under, response], [_UP["is a"], _DOWN["is a"]])
+        case _:
+            return []
+
+
+def _mark(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[str]]:
+    last = len(concepts) - 1
+    return [
+        [
+            concept["concept"],
+            concept["label"],
+            concept.get("zh", ""),
+            " ".join(["reference"] * (place == 0) + ["response"] * (place == last)),
+            joints[place] if place < last else "",
+        ]
+        for place, concept in enumerate(concepts)
+    ]

@@ -1,0 +1,94 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.graph.readers.formats import FORMATS, find_format, open_source, read_head
+
+OBO = "format-version: 1.2\nontology: mondo/imports/hp.owl\n\n[Term]\nid: HP:0001945\nname: Fever\n"
+GRAPHS = '{"graphs": [{"id": "http://purl.obolibrary.org/obo/symp.owl", "nodes": [], "edges": []}]}'
+OWL = (
+    '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+    'xmlns:owl="http://www.w3.org/2002/07/owl#">\n'
+    '<owl:Ontology rdf:about="http://purl.obolibrary.org/obo/symp.owl"/>\n</rdf:RDF>'
+)
+NODES = "id\tcategory\tname\nMESH:D005334\tbiolink:PhenotypicFeature\tFever\n"
+EDGES = "subject\tpredicate\tobject\nMESH:D005334\tbiolink:subclass_of\tMESH:D001832\n"
+BABELON = (
+    "source_language\ttranslation_language\tsubject_id\tpredicate_id\ttranslation_value\nen\tzh\tHP:1\trdfs:label\tx\n"
+)
+
+# (file, content, format, name of the source).
+WELL_FORMED = [
+    ("a.obo", OBO, "obo", "hp"),
+    ("download.txt", OBO, "obo", "hp"),
+    ("a.json", GRAPHS, "obographs", "symp"),
+    ("a.owl", OWL, "owl", "symp"),
+    ("a.rdf", OWL, "owl", "symp"),
+    ("Mesh_nodes.tsv", NODES, "kgx", "mesh"),
+    ("mesh_edges.tsv", EDGES, "kgx", "mesh"),
+    ("other.tsv", NODES, "kgx", "other"),
+    ("HP-zh.babelon.tsv", BABELON, "babelon", "hp-zh"),
+    ("names.csv", "id,name\nMESH:D005334,Fever\n", "table", "names"),
+    ("names.tsv", "lang\tname\tconcept\ttype\tkind\tparent\n", "table", "names"),
+    ("isa.csv", "child;parent\na;b\n", "table", "isa"),
+]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("file", "content", "name", "key"), WELL_FORMED)
+def test_one_format_knows_a_file(tmp_path: Path, file: str, content: str, name: str, key: str, packed: bool) -> None:
+    data = content.encode()
+    path = tmp_path / (f"{file}.gz" if packed else file)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert [known.name for known in FORMATS if known.recognise(path, read_head(path))] == [name]
+    assert find_format(path).name == name
+    known, source = open_source(str(path))
+    assert (known.name, source.name, source.path) == (name, key, path)
+
+
+def test_format_before_a_colon_wins(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("id,name\n", encoding="utf-8")
+    known, source = open_source(f"obo:{path}")
+    assert (known.name, source.path) == ("obo", path)
+
+
+def test_colons_in_paths_are_no_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("obo:mine.obo", "C:mine.obo", "data:2026.obo"):
+        Path(name).write_text(OBO, encoding="utf-8")
+        known, source = open_source(name)
+        assert (known.name, source.path) == ("obo", Path(name))
+    # A drive letter: as a path it is not there, but it is no format either.
+    with pytest.raises(InputError, match="it is not there"):
+        open_source("C:\\data\\doid.obo")
+    assert open_source("obo:C:mine.obo")[1].path == Path("C:mine.obo")
+
+
+def test_unknown_format_lists_all() -> None:
+    with pytest.raises(UsageError, match="'obi' is no format") as error:
+        open_source("obi:doid.obo")
+    assert all(f"\n  {known.name}: {known.title}" in str(error.value) for known in FORMATS)
+
+
+def test_what_no_format_knows_lists_what_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n", encoding="utf-8")
+    for path in (tmp_path / "a.csv", tmp_path):
+        with pytest.raises(InputError, match="in no format that is read here") as error:
+            open_source(str(path))
+        assert all(f"\n  {known.name}: " in str(error.value) for known in FORMATS)
+
+
+def test_web_addresses_and_absent_files() -> None:
+    with pytest.raises(UsageError, match="download it"):
+        open_source("http://purl.obolibrary.org/obo/doid.obo")
+    with pytest.raises(InputError, match=r"nowhere\.obo: it is not there"):
+        open_source("nowhere.obo")
+
+
+def test_names_of_formats_are_unlike() -> None:
+    assert len({known.name for known in FORMATS}) == len(FORMATS)
+    # One letter before a colon is a drive.
+    assert all(len(known.name) > 1 for known in FORMATS)

@@ -1,0 +1,96 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import InputError
+from imapeval.graph.model import Name
+from imapeval.graph.readers.kgx import FORMAT
+from imapeval.graph.readers.source import Source
+from imapeval.graph.record import Record
+
+NODES = (
+    "id\tcategory\tname\tsynonym\txref\tnarrow_synonym\tdeprecated\n"
+    "MESH:D003924\tbiolink:NamedThing|biolink:Disease\tDiabetes Mellitus, Type 2\tNIDDM|T2DM\tUMLS:C0011860\tMODY\t\n"
+    'UNII:1\tbiolink:ChemicalEntity\t4"-epi "quoted"\t\t\t\tFalse\n'
+    "HP:0000819\t\tDiabetes mellitus\t\tSNOMEDCT_US:73211009|PMID:1\t\t\n"
+    "HP:0000001\t\tgone\t\t\t\tTrue\n"
+)
+EDGES = (
+    "subject\tpredicate\tobject\n"
+    "MESH:D003924\tbiolink:subclass_of\tMESH:D003920\n"
+    "UBERON:0002084\tbiolink:part_of\tUBERON:0000948\n"
+    "MESH:D003924\tbiolink:exact_match\tDOID:9352\n"
+    "MESH:D003924\tbiolink:related_to\tHP:0000819\n"
+    "nothing\tbiolink:subclass_of\tMESH:D003920\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small_nodes.tsv").write_text(NODES, encoding="utf-8")
+    (tmp_path / "small_edges.tsv.gz").write_bytes(gzip.compress(EDGES.encode()))
+    return tmp_path
+
+
+def read(path: Path) -> tuple[list[Record], Source]:
+    source = Source(path, "small")
+    return list(FORMAT.read(source)), source
+
+
+def test_nodes(folder: Path) -> None:
+    diabetes, chemical, hpo, *_ = read(folder / "small_nodes.tsv")[0]
+    assert diabetes == Record(
+        "MESH:D003924",
+        "small",
+        label="Diabetes Mellitus, Type 2",
+        type="disease",
+        names=[
+            Name("Diabetes Mellitus, Type 2", "en", "name", "small"),
+            Name("NIDDM", "en", "synonym", "small"),
+            Name("T2DM", "en", "synonym", "small"),
+            Name("MODY", "en", "synonym", "small", "narrow"),
+        ],
+        xrefs=["UMLS:C0011860"],
+    )
+    # KGX does not quote, and a chemical need not be a drug.
+    assert (chemical.label, chemical.type) == ('4"-epi "quoted"', None)
+    # Without a category the prefix tells; an article is no concept.
+    assert (hpo.type, hpo.xrefs) == ("symptom", ["SNOMEDCT:73211009"])
+
+
+def test_edges(folder: Path) -> None:
+    records, source = read(folder / "small_edges.tsv.gz")
+    assert [record for record in records if not record.names] == [
+        Record("MESH:D003924", "small", parents=["MESH:D003920"]),
+        Record("UBERON:0002084", "small", wholes=["UBERON:0000948"]),
+        Record("MESH:D003924", "small", xrefs=["DOID:9352"]),
+    ]
+    assert source.skipped == {"obsolete terms": 1, "edges biolink:related_to": 1}
+    assert source.problems.places == {
+        "an edge whose subject or object is no CURIE": ["small_edges.tsv.gz line 6"],
+    }
+
+
+@pytest.mark.parametrize("name", ["small_nodes.tsv", "small_edges.tsv.gz", "small", "."])
+def test_either_file_their_start_or_their_folder_names_the_pair(folder: Path, name: str) -> None:
+    assert [record.id for record in read(folder / name)[0]] == [
+        "MESH:D003924",
+        "UNII:1",
+        "HP:0000819",
+        "MESH:D003924",
+        "UBERON:0002084",
+        "MESH:D003924",
+    ]
+
+
+def test_a_file_of_nodes_alone_is_read(folder: Path) -> None:
+    (folder / "small_edges.tsv.gz").unlink()
+    assert len(read(folder / "small")[0]) == 3
+
+
+def test_two_pairs_in_a_folder_are_not_guessed_at(folder: Path) -> None:
+    (folder / "other_nodes.tsv").write_text(NODES, encoding="utf-8")
+    with pytest.raises(InputError, match="no pair of tables"):
+        read(folder)
+    assert len(read(folder / "small")[0]) == 6

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from imapeval.errors import ResourceError
+from imapeval.graph.grams import GramIndex
+from imapeval.graph.letters import split_letters, split_words
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store import Graph
+from imapeval.graph.writer import write_graph
+
+NAMES = [
+    "ibuprofen",
+    "chronic obstructive pulmonary disease",
+    "lung disease",
+    "十二指肠恶性淋巴瘤",
+    "恶性淋巴瘤",
+    "B超",
+]
+
+
+@pytest.fixture
+def graph(tmp_path):
+    names = [(f"x:{n}", Name(text, "en" if text.isascii() else "zh", "name", "test")) for n, text in enumerate(NAMES)]
+    write_graph(tmp_path / "graph.sqlite", [Concept(c, name.text, "other", ()) for c, name in names], names)
+    with Graph.open(tmp_path) as graph:
+        yield graph
+
+
+def nearest(graph, grams, norm):
+    return [graph.names_at([int(row)])[0].text for row in grams.search(norm, 2)[0]]
+
+
+def test_misspelt_and_longer_texts_find_their_name(graph):
+    grams = GramIndex.build(graph)
+    assert nearest(graph, grams, "ibuprofin")[0] == "ibuprofen"
+    assert nearest(graph, grams, "恶性淋巴瘤")[0] == "恶性淋巴瘤"
+    assert nearest(graph, grams, "zzz") == []
+    assert grams.search("lung disease", 1)[1] == pytest.approx([1.0], abs=1e-6)
+
+
+def test_initials_find_what_they_abbreviate(graph):
+    grams = GramIndex.build(graph)
+    [row] = grams.rows_abbreviated(int(split_words(["copd"])[0]), 5)
+    assert graph.names_at([row])[0].text == "chronic obstructive pulmonary disease"
+
+
+def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
+    grams = GramIndex.build(graph)
+    groups, words, _ = split_letters(["lung", "lung disease"])
+    weights = [
+        {
+            int(key): float(grams.weigh(np.array([key]))[0])
+            for part in (groups, words)
+            for key in part.keys[part.owners == n]
+        }
+        for n in (0, 1)
+    ]
+    dot = sum(weights[0][key] * weights[1].get(key, 0.0) for key in weights[0])
+    lengths = [sum(value**2 for value in vector.values()) ** 0.5 for vector in weights]
+    assert grams.search("lung", 1)[1][0] == pytest.approx(dot / (lengths[0] * lengths[1]), abs=1e-5)
+
+
+def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_path):
+    built, folder = GramIndex.build(graph), tmp_path / "kept"
+    GramIndex.build(graph, folder)
+    opened = GramIndex.open(graph, folder)
+    for found, expected in zip(opened.search("pulmonary", 3), built.search("pulmonary", 3), strict=True):
+        assert found.tolist() == expected.tolist()
+    other = tmp_path / "other"
+    other.mkdir()
+    write_graph(other / "graph.sqlite", [Concept("y:1", "asthma", "disease", ())], [])
+    with Graph.open(other) as foreign, pytest.raises(ResourceError, match="made of the graph"):
+        GramIndex.open(foreign, folder)
+    (folder / "grams-rows.npy").write_bytes(b"")
+    with pytest.raises(ResourceError, match="cannot be read"):
+        GramIndex.open(graph, folder)

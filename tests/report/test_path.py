@@ -1,0 +1,42 @@
+"""The concepts of two values and the way between them."""
+
+import pytest
+
+from imapeval.report.path import lay_out
+from imapeval.types import Match, Relation
+
+IBUPROFEN = {"concept": "CHEBI:5855", "label": "ibuprofen", "zh": "布洛芬"}
+NSAID = {"concept": "MESH:D000894", "label": "nonsteroidal anti-inflammatory drug", "zh": "非甾体抗炎药"}
+ASPIRIN = {"concept": "CHEBI:15365", "label": "aspirin"}
+
+
+def match(relation, evidence):
+    return Match("medicine", "a", "b", relation, 0.5, "graph", evidence)
+
+
+def test_path_runs_from_the_reference_to_the_response():
+    evidence = {"path": [IBUPROFEN, NSAID], "steps": ["is a"]}
+    up = [*IBUPROFEN.values(), "reference", "is a kind of"], [*NSAID.values(), "response", ""]
+    down = [*NSAID.values(), "reference", "has the kind"], [*IBUPROFEN.values(), "response", ""]
+    assert lay_out(match(Relation.BELONGING, evidence)) == list(up)
+    assert lay_out(match(Relation.CONTAINMENT, evidence)) == list(down)
+
+
+def test_one_concept_belongs_to_both():
+    shown = lay_out(match(Relation.EXACT, {"path": [ASPIRIN], "steps": []}))
+    assert shown == [["CHEBI:15365", "aspirin", "", "reference response", ""]]
+
+
+def test_siblings_meet_in_what_is_above_both():
+    evidence = {"reference": IBUPROFEN, "response": ASPIRIN, "under": NSAID, "reason": "siblings"}
+    shown = lay_out(match(Relation.UNMATCHED, evidence))
+    assert [(step[1], step[3], step[4]) for step in shown] == [
+        ("ibuprofen", "reference", "is a kind of"),
+        ("nonsteroidal anti-inflammatory drug", "", "has the kind"),
+        ("aspirin", "response", ""),
+    ]
+
+
+@pytest.mark.parametrize("evidence", [{}, {"why": "nobody"}, {"reference": IBUPROFEN, "reason": "no link"}])
+def test_nothing_to_draw_where_nothing_links_the_two(evidence):
+    assert lay_out(match(Relation.UNMATCHED, evidence)) == []
