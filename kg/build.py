@@ -57,8 +57,8 @@ def main() -> None:
     doid = read_doid(*read("doid"))
     mondo = read_mondo(read("mondo")[0], {record.id for record in (*doid, *mesh) if record.type == "disease"})
     records = [*doid, *mondo, *mesh, *chebi, *wordnet, *read_hl7(*read("hl7")), *own.records]
-    wrong = _read_wrong()
-    merged = merge(records, wrong)
+    wrong = _read_wrong("wrong.tsv")
+    merged = merge(records, wrong=wrong, wrong_edges=_read_wrong("wrong_edges.tsv"))
     senses = read_senses(indexes[0], indexes[1:], {record.id.partition(":")[2] for record in wordnet})
     written = write_graph(
         out,
@@ -109,9 +109,9 @@ def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tu
     return [(concept, name) for concept, name in merged.names if stands(concept, name)]
 
 
-def _read_wrong() -> set[tuple[str, str]]:
-    """Return (name, label) of the synonyms in the sources that are wrong."""
-    lines = (HERE / "wrong.tsv").read_text(encoding="utf-8").splitlines()
+def _read_wrong(file: str) -> set[tuple[str, str]]:
+    """Return the first two columns of a list of what is wrong in the sources, in normal form."""
+    lines = (HERE / file).read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return {(normalise(name), normalise(label)) for name, label, *_ in rows}
 
@@ -162,7 +162,7 @@ def _report(merged: Merged, written: WriteReport, own: OwnTables, records: list[
     labels = {concept.id: f"{concept.label} ({concept.id})" for concept in merged.concepts}
     cyclic = [(labels[child], labels[parent]) for child, parent in (*merged.cyclic_edges, *written.cycle_edges)]
     for title, lines in (
-        ("is-a edges left out because they close a cycle", [" -> ".join(edge) for edge in cyclic]),
+        ("edges left out because they close a cycle", [" -> ".join(edge) for edge in cyclic]),
         ("rows of our tables that were refused or disagree about a type", own.complaints),
         ("concepts of our tables that are one under two names", own.joined),
         ("wordings that two concepts of our tables claim", own.clashes),

@@ -46,8 +46,7 @@ def list_qualifiers(label: str) -> frozenset[str]:
 
 
 def _join_prefix(text: str) -> str:
-    joined = re.sub(r"\bnon-", "non", text.lower())
-    return re.sub(r"\btype (ii?)\b", lambda found: f"type {len(found[1])}", joined)
+    return re.sub(r"\bnon-", "non", text.lower())
 
 
 def turn_round(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cleaning import are_kin, list_qualifiers
@@ -103,7 +104,9 @@ class Merged:
     cyclic_edges: list[tuple[str, str]]
 
 
-def merge(records: Iterable[Record], wrong: Container[tuple[str, str]]) -> Merged:
+def merge(
+    records: Iterable[Record], *, wrong: Container[tuple[str, str]], wrong_edges: Container[tuple[str, str]]
+) -> Merged:
     """Merge records into concepts.
 
     Our own tables come first, because what they list as synonyms is so, and then the sources in order of precedence. A
@@ -116,9 +119,9 @@ def merge(records: Iterable[Record], wrong: Container[tuple[str, str]]) -> Merge
     4. exactly one concept of our own tables shares two names with it, or is called what is a synonym here.
 
     But never where one is qualified and the other is not, or otherwise: "acute", "alcoholic" (see `list_qualifiers`).
-    The key of a name is its normal form without spaces and, for drugs, without a final "agent", "drug" or "medicine":
-    "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal anti-inflammatory drug", with one spelling of numerals. Two records of one source never
-    join each other, unless
+    The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for
+    drugs, without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
+    anti-inflammatory drug". Two records of one source never join each other, unless
 
     5. our own tables list the preferred names of both for one concept ("fluoroquinolones", "quinolones");
     6. its preferred name is any wording in our tables but an abbreviation ("heart attack"), or for WordNet of exactly
@@ -129,8 +132,9 @@ def merge(records: Iterable[Record], wrong: Container[tuple[str, str]]) -> Merge
     Args:
         records: Of all sources.
         wrong: Synonyms that are wrong, as (synonym, label of its concept) in normal form: nothing joins by these.
+        wrong_edges: Is-a edges of sources that are wrong, as (label, label of the parent) in normal form.
     """
-    merger = _Merger(wrong)
+    merger = _Merger(wrong, wrong_edges)
     by_source: dict[str, list[Record]] = {source: [] for source in SOURCES}
     for record in records:
         by_source[record.source].append(record)
@@ -153,8 +157,9 @@ def merge(records: Iterable[Record], wrong: Container[tuple[str, str]]) -> Merge
 
 
 class _Merger:
-    def __init__(self, wrong: Container[tuple[str, str]]) -> None:
+    def __init__(self, wrong: Container[tuple[str, str]], wrong_edges: Container[tuple[str, str]]) -> None:
         self.wrong = wrong
+        self.wrong_edges = wrong_edges
         self.broader: set[str] = set()
         self.groups: list[Group] = []
         self.by_id: dict[str, Group] = {}
@@ -171,7 +176,9 @@ class _Merger:
         self._new.append((group, record))
 
     def join(self, record: Record, group: Group | None, why: str) -> bool:
-        if group is None or (why not in ("listed", "wording") and any(member.source == record.source for member in group.members)):
+        if group is None or (
+            why not in ("listed", "wording") and any(member.source == record.source for member in group.members)
+        ):
             return False
         group.members.append(record)
         self.by_id[record.id] = group
@@ -224,7 +231,11 @@ class _Merger:
             return None
         key = _make_key(record.label, record.type)
         found = [group for group in self.by_name.get(key, []) if _fits(group, record)]
-        own = [group for group in found if group.own is not None and key in _list_keys(group.own, ("name", "synonym", "lay", "brand"))]
+        own = [
+            group
+            for group in found
+            if group.own is not None and key in _list_keys(group.own, ("name", "synonym", "lay", "brand"))
+        ]
         found = own or (found if record.source == "wordnet" else [])
         return found[0] if len(found) == 1 else None
 
@@ -244,19 +255,19 @@ class _Merger:
     def finish(self) -> Merged:
         unknown: list[tuple[str, str]] = []
         parents, cyclic = self._place_edges(unknown)
+        wholes = self._place_parts(parents, cyclic)
         concepts: list[Concept] = []
         names: list[tuple[str, Name]] = []
         for group in self.groups:
             above = [self.by_id[parent] for parent in parents[group.id]]
             proper = [parent for parent in above if not parent.is_top]
-            parts = {self.by_id[whole].id for member in group.members for whole in member.wholes if whole in self.by_id}
             concepts.append(
                 Concept(
                     group.id,
                     group.label,
                     group.type,
                     tuple(parent.id for parent in proper or above),
-                    tuple(sorted(parts - set(parents[group.id]) - {group.id})),
+                    tuple(sorted(set(wholes[group.id]) - set(parents[group.id]))),
                     tuple(sorted(member.id for member in group.members if member.id != group.id)),
                 )
             )
@@ -291,11 +302,30 @@ class _Merger:
                     for parent in above:
                         if parent is group or parent.id in parents[group.id]:
                             continue
+                        if (normalise(group.label), normalise(parent.label)) in self.wrong_edges:
+                            continue
                         if _reaches(parent.id, group.id, parents):
                             cyclic.append((group.id, parent.id))
                         else:
                             parents[group.id].append(parent.id)
         return parents, cyclic
+
+    def _place_parts(self, parents: dict[str, list[str]], cyclic: list[tuple[str, str]]) -> dict[str, list[str]]:
+        """Collect the wholes of every concept, leaving out what would close a cycle with these or with parents."""
+        wholes: dict[str, list[str]] = {group.id: [] for group in self.groups}
+        above = {concept: list(known) for concept, known in parents.items()}
+        for source in SOURCES:
+            for group in self.groups:
+                listed = [whole for member in group.members if member.source == source for whole in member.wholes]
+                for whole in (self.by_id[whole].id for whole in listed if whole in self.by_id):
+                    if whole == group.id:
+                        continue
+                    if _reaches(whole, group.id, above):
+                        cyclic.append((group.id, whole))
+                    elif whole not in wholes[group.id]:
+                        wholes[group.id].append(whole)
+                        above[group.id].append(whole)
+        return wholes
 
     def _find_parent(self, text: str, kind: ConceptType) -> Group | None:
         key = _make_key(text, kind)
@@ -317,10 +347,11 @@ def _reaches(start: str, goal: str, parents: dict[str, list[str]]) -> bool:
     return False
 
 
+@cache
 def _make_key(text: str, kind: ConceptType | None) -> str:
     norm = normalise(text)
     # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
-    norm = min(norm, *respell(norm))
+    norm = min([norm, *respell(norm)])
     if kind == "drug":
         norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
     return norm.replace(" ", "")
@@ -330,7 +361,16 @@ def _fits(group: Group, record: Record) -> bool:
     """Tell whether a record may join a group: of kindred type, and neither qualified where the other is not."""
     if not are_kin(group.type, record.type or "other"):
         return False
-    return any(list_qualifiers(member.label) == list_qualifiers(record.label) for member in group.members)
+    # "Type II" is "type 2" where both names say so, but Pompe disease need not say that it is "type II" of something.
+    return any(
+        list_qualifiers(write(member.label)) == list_qualifiers(write(record.label))
+        for member in group.members
+        for write in (str, _write_digits)
+    )
+
+
+def _write_digits(label: str) -> str:
+    return re.sub(r"\btype (I{1,2})\b", lambda found: f"type {len(found[1])}", label, flags=re.IGNORECASE)
 
 
 def _list_keys(record: Record, kinds: Container[NameKind] = ("name", "synonym")) -> set[str]:

@@ -51,6 +51,7 @@ def read_wordnet(nouns: bytes) -> list[Record]:
     words: dict[str, list[str]] = {}
     above: dict[str, list[str]] = {}
     below: dict[str, list[str]] = defaultdict(list)
+    wholes: dict[str, list[str]] = {}
     for line in nouns.decode().splitlines():
         if line.startswith(" "):
             continue  # the licence stands in front, indented
@@ -60,6 +61,7 @@ def read_wordnet(nouns: bytes) -> list[Record]:
         words[offset] = [fields[4 + 2 * n].replace("_", " ") for n in range(count)]
         pointers = fields[5 + 2 * count :]
         above[offset] = [pointers[n + 1] for n in range(0, len(pointers) - 3, 4) if pointers[n] in ("@", "@i")]
+        wholes[offset] = [pointers[n + 1] for n in range(0, len(pointers) - 3, 4) if pointers[n] == "#p"]
         for parent in above[offset]:
             below[parent].append(offset)
     left_out = set[str]()
@@ -74,6 +76,8 @@ def read_wordnet(nouns: bytes) -> list[Record]:
         label = words[offset][0]
         record = Record(f"WN:{offset}", "wordnet", label, types[offset])
         record.parents = [f"WN:{parent}" for parent in above[offset] if parent in types]
+        if types[offset] == "body_part":
+            record.wholes = [f"WN:{whole}" for whole in wholes[offset] if types.get(whole) == "body_part"]
         for word in words[offset]:
             if is_usable(word):
                 kind: NameKind = "abbreviation" if word.isupper() and len(word) < 8 else "synonym"

@@ -19,6 +19,7 @@ from imapeval import _resources
 from imapeval.cli.main import app
 from imapeval.cli.score import DEFAULT_METRICS
 from imapeval.errors import ProviderError
+from imapeval.graph.readers.source import Source
 from imapeval.llm.client import Message, Request
 from imapeval.metrics.base import Case
 from imapeval.types import Score
@@ -188,7 +189,11 @@ def test_the_example_of_a_loader(tmp_path: Path) -> None:
     assert [(row.number, row.line, row.fields["response"]) for row in rows] == [(1, 1, "A1"), (2, 4, "A2")]
 
 
-def test_the_example_of_an_ontology(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "kg")
-    entries = list(example("ontology")["read_tests"](b"1\tblood test\t\n2\tblood glucose test\t1\n"))
-    assert [(entry.id, entry.parents) for entry in entries] == [("NEW:1", []), ("NEW:2", ["NEW:1"])]
+def test_the_example_of_an_ontology(tmp_path: Path) -> None:
+    file = tmp_path / "mine.codes"
+    file.write_text("1\tblood test\t\n2\tblood glucose test\t1\nbroken\n", encoding="utf-8")
+    source = Source(file, "mine")
+    form = example("ontology")["FORMAT"]
+    assert form.recognise(file, b"")
+    assert [(record.id, record.parents) for record in form.read(source)] == [("NEW:1", []), ("NEW:2", ["NEW:1"])]
+    assert source.problems.places == {"1 cells, not 3": ["mine.codes line 3"]}

@@ -24,7 +24,7 @@ app.command("index")(kg_build.index)
 _Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: by script]")]
 
 _KIN_SHOWN = 20
-"""Narrower concepts that `info` lists; the others are counted."""
+"""Concepts that `info` lists of each kin, such as the narrower ones; the others are counted."""
 
 
 @app.command()
@@ -60,6 +60,7 @@ def info(
     """Show a concept: its names, what it is a kind and a part of, and what is a kind of it."""
     from imapeval.pipeline import open_graph
 
+    _check_value(concept)
     with open_graph(kg) as graph:
         ids = (graph.resolve(concept),) if concept in graph else graph.lookup(concept)
         if not ids:
@@ -169,7 +170,7 @@ def relate(
     from imapeval.matching.graph import relate_links, tell_apart
     from imapeval.types import Match, Relation
 
-    language = _check_lang(lang, reference + response)
+    language = _check_lang(lang, reference, response)
     linker, graph = _open(kg, encoder, quiet=json_output)
     links = linker.link_many([reference, response], lang=language)
     relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, tell_apart(graph, *links))
@@ -193,14 +194,23 @@ def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
     return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
 
 
-def _check_lang(lang: str | None, text: str) -> "Lang":
+def _check_value(value: str) -> None:
+    if not value.strip():
+        raise UsageError("a value is empty. Give a name, such as: ibuprofen")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{value!a} is not UTF-8. Set the terminal to UTF-8.") from error
+
+
+def _check_lang(lang: str | None, *values: str) -> "Lang":
     from imapeval.samples import detect_lang
 
-    if not text.strip():
-        raise UsageError("a value is empty. Give a name, such as: ibuprofen")
+    for value in values:
+        _check_value(value)
     if lang not in (None, "en", "zh"):
         raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
-    return cast("Lang", lang or detect_lang(text))
+    return lang or detect_lang("".join(values))
 
 
 def _open(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":

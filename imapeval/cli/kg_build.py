@@ -72,6 +72,7 @@ def index(
 def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
     """Show a bar for each stage, from its first call on."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), disable=quiet) as bar:
@@ -79,7 +80,7 @@ def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
 
         def advance(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
+                tasks[what] = bar.add_task(escape(what), total=total)
             bar.update(bar.task_ids[tasks[what]], completed=done, total=total)
 
         yield advance

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.graph.compiled import GRAPH_FILE
+from imapeval.graph.grams import GramIndex
 from imapeval.graph.merging import add_up, merge
+from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
 
 if TYPE_CHECKING:
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
 
 _FIRST = 10
 """Cases that are listed of everything that was left out."""
+
+_STALE = 3600.0
+"""Seconds without a write after which a draft is one of a build that was killed: a living one writes all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +134,15 @@ def build_graph(
 
     Sources of the same name are one source, and what they say of one id adds up. Of different sources, those that
     stand first have precedence: see `imapeval.graph.grouping`. The graph is replaced as a whole when it is complete;
-    until then, and if anything fails, an older one stays as it is.
+    until then, and if anything fails, an older one stays as it is. Beside it goes the index of its names by their
+    letters. Its stop list is that of the graph that ships: ontologies do not say which of their names are everyday
+    words.
 
     Args:
         sources: What to read, as `open_source` gives it.
         out: The folder of the graph, such as "my.kg"; made where it is not there.
-        progress: Called with "merging" or "writing", how much of it is done and how much there is. While files are
-            read the sources tell themselves how far they are.
+        progress: Called with "merging", "writing" or "indexing letters", how much of it is done and how much there
+            is. While files are read the sources tell themselves how far they are.
 
     Returns:
         What was built and what was left out.
@@ -141,7 +150,7 @@ def build_graph(
     Raises:
         InputError: A source cannot be read, or there is no concept in it.
         UsageError: There is no source, or the folder's name is that of a file.
-        ResourceError: The folder cannot be written.
+        ResourceError: The folder cannot be written, or the graph that ships cannot be read.
     """
     if not sources:
         raise UsageError("a graph needs at least one source.")
@@ -149,8 +158,17 @@ def build_graph(
         raise UsageError(f"{out} is a file, but a graph is a folder. Choose another name.")
     try:
         out.mkdir(parents=True, exist_ok=True)
+        _remove_drafts(out)
     except OSError as error:
-        raise ResourceError(f"the folder {out} cannot be made ({error.strerror}). Choose another.") from error
+        raise ResourceError(
+            f"the folder {out} cannot be made or written ({error.strerror}). Choose another."
+        ) from error
+    with Graph.open() as shipped:
+        stop = shipped.stop_list()
+
+    def tell(stage: str) -> Callable[[int, int], None] | None:
+        return None if progress is None else partial(progress, stage)
+
     with _collect_no_garbage():
         records, reports = _read_all(sources)
         if progress is not None:
@@ -159,14 +177,26 @@ def build_graph(
         records.clear()
         if progress is not None:
             progress("merging", 1, 1)
+            progress("writing", 0, len(merged.concepts))
         written = write_graph(
             out / GRAPH_FILE,
             merged.concepts,
             merged.names,
+            stop=stop,
             sources={report.name: report.path.rpartition("/")[2] for report in reports},
-            progress=None if progress is None else lambda done, total: progress("writing", done, total),
+            progress=tell("writing"),
         )
+    with Graph.open(out) as graph:
+        GramIndex.build(graph, out, progress=tell("indexing letters"))
     return _make_report(out, reports, merged, written)
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove what builds left that were killed."""
+    for pattern in (f".{GRAPH_FILE}.*", ".grams*"):
+        for draft in folder.glob(pattern):
+            if time.time() - draft.stat().st_mtime > _STALE:
+                draft.unlink(missing_ok=True)
 
 
 @contextmanager

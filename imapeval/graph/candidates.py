@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from imapeval.graph.index import fold_case
-from imapeval.graph.letters import split_letters, unite
+from imapeval.graph.letters import split_letters
 from imapeval.graph.nearness import find_marks
 from imapeval.graph.normalise import normalise
 
@@ -116,7 +116,8 @@ class CandidateFinder:
         said = near > 0
         encoded = dict(zip(near[said].tolist(), cosines[said].tolist(), strict=True))
         text = split_letters([norm])
-        rows = self._grams.search(norm, BY_LETTERS)[0].tolist()
+        given = np.unique(np.concatenate([text[0].keys, text[1].keys]))
+        rows = self._grams.find(given, BY_LETTERS)[0].tolist()
         abbreviated = self._abbreviated(norm, text)
         # Sorted, so that neighbours on disk are read together and ties fall the same way every time.
         rows = sorted({*rows, *encoded, *abbreviated})
@@ -129,7 +130,7 @@ class CandidateFinder:
         place = {concept: number for number, concept in enumerate(concepts)}
         owners = np.array([place[name.concept] for name in names])
         initials = np.array([row in abbreviated for row in rows])
-        return self._weigh(norm, text, concepts, names, owners, similarity, initials)
+        return self._weigh(norm, given, rows, concepts, names, owners, similarity, initials)
 
     def _abbreviated(self, norm: str, text: tuple[Letters, Letters, Letters]) -> set[int]:
         """Return the rows of names that the text abbreviates, or that abbreviate it."""
@@ -144,7 +145,8 @@ class CandidateFinder:
     def _weigh(
         self,
         norm: str,
-        text: tuple[Letters, Letters, Letters],
+        given: Integers,
+        rows: list[int],
         concepts: list[str],
         names: list[NameRow],
         owners: Integers,
@@ -153,8 +155,15 @@ class CandidateFinder:
     ) -> Found:
         norms = [name.norm for name in names]
         groups, words, _ = split_letters(norms)
-        letters = self._compare(unite(text[0], text[1])[0], *unite(groups, words), owners, len(concepts))
-        whole = self._compare(unite(text[1])[0], *unite(words), owners, len(concepts))
+        keys = np.concatenate([groups.keys, words.keys])
+        holders = np.concatenate([groups.owners, words.owners])
+        letters = self._compare(
+            given, keys, holders, self._grams.measure(rows).astype(np.float64) ** 2, owners, len(concepts)
+        )
+        # A word counts once a name, however often it stands there.
+        said, keys = np.unique(np.column_stack([words.owners, words.keys]), axis=0).T
+        masses = np.bincount(said, weights=self._grams.weigh(keys), minlength=len(names)).astype(np.float64)
+        whole = self._compare(given[given < 0], keys, said, masses, owners, len(concepts))
         ends = [(_first(name) == _first(norm), _last(name) == _last(norm)) for name in norms]
         marks = find_marks(norm)
         nearest = letters.cosine + encoder
@@ -189,34 +198,35 @@ class CandidateFinder:
         features[:, FEATURES.index("names found")] = counts / (counts + 1)
         return Found(concepts, [names[row] for row in best.tolist()], features)
 
-    def _compare(self, given: Integers, keys: Integers, rows: Integers, owners: Integers, concepts: int) -> _Shares:
+    def _compare(
+        self, given: Integers, keys: Integers, holders: Integers, masses: Floats, owners: Integers, concepts: int
+    ) -> _Shares:
         """Compare the features of a text with those of names.
 
         Args:
-            given: The text's features, each once.
+            given: The text's features, each once, sorted.
             keys: The names' features.
-            rows: Which name has the feature.
+            holders: Which name has the feature.
+            masses: The squared length of each name's vector.
             owners: The concept of each name.
             concepts: How many concepts there are.
         """
-        count = len(owners)
-        weights = self._grams.weigh(given) ** 2
-        unique, inverse = np.unique(keys, return_inverse=True)
-        masses = (self._grams.weigh(unique) ** 2)[inverse]
+        weights = self._grams.weigh(given)
         places = np.minimum(np.searchsorted(given, keys), max(len(given) - 1, 0))
         shared = given[places] == keys if len(given) else np.zeros(len(keys), dtype=np.bool_)
-        of_name = np.bincount(rows, weights=masses, minlength=count)
-        common = np.bincount(rows[shared], weights=masses[shared], minlength=count)
-        seen = np.zeros((concepts, len(given)), dtype=np.bool_)
-        seen[owners[rows[shared]], places[shared]] = True
+        places, holders = places[shared], holders[shared]
+        of_names, of_concepts = (np.zeros((count, len(given))) for count in (len(owners), concepts))
+        of_names[holders, places] = 1.0
+        of_concepts[owners[holders], places] = 1.0
+        common = of_names @ weights
         total = max(float(weights.sum()), 1e-9)
-        of_name = np.maximum(of_name, 1e-9)
+        masses = np.maximum(masses, 1e-9)
         return _Shares(
-            cosine=np.minimum(common / np.sqrt(of_name * total), 1.0),
-            dice=2 * common / (of_name + total),
+            cosine=np.minimum(common / np.sqrt(masses * total), 1.0),
+            dice=2 * common / (masses + total),
             of_text=common / total,
-            of_name=common / of_name,
-            together=seen @ weights / total,
+            of_name=common / masses,
+            together=of_concepts @ weights / total,
         )
 
 

@@ -59,6 +59,8 @@ class CompiledFile:
         with self._lock:
             try:
                 return self._connection.execute(statement, tuple(values)).fetchall()
+            except UnicodeEncodeError:
+                return []  # half a character: nothing in the file can hold it
             except sqlite3.ProgrammingError:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
             except sqlite3.DatabaseError as error:

@@ -17,7 +17,7 @@ from imapeval.errors import ResourceError
 from imapeval.graph.letters import mark_initials, split_letters, unite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -40,10 +40,8 @@ _CHUNK = 20_000
 _PENDING = 4_000_000
 """Keys gathered before they are counted together: 64 MB."""
 
-_SCANNED = 300_000
-"""Entries of the inverted index added up for a query, rarest features first; the others only for the best names.
-
-The 30 features of a name have some 100,000 entries among 100,000 names, so that small graphs are searched exactly."""
+_SCANNED = 50_000
+"""Entries of the inverted index added up for a query, rarest features first; the others only for the best names."""
 
 _LETTERS = 200
 """Letters of a text that are searched for; longer ones are no names."""
@@ -71,6 +69,7 @@ class GramIndex:
         self._rows = rows
         self._lengths = lengths
         self._names = len(lengths) - 1
+        self._squares = _inverse_frequency(np.diff(starts), self._names) ** 2
 
     @classmethod
     def provide(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
@@ -171,8 +170,18 @@ class GramIndex:
             Two arrays, nearest first; names as near as each other by row id.
         """
         groups, words, _ = split_letters([norm[:_LETTERS]])
-        keys = np.unique(np.concatenate([groups.keys, words.keys]))
-        weights = self.weigh(keys) ** 2
+        return self.find(np.unique(np.concatenate([groups.keys, words.keys])), k)
+
+    def find(self, keys: Integers, k: int) -> tuple[Integers, Floats]:
+        """Return what `search` returns, for a text that has been taken apart.
+
+        Args:
+            keys: The text's groups of letters and words (see `imapeval.graph.letters`), each once.
+            k: How many names at most.
+        """
+        if not len(self._keys):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        weights = self.weigh(keys)
         places, known = self._find(keys)
         begins, ends = self._starts[places[known]], self._starts[places[known] + 1]
         order = np.argsort(ends - begins, kind="stable")
@@ -180,20 +189,25 @@ class GramIndex:
             zip(begins[order].tolist(), ends[order].tolist(), weights[known][order].astype(np.float32), strict=True)
         )
         scores = np.zeros(self._names + 1, dtype=np.float32)
+        touched: list[Rows] = []
         scanned = 0
         while spans and (not scanned or scanned + spans[0][1] - spans[0][0] <= _SCANNED):
             begin, end, weight = spans.pop(0)
-            scores[self._rows[begin:end]] += weight
+            touched.append(self._rows[begin:end])
+            scores[touched[-1]] += weight
             scanned += end - begin
-        rows = np.flatnonzero(scores)
+        if not touched:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        # Of all names only those are looked at that share a feature: there may be millions.
+        some = np.concatenate(touched)
+        rows = _best(some, scores[some] / self._lengths[some], 3 * k if spans else k)
         found = scores[rows]
         if spans:
-            rows, found = self._add_frequent(*_take(rows, found / self._lengths[rows], found, 10 * k), spans)
-        length = np.sqrt(weights.sum())
-        rows, found = _take(rows, found / self._lengths[rows], found, k)
-        cosines = found / (self._lengths[rows] * length)
-        order = np.lexsort((rows, -cosines))
-        return rows[order], cosines[order].astype(np.float32)
+            found = self._add_frequent(rows, found, spans)
+            rows, found = _take(rows, found / self._lengths[rows], found, k)
+        cosines = found / (self._lengths[rows] * np.sqrt(weights.sum()))
+        order = np.lexsort((rows, -cosines))[:k]
+        return rows[order].astype(np.int64), cosines[order].astype(np.float32)
 
     def rows_with(self, key: int, limit: int) -> list[int]:
         """Return the row ids of the names with a feature, `limit` at most."""
@@ -208,27 +222,45 @@ class GramIndex:
         return self.rows_with(int(mark_initials(np.array([word], dtype=np.int64))[0]), limit)
 
     def weigh(self, keys: Integers) -> npt.NDArray[np.float64]:
-        """Return how much features say: ln((1 + names) / (1 + names with the feature)) + 1, as scikit-learn has it."""
+        """Return how much features say: the square of ln((1 + names) / (1 + names with the feature)) + 1.
+
+        So the vectors of scikit-learn's TfidfVectorizer are weighted, and the squares add up to a vector's length.
+        """
         places, known = self._find(keys)
-        counts = np.where(known, self._starts[np.minimum(places + 1, len(self._keys))] - self._starts[places], 0)
-        return _inverse_frequency(counts, self._names)
+        return np.where(known, self._squares[places], _inverse_frequency(np.zeros(1), self._names) ** 2)
+
+    def measure(self, rows: Sequence[int]) -> Floats:
+        """Return the lengths of the vectors of names, given their row ids."""
+        return self._lengths[np.asarray(rows, dtype=np.int64)]
 
     def _find(self, keys: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        if not len(self._keys):
+            return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.bool_)
         places = np.searchsorted(self._keys, keys)
         inside = np.minimum(places, max(len(self._keys) - 1, 0))
         return inside, (places < len(self._keys)) & (self._keys[inside] == keys)
 
-    def _add_frequent(
-        self, rows: Integers, found: Floats, spans: list[tuple[int, int, np.float32]]
-    ) -> tuple[Integers, Floats]:
+    def _add_frequent(self, rows: Rows, found: Floats, spans: list[tuple[int, int, np.float32]]) -> Floats:
         for begin, end, weight in spans:
             held = self._rows[begin:end]
             places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
             found[held[places] == rows] += weight
-        return rows, found
+        return found
 
 
-def _take(rows: Integers, ratings: Floats, found: Floats, count: int) -> tuple[Integers, Floats]:
+def _best(rows: Rows, ratings: Floats, count: int) -> Rows:
+    """Return the rows with the best ratings, each once, sorted: `count` or more, or all where there are fewer."""
+    kept = rows
+    for share in (0.5, 0.35, 0.25, 0.0):
+        # Sorting takes long, so that it is first tried with few.
+        kept = np.sort(rows[ratings >= share * ratings.max()])
+        kept = kept[np.diff(kept, prepend=-1) > 0]
+        if len(kept) >= count:
+            break
+    return kept
+
+
+def _take(rows: Rows, ratings: Floats, found: Floats, count: int) -> tuple[Rows, Floats]:
     if len(rows) <= count:
         return rows, found
     best = np.sort(np.argpartition(-ratings, count)[:count])
@@ -250,10 +282,10 @@ class _Told:
 def _read_chunks(graph: Graph, told: _Told) -> Iterator[tuple[int, Letters, Letters, Letters]]:
     """Yield the row id before the first name of each chunk, and the features of its names."""
     for first in range(0, graph.name_count, _CHUNK):
-        rows = range(first + 1, min(first + _CHUNK, graph.name_count) + 1)
-        groups, words, initials = split_letters([name.norm[:_LETTERS] for name in graph.names_at(rows)])
+        norms = graph.norms(first + 1, first + _CHUNK)
+        groups, words, initials = split_letters([norm[:_LETTERS] for norm in norms])
         yield first, groups, words, initials._replace(keys=mark_initials(initials.keys))
-        told.add(len(rows))
+        told.add(len(norms))
 
 
 def _count_keys(graph: Graph, told: _Told) -> tuple[Integers, Integers]:
@@ -295,7 +327,7 @@ def _fill(graph: Graph, keys: Integers, starts: Integers, rows: Rows, told: _Tol
     return lengths
 
 
-def _inverse_frequency(counts: Integers, names: int) -> npt.NDArray[np.float64]:
+def _inverse_frequency(counts: npt.NDArray[np.int64 | np.float64], names: int) -> npt.NDArray[np.float64]:
     return np.log((1 + names) / (1 + counts)) + 1
 
 

@@ -48,11 +48,13 @@ class Group:
         members: The records, those of the source with the highest precedence first.
         sources: The key of each member's source.
         type: What kind of thing it is; None where no member says.
+        place: Among the concepts of the merged graph, from 0; None for a group that is not among them.
     """
 
     members: list[Record]
     sources: list[str]
     type: ConceptType | None
+    place: int | None = None
 
     @property
     def id(self) -> str:
@@ -90,14 +92,17 @@ class Grouping:
             publish: Whether names are asked for later; that takes memory.
         """
         placed: list[tuple[Group, Record]] = []
-        waiting: list[Record] = [] if self.groups else list(records.values())
-        for record in records.values() if self.groups else ():
+        waiting: list[Record] = []
+        for record in records.values():
             if group := self._join_outright(source, record):
                 placed.append((group, record))
             else:
                 waiting.append(record)
         # Of one source, equal preferred names go before synonyms, so that no record takes another's place.
-        placed += [(self._join_by_synonym(source, r) or self._add(source, r), r) for r in waiting]
+        for record in waiting:
+            group = self._join_by_synonym(source, record) or self._add(source, record)
+            if publish:
+                placed.append((group, record))
         if not publish:
             return
         # Only now, because records of one source never join each other.

@@ -88,7 +88,7 @@ class NameIndex:
     def provide(cls, graph: Graph, encoder: Encoder, *, progress: Callable[[int, int], None] | None = None) -> Self:
         """Open the index beside the graph or the one in the user's cache; where neither fits, build it into the cache.
 
-        Building encodes every name once: 40 s for the shipped graph's 92,000 with the shipped encoder.
+        Building encodes every name once: 40 s for 92,000 with the shipped encoder on two cores.
 
         Args:
             graph: The graph whose names to find.

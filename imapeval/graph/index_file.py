@@ -10,11 +10,11 @@ import base64
 import hashlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import faiss
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from imapeval.errors import ResourceError
 
@@ -89,6 +89,14 @@ class Description(BaseModel):
     size: int
     digest: str
     means: dict[str, str]
+
+    @model_validator(mode="after")
+    def _check_means(self) -> Self:
+        # Now, so that a damaged one is told with the file's name and not by the first vector it is taken from.
+        for lang, mean in self.read_means().items():
+            if mean.shape != (self.dimension,):
+                raise ValueError(f"the mean of {lang!r} has {len(mean)} of {self.dimension} numbers")
+        return self
 
     def read_means(self) -> dict[str, Rows]:
         """Return the means as arrays, by language."""

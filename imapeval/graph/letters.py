@@ -116,7 +116,8 @@ def _find_words(codes: Integers, owners: Integers, bounds: Mask) -> tuple[Letter
 
 
 def _find_initials(words: Letters, first: Integers) -> Letters:
-    large = ~np.isin(words.keys, _small_words())
+    small = _small_words()
+    large = small[np.minimum(np.searchsorted(small, words.keys), len(small) - 1)] != words.keys
     owners, letters = words.owners[large], first[large].view(np.uint64)
     begins = np.flatnonzero(np.diff(owners, prepend=-1))
     counts = np.diff(begins, append=len(owners))

@@ -86,7 +86,7 @@ class Linker:
             prefer: Types that the text is expected to have: others come after them where the names say as much for
                 both.
         """
-        return self._search_many([text], lang, types, prefer)[0][:k]
+        return self._search_many([text], lang, types, prefer, k)[0]
 
     def link_many(
         self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
@@ -165,6 +165,7 @@ class Linker:
         lang: Lang,
         types: Sequence[ConceptType] | None,
         prefer: Collection[ConceptType] = (),
+        k: int | None = None,
     ) -> list[list[Candidate]]:
         if not texts:
             return []
@@ -172,7 +173,7 @@ class Linker:
         if types is not None:
             found = [one.keep([self._concept(concept).type in types for concept in one.concepts]) for one in found]
         return [
-            rank(one, [self._concept(concept).type in prefer for concept in one.concepts] if prefer else None)
+            rank(one, [self._concept(concept).type in prefer for concept in one.concepts] if prefer else None, k=k)
             for one in found
         ]
 
@@ -194,7 +195,7 @@ class Linker:
         meant = [candidate for candidate in candidates if normalise(candidate.name) == near]
         rating = rate(norm, near, candidates[0].evidence["encoder"])
         likely = min(1.0, sum(candidate.score for candidate in meant))
-        slip = may_mean(norm, near, known=self._words) and is_near(norm, rating)
+        slip = not _is_code(candidates[0].name) and may_mean(norm, near, known=self._words) and is_near(norm, rating)
         if not slip and (likely < LIKELY or not _may_be_synonyms(norm, near)):
             return ()
         score = rating if slip else likely
@@ -238,6 +239,11 @@ def _may_be_synonyms(value: str, name: str) -> bool:
     given, named = set(value.split()), set(name.split())
     one_says_more = given < named or named < given
     return not one_says_more and not wordings.is_chinese(value) and find_marks(value) == find_marks(name)
+
+
+def _is_code(name: str) -> bool:
+    """Tell whether a name is an abbreviation, of which another letter makes another: "CDGIId" and "CDGIIdi"."""
+    return " " not in name and sum(map(str.isupper, name)) > 1
 
 
 class _Words:

@@ -91,11 +91,11 @@ class _Placing:
         self._unknown_names: list[tuple[str, str]] = []
         self._foreign: list[tuple[str, str]] = []
         self._nameless: list[str] = []
-        self._places: dict[str, int] = {}
 
     def finish(self, sources: Sequence[str]) -> Merged:
         groups = [group for group in self._grouping.groups if self._is_named(group)]
-        self._places = {group.id: place for place, group in enumerate(groups)}
+        for place, group in enumerate(groups):
+            group.place = place
         above, cycles = self._place_parents(groups, sources)
         inherited = _inherit_types(groups, above)
         aliases = self._share_aliases(groups)
@@ -103,7 +103,7 @@ class _Placing:
         names: list[tuple[str, Name]] = []
         for group, places in zip(groups, above, strict=True):
             label = _choose_label(group)
-            parents = tuple(groups[place].id for place in places)
+            parents = tuple([groups[place].id for place in places])
             wholes = tuple(self._find_wholes(group))
             concept_id = group.id
             concepts.append(
@@ -132,15 +132,18 @@ class _Placing:
 
     def _find_group(self, concept_id: str) -> Group | None:
         group = self._grouping.by_id.get(concept_id)
-        return group if group is not None and group.id in self._places else None
+        return group if group is not None and group.place is not None else None
 
-    def _find_wholes(self, group: Group) -> Iterator[str]:
-        for whole in (whole for member in group.members if member.wholes for whole in member.wholes):
-            found = self._find_group(whole)
-            if found is None:
-                self._unknown.append((group.id, whole))
-            elif found is not group:
-                yield found.id
+    def _find_wholes(self, group: Group) -> list[str]:
+        wholes: list[str] = []
+        for member in group.members:
+            for whole in member.wholes:
+                found = self._find_group(whole)
+                if found is None:
+                    self._unknown.append((group.id, whole))
+                elif found is not group:
+                    wholes.append(found.id)
+        return wholes
 
     def _place_parents(
         self, groups: Sequence[Group], sources: Sequence[str]
@@ -151,12 +154,14 @@ class _Placing:
         members: dict[str, list[tuple[int, Record]]] = {source: [] for source in sources}
         for place, group in enumerate(groups):
             for source, member in zip(group.sources, group.members, strict=True):
-                members[source].append((place, member))
+                if member.parents or member.parent_names:
+                    members[source].append((place, member))
         for source in sources:
             fresh = [
-                (place, self._places[parent.id])
+                (place, parent.place)
                 for place, member in members[source]
                 for parent in self._find_parents(groups[place], member)
+                if parent.place is not None
             ]
             for edge in fresh:
                 if edge not in edges:
@@ -183,7 +188,7 @@ class _Placing:
                 self._foreign.append((group.id, parent.id))
         for text in member.parent_names:
             parent = self._grouping.find_parent(text, group.type)
-            if parent is None or parent.id not in self._places:
+            if parent is None or parent.place is None:
                 self._unknown_names.append((group.id, text))
             elif parent is not group:
                 yield parent
@@ -207,8 +212,9 @@ class _Placing:
 
 
 def _choose_label(group: Group) -> str:
-    if label := next((member.label for member in group.members if member.label), ""):
-        return label
+    for member in group.members:
+        if member.label:
+            return member.label
     names = [name for member in group.members for name in member.names]
     return min(names, key=lambda name: (name.lang != "en", name.scope != "exact")).text
 

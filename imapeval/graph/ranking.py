@@ -20,40 +20,55 @@ from imapeval.graph.candidates import FEATURES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
+
     from imapeval.graph.candidates import Found
 
+    Floats = npt.NDArray[np.float64]
+
+COMPARED = ("letters", "encoder", "letters of all names", "words of all names")
+"""Features of which it also counts how far a candidate is behind the best of all."""
+
 WEIGHTS: dict[str, float] = {
-    "same": 0.929,
-    "letters": -5.31,
-    "letters squared": 7.949,
-    "letters of text": -2.39,
-    "letters of name": 2.176,
-    "words": 1.052,
-    "words of text": -3.293,
-    "words of name": 0.101,
-    "encoder": -3.235,
-    "encoder squared": 6.089,
-    "letters and encoder": -5.34,
-    "first word": 0.241,
-    "last word": -0.047,
-    "initials": 3.088,
-    "marks differ": -2.546,
-    "letters of all names": 8.201,
-    "words of all names": 1.689,
-    "names found": -0.03,
+    "same": 1.007,
+    "letters": -5.871,
+    "letters squared": 7.117,
+    "letters of text": -2.868,
+    "letters of name": 1.403,
+    "words": 1.318,
+    "words of text": -3.152,
+    "words of name": 0.08,
+    "encoder": -2.98,
+    "encoder squared": 5.309,
+    "letters and encoder": -5.342,
+    "first word": 0.271,
+    "last word": -0.056,
+    "initials": 3.616,
+    "marks differ": -2.401,
+    "letters of all names": 7.59,
+    "words of all names": 1.861,
+    "names found": -0.204,
+    "letters behind": -4.918,
+    "encoder behind": -1.407,
+    "letters of all names behind": -0.451,
+    "words of all names behind": -0.273,
 }
 """Weight of each feature. Alike features share their weight between them, so that a sign by itself says little."""
 
-NOTHING = 5.596
+NOTHING = 2.757
 """Weight of "none of them"."""
 
-LIKELY = 0.9
+LIKELY = 0.8
 """Probability from which a value is taken for its likeliest concept (docs/graph.md has how many then are right)."""
 
 _PREFERRED = math.log(4)
 """What a preferred type adds: as if its concepts were meant four times as often. A choice, not a measurement."""
 
-_VECTOR = np.array([WEIGHTS[feature] for feature in FEATURES])
+SIGNS = (*FEATURES, *(f"{feature} behind" for feature in COMPARED))
+"""What has a weight: the columns that `compare` returns."""
+
+_VECTOR = np.array([WEIGHTS[sign] for sign in SIGNS])
+_PLACES = [FEATURES.index(feature) for feature in COMPARED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +89,28 @@ class Candidate:
     evidence: Mapping[str, float]
 
 
-def rank(found: Found, preferred: Sequence[bool] | None = None) -> list[Candidate]:
+def compare(features: Floats) -> Floats:
+    """Return the features of a text's candidates, and how far each is behind the best; see `SIGNS`."""
+    compared = features[:, _PLACES]
+    return np.hstack([features, compared.max(axis=0, initial=0.0) - compared])
+
+
+def rank(found: Found, preferred: Sequence[bool] | None = None, *, k: int | None = None) -> list[Candidate]:
     """Return the candidates of a text, likeliest first.
 
     Args:
         found: What may be meant, and what speaks for it.
         preferred: Which of them are of a type that is expected; None where no type is.
+        k: How many at most; None returns all.
     """
-    logits = found.features @ _VECTOR
+    logits = compare(found.features) @ _VECTOR
     if preferred is not None:
         logits = logits + _PREFERRED * np.array(preferred, dtype=float)
     # Subtracted from all, which changes nothing but keeps the exponentials finite.
     top = max(float(logits.max(initial=NOTHING)), NOTHING)
     masses = np.exp(logits - top)
     scores = masses / (masses.sum() + math.exp(NOTHING - top))
-    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    order: list[int] = np.argsort(-scores, kind="stable")[:k].tolist()
     return [
         Candidate(
             found.concepts[place],

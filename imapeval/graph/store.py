@@ -31,7 +31,7 @@ _PAGE = 10_000
 """Rows that are read at a time where all are; the lock is not held while the caller works."""
 
 _REMEMBERED = 1 << 14
-"""Concepts whose ancestors are kept in memory: with some 30 ancestors each, 50 MB."""
+"""Concepts that are kept in memory, and whose ancestors and wholes are: with some 30 ancestors each, 100 MB."""
 
 
 class Graph:
@@ -57,6 +57,7 @@ class Graph:
         self.hash = file.meta["hash"]
         self._file = file
         self._tables: dict[Lang, dict[str, tuple[str, ...]]] = {}
+        self._concept = lru_cache(maxsize=_REMEMBERED)(self._read_concept)
         self._kinds = lru_cache(maxsize=_REMEMBERED)(self._climb_kinds)
         self._wholes = lru_cache(maxsize=_REMEMBERED)(self._climb_wholes)
 
@@ -108,18 +109,16 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
+        return self._concept(concept_id)
+
+    def _read_concept(self, concept_id: str) -> Concept:
         number = self._file.number(concept_id)
         curie, label, kind = self._file.rows("SELECT curie, label, type FROM concept WHERE id = ?", (number,))[0]
-        return Concept(
-            curie,
-            label,
-            kind,
-            self._file.list_ids(
-                "SELECT curie FROM edge JOIN concept ON id = parent WHERE child = ? ORDER BY id", number
-            ),
-            self._file.list_ids("SELECT curie FROM part JOIN concept ON id = whole WHERE part = ? ORDER BY id", number),
-            self._file.list_ids("SELECT alias FROM alias WHERE concept = ? ORDER BY alias", number),
-        )
+        ids = self._file.list_ids
+        parents = ids("SELECT curie FROM edge JOIN concept ON id = parent WHERE child = ? ORDER BY id", number)
+        wholes = ids("SELECT curie FROM part JOIN concept ON id = whole WHERE part = ? ORDER BY id", number)
+        aliases = ids("SELECT alias FROM alias WHERE concept = ? ORDER BY alias", number)
+        return Concept(curie, label, kind, parents, wholes, aliases)
 
     def is_general(self, concept_id: str) -> bool:
         """Tell whether a concept is so broad that being under it says little, such as "disease of anatomical entity".
@@ -155,12 +154,7 @@ class Graph:
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        rows = self._file.rows(
-            "SELECT c.curie, c.type FROM name n JOIN concept c ON c.id = n.concept "
-            "WHERE n.norm = ? AND n.scope = 0 ORDER BY n.kind, n.concept",
-            (normalise(text),),
-        )
-        return tuple(dict.fromkeys(curie for curie, kind in rows if types is None or kind in types))
+        return tuple(dict.fromkeys(curie for curie, _ in self._find_named(text, "n.scope = 0", types)))
 
     def lookup_scoped(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[tuple[str, Scope], ...]:
         """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
@@ -171,15 +165,19 @@ class Graph:
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
+        named = self._find_named(text, "n.scope > 0", types)
+        return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, scope in named))
+
+    def _find_named(self, text: str, scopes: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
+        # What is nothing but punctuation has no normal form, as the names have that are so.
+        if not (norm := normalise(text)):
+            return []
         rows = self._file.rows(
             "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
-            "WHERE n.norm = ? AND n.scope > 0 ORDER BY n.scope, n.kind, n.concept",
-            (normalise(text),),
+            f"WHERE n.norm = ? AND {scopes} ORDER BY n.scope, n.kind, n.concept",
+            (norm,),
         )
-        found: list[tuple[str, Scope]] = [
-            (curie, SCOPES[scope]) for curie, kind, scope in rows if types is None or kind in types
-        ]
-        return tuple(dict.fromkeys(found))
+        return [(curie, scope) for curie, kind, scope in rows if types is None or kind in types]
 
     def children(self, concept_id: str) -> tuple[str, ...]:
         """Return the ids of the concepts right below this one by is-a.
@@ -248,7 +246,7 @@ class Graph:
         return self._trace(self._wholes(self._file.number(part)), self._file.find(whole), is_part=True)
 
     def _climb_kinds(self, start: int) -> Climbed:
-        # One statement for all levels: half as long as one for each.
+        # One statement for all levels.
         steps = self._file.rows(
             "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id) "
             "SELECT child, parent, 0 FROM up JOIN edge ON child = id",
@@ -292,6 +290,11 @@ class Graph:
                 f"Row ids run from 1 to {self._file.meta['names']}; an index of another graph has others."
             )
         return [found[row] for row in rows]
+
+    def norms(self, first: int, last: int) -> list[str]:
+        """Return the normal forms of the names with the row ids from `first` to `last`, both included."""
+        rows = self._file.rows("SELECT norm FROM name WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+        return [norm for (norm,) in rows]
 
     def word_use(self, word: str) -> int | None:
         """Return how many names have a word before their last one; None where no name has the word at all.

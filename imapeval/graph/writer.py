@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 GENERAL_SHARE = 0.03
 """A concept with more than this share of all concepts below it is general.
 
-Chosen on the shipped graph, where it marks groupings such as "nervous system disease" and "genetic disease" and spares
-the kinds that an answer may well name, such as "antibiotic", "lung disease" or "anemia".
+Chosen on the sources of the shipped graph, where it marks broad groupings and spares the kinds that an answer may well
+name, such as "antibiotic", "lung disease" or "anemia". The build of that graph spares besides what our own tables name,
+however much lies below it (`specific`).
 """
 
 GENERAL_MINIMUM = 300

@@ -3,7 +3,8 @@
 "Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, known to a graph or not: in both languages the
 last words of a noun phrase say what it is. Not always: German measles are no measles, and hay fever is no fever. So
 what stands before must be of the sorts that leave the thing what it is: a degree, a course, a side, an age or the place
-in the body. It is a guess from words, the last resort of all.
+in the body; and the longer value must not be known for an idiom, as lay words are ("stomach flu"), or for a drug, whose
+kind the graph alone can tell. It is a guess from words, the last resort of all.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def compose(graph: Graph, reference: str, response: str) -> tuple[Relation, dict
     """Relate two values of which one is the other with words before it that only narrow it.
 
     Args:
-        graph: Knows the names of the parts of the body.
+        graph: Knows the names of the parts of the body, lay words and drugs.
         reference: The reference's value.
         response: The response's value.
 
@@ -54,8 +55,9 @@ def compose(graph: Graph, reference: str, response: str) -> tuple[Relation, dict
     if enumerates(reference) or enumerates(response) or not (is_short(a) and is_short(b)):
         return None
     relation, head = (Relation.BELONGING, b) if len(a) > len(b) else (Relation.CONTAINMENT, a)
-    modifier = _find_modifier(max(a, b, key=len), head)
-    if not modifier or not _only_narrows(graph, modifier):
+    longer = max(a, b, key=len)
+    modifier = _find_modifier(longer, head)
+    if not modifier or not _only_narrows(graph, modifier) or _is_one_name(graph, longer):
         return None
     return relation, {"head": head, "modifier": modifier, "confidence": "low"}
 
@@ -74,3 +76,13 @@ def _only_narrows(graph: Graph, modifier: str) -> bool:
         return not rest or any(graph.lookup(place, types=["body_part"]) for place in (rest, rest.rstrip("性的型部")))
     places = [word for word in modifier.split() if word not in _NARROWING]
     return not places or bool(graph.lookup(" ".join(places), types=["body_part"]))
+
+
+def _is_one_name(graph: Graph, norm: str) -> bool:
+    """Tell whether a value is a name whose words say nothing of what it is, such as "stomach flu" and 左氧氟沙星."""
+    for concept in graph.lookup(norm):
+        if graph.concept(concept).type == "drug":
+            return True
+        if any(name.kind == "lay" and normalise(name.text) == norm for name in graph.names(concept)):
+            return True
+    return False

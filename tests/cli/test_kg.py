@@ -76,6 +76,14 @@ def test_build_says_what_a_file_is_not(imapeval: Command, tmp_path: Path):
     assert not (tmp_path / "my.kg").exists()
 
 
+def test_build_takes_a_path_that_looks_like_markup(imapeval: Command, sources: tuple[Path, Path], tmp_path: Path):
+    folder = tmp_path / "["
+    folder.mkdir()
+    shutil.copy(sources[0], folder / "b].obo")
+    done = imapeval("kg", "build", "--source", "[/b].obo", "--out", "my.kg")
+    assert done.returncode == 0, done.stderr
+
+
 def test_info_by_id_alias_and_name(imapeval: Command, graph: Path):
     (found,) = json.loads(imapeval("kg", "info", "X:2", "--kg", graph, "--json").stdout)
     assert [parent["label"] for parent in found["kind_of"]] == ["pain"]
@@ -124,6 +132,9 @@ def test_the_shipped_graph_answers_in_both_languages(imapeval: Command):
         (("search", "fever", "--type", "sickness"), "disease, symptom"),
         (("search", " "), "empty"),
         (("relate", "a", "b", "--lang", "fr"), "en or zh"),
+        (("relate", "", "fever"), "empty"),
+        (("info", ""), "empty"),
+        (("info", "\udcff"), "not UTF-8"),
         (("stats", "--kg", "nowhere.kg"), "nowhere.kg"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.graph.build import BuildReport, build_graph
+from imapeval.graph.grams import GramIndex
 from imapeval.graph.readers.formats import open_source
 from imapeval.graph.store import Graph
 
@@ -82,6 +83,39 @@ def test_a_graph_is_built_of_a_file(tmp_path: Path) -> None:
         assert graph.lookup_scoped("childhood asthma") == (("X:2", "narrow"),)
         assert graph.part_path("X:4", "X:3") == ("X:4", "X:3")
         assert graph.resolve("MESH:D001249") == "X:2"
+
+
+def test_the_index_of_letters_lies_beside_the_graph(tmp_path: Path) -> None:
+    build(tmp_path / "my.kg", write(tmp_path / "x.obo", OBO))
+    with Graph.open(tmp_path / "my.kg") as graph:
+        rows, _ = GramIndex.open(graph, tmp_path / "my.kg").search("bronchal asthma", 1)
+        assert [name.text for name in graph.names_at(rows.tolist())] == ["bronchial asthma"]
+
+
+def test_everyday_words_are_no_mentions(tmp_path: Path) -> None:
+    with Graph.open() as shipped:
+        assert {"hope", "read"} <= set(shipped.stop_list())
+        stop = shipped.stop_list()
+    gene = '\n[Term]\nid: X:5\nname: HOPE\nsynonym: "Hsp organizing protein" EXACT []\n'
+    build(tmp_path / "my.kg", write(tmp_path / "x.obo", OBO + gene))
+    with Graph.open(tmp_path / "my.kg") as graph:
+        assert graph.stop_list() == stop
+        assert graph.lookup("hope") == ("X:5",)
+        mentions = graph.mention_table("en")
+        assert "hope" not in mentions
+        assert mentions["hsp organizing protein"] == ("X:5",)
+
+
+def test_what_a_killed_build_left_is_removed_and_the_draft_of_a_living_one_is_not(tmp_path: Path) -> None:
+    left, grams, living = (tmp_path / name for name in (".graph.sqlite.a1", ".grams-rows.7.npy", ".graph.sqlite.b2"))
+    for draft in (left, grams, living):
+        draft.touch()
+    for draft in (left, grams):
+        os.utime(draft, (draft.stat().st_atime, draft.stat().st_mtime - 2 * 3600))
+    build(tmp_path, write(tmp_path / "x.obo", OBO))
+    assert not left.exists()
+    assert not grams.exists()
+    assert living.exists()
 
 
 def test_several_sources_are_merged_and_the_report_says_how(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
     groups, words, _ = split_letters(["lung", "lung disease"])
     weights = [
         {
-            int(key): float(grams.weigh(np.array([key]))[0])
+            int(key): float(grams.weigh(np.array([key]))[0]) ** 0.5
             for part in (groups, words)
             for key in part.keys[part.owners == n]
         }
@@ -58,6 +58,24 @@ def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
     dot = sum(weights[0][key] * weights[1].get(key, 0.0) for key in weights[0])
     lengths = [sum(value**2 for value in vector.values()) ** 0.5 for vector in weights]
     assert grams.search("lung", 1)[1][0] == pytest.approx(dot / (lengths[0] * lengths[1]), abs=1e-5)
+
+
+def test_what_is_frequent_counts_for_the_best_names_too(graph, monkeypatch):
+    grams = GramIndex.build(graph)
+    exact = [grams.search(norm, 2) for norm in ("lung disease", "恶性淋巴瘤")]
+    monkeypatch.setattr("imapeval.graph.grams._SCANNED", 1)
+    for norm, (rows, cosines) in zip(("lung disease", "恶性淋巴瘤"), exact, strict=True):
+        found = grams.search(norm, 2)
+        assert found[0].tolist()[0] == rows.tolist()[0]
+        assert found[1][0] == pytest.approx(cosines[0], abs=1e-6)
+
+
+def test_a_graph_without_names_finds_none(tmp_path):
+    write_graph(tmp_path / "graph.sqlite", [], [])
+    with Graph.open(tmp_path) as graph:
+        grams = GramIndex.build(graph)
+        assert grams.search("asthma", 3)[0].tolist() == []
+        assert grams.rows_with(1, 3) == []
 
 
 def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_path):

@@ -98,7 +98,20 @@ def test_other_graph_or_encoder_is_refused_by_name(graph, encoder, built, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "damage", ["absent", "no-index", "cut", "longer", "head", "tail", "foreign", "not-json", "other-format"]
+    "damage",
+    [
+        "absent",
+        "no-index",
+        "cut",
+        "longer",
+        "head",
+        "tail",
+        "foreign",
+        "not-json",
+        "other-format",
+        "no-mean",
+        "short-mean",
+    ],
 )
 def test_damaged_index_is_refused_with_the_mend(graph, encoder, built, damage):
     _, path = built
@@ -117,6 +130,10 @@ def test_damaged_index_is_refused_with_the_mend(graph, encoder, built, damage):
         path.unlink()
     elif damage == "not-json":
         described.write_text("{", encoding="utf-8")
+    elif damage.endswith("-mean"):
+        meta = json.loads(described.read_text(encoding="utf-8"))
+        meta["means"]["en"] = {"no-mean": "a", "short-mean": meta["means"]["en"][:16]}[damage]
+        described.write_text(json.dumps(meta), encoding="utf-8")
     elif damage == "other-format":
         described.write_text('{"format": 1, "graph": "", "anything": 0}', encoding="utf-8")
     else:

@@ -212,3 +212,16 @@ def test_opens_at_once() -> None:
     with Graph.open() as graph:
         assert graph.lookup("ibuprofen")
     assert time.perf_counter() - start < 0.3
+
+
+@pytest.mark.parametrize(
+    ("wording", "label"),
+    [
+        ("heart attack", "myocardial infarction"),
+        ("type II diabetes", "type 2 diabetes mellitus"),
+        ("type I diabetes", "type 1 diabetes mellitus"),
+        ("oculocutaneous albinism type 2", "oculocutaneous albinism type II"),
+    ],
+)
+def test_a_mere_wording_is_no_concept_of_its_own(graph: Graph, wording: str, label: str) -> None:
+    assert [graph.concept(concept).label for concept in graph.lookup(wording)] == [label]

@@ -452,3 +452,17 @@ def test_an_edge_of_another_kind_is_told(tmp_path: Path) -> None:
     plain.add_edge("x:1", "x:2", kind="treats")
     with pytest.raises(UsageError, match=r"'x:1' -> 'x:2' has the kind 'treats'"):
         from_networkx(plain, tmp_path / "plain.kg")
+
+
+def test_punctuation_is_nobodys_name(tmp_path):
+    # UMLS and tables have concepts that are called "???": whatever has no letter must not be tied to them.
+    path = tmp_path / "graph.sqlite"
+    write_graph(path, [Concept("x:1", "???", "disease", ())], [("x:1", Name("???", "en", "name", "test"))])
+    with Graph.open(path) as graph:
+        assert graph.lookup("") == graph.lookup("...") == graph.lookup("???") == ()
+        assert graph.lookup_scoped("???") == ()
+
+
+def test_half_a_character_is_found_nowhere(graph):
+    assert graph.lookup("asthma \udc00") == ()
+    assert "\ud800" not in graph

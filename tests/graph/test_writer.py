@@ -1,3 +1,4 @@
+import random
 from itertools import pairwise
 
 import networkx as nx
@@ -10,8 +11,14 @@ from imapeval.graph.hierarchy import cut_cycles, find_broad
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40, unique=True)
 
 
-def cut(edges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(cycle[0], cycle[1 % len(cycle)]) for cycle in cut_cycles(10, edges)]
+def cut(edges: list[tuple[int, int]], nodes: int = 10) -> list[tuple[int, int]]:
+    return [(cycle[0], cycle[1 % len(cycle)]) for cycle in cut_cycles(nodes, edges)]
+
+
+def draw(seed: int, nodes: int, edges: int) -> list[tuple[int, int]]:
+    """Return different edges between nodes drawn by chance."""
+    rng = random.Random(seed)
+    return list(dict.fromkeys((rng.randrange(nodes), rng.randrange(nodes)) for _ in range(edges)))
 
 
 def test_the_edge_that_closes_a_cycle_goes() -> None:
@@ -46,6 +53,34 @@ def test_broad_nodes_are_those_with_many_below(edges: list[tuple[int, int]], mor
     graph: nx.DiGraph[int] = nx.DiGraph(dag)
     expected = sorted(node for node in graph if len(nx.ancestors(graph, node)) > more_than)
     assert find_broad(10, list(dict.fromkeys(dag)), more_than=more_than) == expected
+
+
+# Few more edges than nodes: few and long cycles; three times as many: most nodes lie on one.
+@pytest.mark.parametrize("density", [1.2, 1.5, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_cutting_leaves_no_cycle_and_loses_no_more_than_it_must(seed: int, density: float) -> None:
+    nodes = 400
+    edges = draw(seed, nodes, int(nodes * density))
+    lost = cut(edges, nodes)
+    assert lost
+    kept: nx.DiGraph[int] = nx.DiGraph()
+    kept.add_nodes_from(range(nodes))
+    kept.add_edges_from(edge for edge in edges if edge not in set(lost))
+    assert nx.is_directed_acyclic_graph(kept)
+    # Nor can any of them be put back.
+    assert all(nx.has_path(kept, parent, child) for child, parent in lost)
+
+
+@pytest.mark.parametrize(("seed", "density"), [(0, 1), (1, 1.5), (2, 3), (3, 3)])
+@pytest.mark.parametrize("more_than", [0, 12, 100])
+def test_broad_nodes_among_hundreds(seed: int, density: float, more_than: int) -> None:
+    nodes = 400
+    dag = list(
+        dict.fromkeys((min(edge), max(edge)) for edge in draw(seed, nodes, int(nodes * density)) if len({*edge}) > 1)
+    )
+    graph: nx.DiGraph[int] = nx.DiGraph(dag)
+    expected = sorted(node for node in graph if len(nx.ancestors(graph, node)) > more_than)
+    assert find_broad(nodes, dag, more_than=more_than) == expected
 
 
 def test_a_diamond_is_counted_once() -> None:

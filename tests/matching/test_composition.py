@@ -10,6 +10,9 @@ NAMES = [
     ("b:knee", "body_part", "knee", "膝关节"),
     ("b:duodenum", "body_part", "duodenum", "十二指肠"),
     ("o:cat", "organism", "cat", "猫"),
+    ("b:stomach", "body_part", "stomach", "胃"),
+    ("d:enteritis", "disease", "gastroenteritis", "胃肠炎"),
+    ("m:levofloxacin", "drug", "levofloxacin", "左氧氟沙星"),
 ]
 
 
@@ -21,6 +24,7 @@ def graph(tmp_path_factory):
         for i, _, *texts in NAMES
         for lang, text in zip(("en", "zh"), texts, strict=True)
     ]
+    names.append(("d:enteritis", Name("stomach flu", "en", "lay", "test")))
     write_graph(path, [Concept(i, english, kind, ()) for i, kind, english, _ in NAMES], names)
     with Graph.open(path) as graph:
         yield graph
@@ -53,6 +57,8 @@ def test_what_only_narrows_gives_a_kind(graph, longer, shorter, modifier):
     ("longer", "shorter"),
     [
         ("German measles", "measles"),  # rubella
+        ("stomach flu", "flu"),  # lay words for an enteritis
+        ("左氧氟沙星", "氧氟沙星"),  # two drugs
         ("hay fever", "fever"),  # an allergy
         ("cat scratch fever", "fever"),
         ("heartburn", "burn"),  # one word

@@ -70,17 +70,21 @@ def curie(text: str) -> str | None:
     if local.isalnum() and prefix in _OURS:
         return text  # most are
     if local.startswith("//"):
-        return _shorten(text)
+        prefix, local = _split_iri(text)
     if _PREFIXES.get(prefix) != prefix:
         prefix = _find_prefix(prefix)
-    # One word: what has spaces is a sentence with a colon.
-    return f"{prefix}:{local}" if prefix and len(local.split()) == 1 else None
+    # One word: what has spaces is a sentence with a colon. Half characters, which JSON can name, no file can hold.
+    return f"{prefix}:{local}" if prefix and len(local.split()) == 1 and local.isprintable() else None
 
 
-def _shorten(iri: str) -> str | None:
+def _split_iri(iri: str) -> tuple[str, str]:
     if found := _OBO_IRI.fullmatch(iri):
-        return f"{_find_prefix(found[1])}:{found[2]}"
-    return next((f"{prefix}:{iri[len(base) :]}" for base, prefix in _BASES.items() if iri.startswith(base)), None)
+        return found[1], found[2]
+    for base, prefix in _BASES.items():
+        if iri.startswith(base):
+            local = iri.removeprefix(base)
+            return ("", "") if "/" in local else (prefix, local)
+    return "", ""
 
 
 @lru_cache(maxsize=1 << 12)

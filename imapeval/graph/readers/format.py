@@ -24,8 +24,8 @@ class Format:
             whether it is in this format. Exactly one format recognises a well-formed file.
         read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
             an InputError that names the file and the mend.
-        find_name: Returns the short name that the ontology gives itself in those first bytes, "" where it gives none;
-            None for formats in which it cannot.
+        find_name: Returns the short name that the ontology gives itself in those first bytes, "" where it gives none,
+            or that of the only ontology in this format; None for formats in which none has one.
     """
 
     name: str

@@ -39,16 +39,16 @@ _PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
 def find_format(path: Path) -> Format:
-    """Return the format of a file or folder.
+    """Return the format of a file or folder that is there.
 
     Raises:
-        InputError: It is not there, cannot be read, or is in none of the formats.
+        InputError: It cannot be read, or is in none of the formats.
     """
-    # The common start of a pair of KGX tables is a path that is not there.
-    if not path.exists() and not kgx.FORMAT.recognise(path, b""):
-        raise InputError("it is not there", path=path, mend="Give a file or folder that is.")
     head = read_head(path)
-    found = next((known for known in FORMATS if known.recognise(path, head)), None)
+    try:
+        found = next((known for known in FORMATS if known.recognise(path, head)), None)
+    except OSError as error:
+        raise _make_unreadable(path, error) from error
     if found is not None:
         return found
     raise InputError(
@@ -69,16 +69,19 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
 
     Raises:
         UsageError: There is no such format.
-        InputError: As `find_format`.
+        InputError: It is not there; or as `find_format`.
     """
     path, chosen = Path(spec), None
-    if not path.exists() and (parts := _PREFIXED.fullmatch(spec)):
+    if not _is_there(path) and (parts := _PREFIXED.fullmatch(spec)):
         if parts[2].startswith("//"):
             raise UsageError(f"{spec!r} is an address on the web; download it and name the file.")
         chosen = next((known for known in FORMATS if known.name == parts[1]), None)
         if chosen is None:
             raise UsageError(f"{parts[1]!r} is no format. Write one of these before the colon:\n{_list_formats()}")
         path = Path(parts[2])
+    # The common start of a pair of KGX tables is a path that is not there.
+    if not _is_there(path) and not kgx.FORMAT.recognise(path, b""):
+        raise InputError("it is not there", path=path, mend="Give a file or folder that is.")
     if chosen is None:
         chosen = find_format(path)
     name = chosen.find_name(read_head(path)) if chosen.find_name else ""
@@ -91,17 +94,26 @@ def read_head(path: Path) -> bytes:
     Raises:
         InputError: It cannot be read, or is damaged.
     """
-    if not path.is_file():
-        return b""
     try:
+        if not path.is_file():
+            return b""
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.read(HEAD)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"it is damaged or cut off ({error})", path=path, mend="Download or copy it again.") from error
     except OSError as error:
-        raise InputError(
-            f"it cannot be read ({error.strerror or error})", path=path, mend="Check its permissions."
-        ) from error
+        raise _make_unreadable(path, error) from error
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # too long a name, for one
+        raise _make_unreadable(path, error) from error
+
+
+def _make_unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(f"it cannot be read ({error.strerror or error})", path=path, mend="Give what you may read.")
 
 
 def _name_after(path: Path) -> str:

@@ -30,9 +30,14 @@ def find_delimiter(header: str) -> str:
 
 
 def split_cells(line: str, delimiter: str) -> list[str]:
-    """Return the cells of one line; a cell in quotation marks may hold the delimiter."""
+    """Return the cells of one line; a cell in quotation marks may hold the delimiter. [] where it cannot be split."""
     # One line at a time: a quotation mark that nobody closed must not swallow the lines below it.
-    return next(csv.reader([line], delimiter=delimiter), list[str]()) if '"' in line else line.split(delimiter)
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), list[str]())
+    except csv.Error:  # a cell of more than 131,072 characters, or a carriage return amid the line
+        return []
 
 
 def read_table(
@@ -49,12 +54,13 @@ def read_table(
         quoted: Whether a cell may stand in quotation marks; if not, the delimiter is a tab.
 
     Raises:
-        InputError: It cannot be read, is empty or lacks a required column.
+        InputError: It cannot be read, is empty, lacks a required column or has a column twice.
     """
     lines = source.lines(path)
     number, header = next(lines, (0, ""))
     delimiter = find_delimiter(header) if quoted else "\t"
-    columns = {name.strip().lower(): place for place, name in enumerate(split_cells(header, delimiter))}
+    names = [name.strip().lower() for name in split_cells(header, delimiter)]
+    columns = {name: place for place, name in enumerate(names)}
     missing = [column for column in required if column not in columns]
     if missing:
         raise InputError(
@@ -64,8 +70,12 @@ def read_table(
             mend=f"The first line names the columns; {', '.join(required)} must be among them.",
         )
 
+    # Spreadsheets leave columns without a name at the end.
+    if repeated := next((name for name in columns if name and names.count(name) > 1), None):
+        raise InputError(f"the column {repeated!r} is there twice", path=path, line=number, mend="Rename one of them.")
+
     def read_rows() -> Iterator[tuple[int, list[str]]]:
-        width = len(columns)
+        width = len(names)
         for number, line in lines:
             cells = split_cells(line, delimiter) if quoted else line.split("\t")
             if len(cells) == width:

@@ -55,10 +55,10 @@ def _find_pair(path: Path) -> list[Path]:
     """Return the files of nodes and of edges that a path names: either of them, their folder, or their common start."""
     if path.is_dir():
         folder, wanted = path, None
-    elif found := _FILE.fullmatch(path.name):
-        folder, wanted = path.parent, found[1]
     elif path.is_file():
-        return [path]  # another name; its columns say what it is
+        if (found := _FILE.fullmatch(path.name)) is None:
+            return [path]  # its columns say what it is
+        folder, wanted = path.parent, found[1]
     else:
         folder, wanted = path.parent, f"{path.name}_"
     if not folder.is_dir():

@@ -24,6 +24,7 @@ from xml.parsers import expat
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
 from imapeval.graph.normalise import fold_plural
+from imapeval.graph.readers.entities import refuse_entities
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.semantic_types import choose_type
 from imapeval.graph.readers.wordings import MAX_NAME, turn_round
@@ -32,7 +33,6 @@ from imapeval.graph.record import Record
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import BinaryIO
     from xml.etree.ElementTree import Element
 
     from imapeval.graph.model import ConceptType, NameKind, Scope
@@ -46,7 +46,6 @@ _RECORDS = {
 }
 """{root of a file: the elements that are its records}."""
 _FILES = re.compile(r"(?:desc|supp|pa)\d{4}\w*\.xml(?:\.gz)?")
-_CHUNK = 1 << 16
 
 # (tree prefix, type); the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
 # rest of C23 pathological processes, which are diseases where they also stand elsewhere in C.
@@ -137,11 +136,10 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
     """Yield the records of a file, each of which is forgotten after use.
 
     Raises:
-        InputError: It is not this XML, was cut off, declares entities or is not in English.
+        InputError: It is not this XML, was cut off, declares entities that could grow or is not in English.
     """
     root, depth, done = None, 0, 0
-    with source.open(path) as file:
-        _refuse_entities(file, path)
+    refuse_entities(source, path)
     try:
         with source.open(path) as file:
             for event, element in ElementTree.iterparse(file, events=("start", "end")):
@@ -169,27 +167,6 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
             line=line,
             mend="Download or copy it again.",
         ) from error
-
-
-def _refuse_entities(file: BinaryIO, path: Path) -> None:
-    """Refuse a file that declares entities, which can grow to gigabytes: NLM's files name a DTD and declare none."""
-    parser = expat.ParserCreate()
-    found: list[str] = []
-
-    def refuse(name: str, *rest: object) -> None:
-        found.append(f"it declares the entity {name!r}")
-
-    def stop(tag: str, attributes: object) -> None:
-        found.append("")  # nothing can be declared behind the first element
-
-    parser.EntityDeclHandler, parser.StartElementHandler = refuse, stop
-    while not found and (chunk := file.read(_CHUNK)):
-        try:
-            parser.Parse(chunk)
-        except expat.ExpatError:
-            break  # the reading itself says what is wrong, and where
-    if found and found[0]:
-        raise InputError(found[0], path=path, mend="Give the file as NLM publishes it.")
 
 
 def _check_root(root: Element, path: Path) -> None:

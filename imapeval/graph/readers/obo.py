@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.terms import EXACT_MATCH, PART_OF, add_edge, add_name, add_xref, start_record
+from imapeval.graph.readers.terms import EXACT_MATCH, add_edge, add_name, add_xref, is_part_of, start_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,9 @@ _OLD_TAGS = {f"{scope}_synonym": scope.upper() for scope in ("exact", "narrow", 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(.*)')
 # Quotation marks inside the text that nobody escaped: the last one that a scope follows ends it.
 _BADLY_QUOTED = re.compile(r'"(.*)"(\s*(?:EXACT|NARROW|BROAD|RELATED)\b.*)')
-_AFTER_TEXT = re.compile(r"\s*(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*([^\[\s{]+)?\s*(?:[\[{]|$)")
-_MODIFIERS = re.compile(r"\s*\{[^{}]*=[^{}]*\}\s*$")
+# What repeats here never gives back what it took, or a line of blanks or "=" would take hours.
+_AFTER_TEXT = re.compile(r"\s*+(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*+([^\[\s{]+)?\s*+(?:[\[{]|$)")
+_MODIFIERS = re.compile(r"\{[^{}=]*+=[^{}]*+\}\s*+$")
 _COMMENT = re.compile(r"(?<!\\)\s!\s.*$")
 _ESCAPE = re.compile(r"\\(.)")
 _BLANKS = {"n": " ", "W": " ", "t": " "}
@@ -142,7 +143,7 @@ def _add_xref(source: Source, record: Record, value: str) -> None:
 
 def _add_relationship(source: Source, record: Record, value: str) -> None:
     relation, _, rest = value.partition(" ")
-    if relation not in PART_OF:
+    if not is_part_of(relation):
         return
     if "gci_filler=" in rest:
         # Uberon: true in some species only.

@@ -13,11 +13,11 @@ from imapeval.errors import InputError
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.terms import (
     EXACT_MATCH,
-    PART_OF,
     SCOPES,
     add_edge,
     add_name,
     add_xref,
+    is_part_of,
     start_record,
 )
 
@@ -67,7 +67,8 @@ def _load(source: Source) -> list[dict[str, Any]]:
     problem, line = "it is not JSON", None
     try:
         with source.open() as file:
-            document: Any = json.loads(file.read().decode("utf-8-sig"))
+            # Numbers mean nothing here, and Python refuses those of more than 4,300 digits.
+            document: Any = json.loads(file.read().decode("utf-8-sig"), parse_int=str)
     except json.JSONDecodeError as error:
         problem, line = f"it is not JSON ({error.msg})", error.lineno
     except UnicodeDecodeError as error:
@@ -105,7 +106,7 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
         return None
     record, place = start_record(source, term), f"{source.path.name} {term}"
     if record is None:
-        source.problems.add("an id that is no CURIE and no IRI of a known ontology", place)
+        source.problems.add("an id that is no CURIE and no IRI of a known ontology", f"{source.path.name} {term!a}")
         return None
     if isinstance(label := node.get("lbl"), str):
         add_name(record, label, source=source, place=place, label=True)
@@ -130,7 +131,7 @@ def _add_edge(source: Source, record: Record | None, relation: str, parent: str)
         source.skipped["relations of what is obsolete or no class"] += 1
     elif relation in _IS_A:
         add_edge(record.parents, parent)
-    elif relation.rpartition("/")[2].rpartition("#")[2].replace("_", ":", 1) in PART_OF or relation.endswith("part_of"):
+    elif is_part_of(relation):
         add_edge(record.wholes, parent)
 
 

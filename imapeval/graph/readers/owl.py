@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.entities import refuse_entities
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.terms import (
     EXACT_MATCH,
-    PART_OF,
     SCOPES,
     add_edge,
     add_name,
     add_xref,
+    is_part_of,
     start_record,
 )
 
@@ -99,8 +99,7 @@ def _add_parent(record: Record, value: str, blanks: dict[str, _Blank]) -> None:
         add_edge(record.parents, value)
         return
     restriction = blanks[value].parts
-    relation = restriction.get("onProperty", "")
-    if (curie(relation) or re.split("[#/]", relation)[-1]) in PART_OF and "someValuesFrom" in restriction:
+    if is_part_of(restriction.get("onProperty", "")) and "someValuesFrom" in restriction:
         add_edge(record.wholes, restriction["someValuesFrom"])
 
 
@@ -111,6 +110,7 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
     classes: dict[str, None] = {}
     blanks: dict[str, _Blank] = {}
     triples = 0
+    refuse_entities(source, source.path)
     try:
         with source.open() as file:
             for triple in ox.parse(file, format=ox.RdfFormat.RDF_XML, base_iri=source.path.resolve().as_uri()):

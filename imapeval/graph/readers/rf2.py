@@ -179,4 +179,6 @@ def _read_preferences(source: Source, paths: list[Path]) -> tuple[set[str], set[
     return preferred, american or preferred
 
 
-FORMAT = Format("rf2", "SNOMED CT (RF2): the folder of a release with its Snapshot files", _recognise, _read)
+FORMAT = Format(
+    "rf2", "SNOMED CT (RF2): the folder of a release with its Snapshot files", _recognise, _read, lambda _: "snomedct"
+)

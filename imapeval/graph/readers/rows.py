@@ -63,14 +63,15 @@ def check_end(path: Path, *, separator: str, width: int) -> None:
             size = file.seek(0, 2)
             file.seek(max(0, size - _CHUNK))
             last = file.read().rpartition(b"\n")[2]
-            # A file whose last line is whole and merely lacks the line end is taken.
-            if not last or last.count(separator.encode()) >= width - 1:
+            # A row of RRF ends with its separator: one that has it is whole, and merely lacks the line end. Where a row
+            # of RF2 stops in its last cell nobody can tell.
+            if not last or (separator == "|" and last.count(b"|") >= width - 1):
                 return
             file.seek(0)
             ends = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
     except OSError as error:
         raise InputError(
-            f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file or folder that is there."
+            f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file that you may read."
         ) from error
     raise _make_cut_error(path, ends + 1)
 

@@ -166,4 +166,6 @@ def _make_record(source: Source, rxcui: str, rows: list[list[str]], named: str |
     return record
 
 
-FORMAT = Format("rxnorm", "RxNorm (RRF): the folder with RXNCONSO, RXNREL and RXNSTY", _recognise, _read)
+FORMAT = Format(
+    "rxnorm", "RxNorm (RRF): the folder with RXNCONSO, RXNREL and RXNSTY", _recognise, _read, lambda _: "rxnorm"
+)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
-MAX_LINE = 1 << 20
-"""Characters of a line that is still read; a longer one is no line of an ontology (a definition has thousands)."""
+MAX_LINE = 1 << 22
+"""Bytes of a line that is still read; a longer one is no line of an ontology (a definition has thousands)."""
 
 _PLACES = 5
 """Places remembered for each kind of problem."""
@@ -92,7 +92,7 @@ class Source:
             ) from error
         except OSError as error:
             raise InputError(
-                f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file or folder that is there."
+                f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file that you may read."
             ) from error
 
     def lines(self, path: Path | None = None) -> Iterator[tuple[int, str]]:
@@ -106,12 +106,12 @@ class Source:
         path = path or self.path
         with self.open(path) as file:
             number = 0
-            while raw := file.readline(MAX_LINE * 4):
+            while raw := file.readline(MAX_LINE):
                 number += 1
-                if len(raw) >= MAX_LINE * 4 and not raw.endswith(b"\n"):
-                    self.reject(f"longer than {MAX_LINE:,} characters", line=number, path=path)
+                if len(raw) >= MAX_LINE and not raw.endswith(b"\n"):
+                    self.reject(f"longer than {MAX_LINE:,} bytes", line=number, path=path)
                     while raw and not raw.endswith(b"\n"):
-                        raw = file.readline(MAX_LINE * 4)
+                        raw = file.readline(MAX_LINE)
                     continue
                 try:
                     text = raw.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -43,6 +43,10 @@ def _read(source: Source) -> Iterator[Record]:
         return _read_names(source, "id")
     if "concept" in head:
         return _read_names(source, "concept")
+    if not head:
+        raise InputError(
+            "its first line is no line of a table in UTF-8", path=source.path, mend="Save it as CSV in UTF-8."
+        )
     raise InputError(
         "it has no column 'id' or 'concept', nor 'child' and 'parent'" if head != [""] else "the file is empty",
         path=source.path,
@@ -68,13 +72,14 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
         name = _make_name(row, source)
         # The concept's own name, where a column has it; else its first name in English.
         label = row.get("concept") or row.get("label") or (name.text if name.lang == "en" else "")
-        if record.id not in labelled and label and not _CHINESE.search(label):
+        if record.id not in labelled and label:
             if not check_name(label, source, line=number, path=source.path):
                 continue
             labelled.add(record.id)
-            record.label = label
-            record.names.append(Name(label, "en", "name", source.name))
-        if name.text != record.label or name.lang != "en":
+            chinese = _CHINESE.search(label) is not None
+            record.label = "" if chinese else label
+            record.names.append(Name(label, "zh" if chinese else "en", "name", source.name))
+        if all(name[:2] != known[:2] for known in record.names):
             record.names.append(name)
         for parent in filter(None, (part.strip() for part in row.get("parent", "").split("|"))):
             if _is_id(parent):
@@ -106,12 +111,19 @@ def _read_edges(source: Source) -> Iterator[Record]:
         elif not child or not parent:
             source.reject("the child or the parent is empty", line=number)
         elif all(_is_id(text) or check_name(text, source, line=number, path=source.path) for text in (child, parent)):
-            yield from _relate(source, child, parent, _RELATIONS[relation])
+            ends = _start_ends(source, child, parent)
+            if len(ends) < 2:
+                source.reject("a child or parent that is neither an id nor a name", line=number)
+                continue
+            getattr(ends[0], _RELATIONS[relation]).append(ends[1].id)
+            yield ends[0]
+            if ends[1].names:
+                yield ends[1]
 
 
-def _relate(source: Source, child: str, parent: str, field: str) -> Iterator[Record]:
+def _start_ends(source: Source, *texts: str) -> list[Record]:
     ends: list[Record] = []
-    for text in (child, parent):
+    for text in texts:
         record = _start(source, text, known=_is_id(text))
         if record is not None and not _is_id(text):
             chinese = _CHINESE.search(text) is not None
@@ -119,11 +131,7 @@ def _relate(source: Source, child: str, parent: str, field: str) -> Iterator[Rec
             record.names.append(Name(text, "zh" if chinese else "en", "name", source.name))
         if record is not None:
             ends.append(record)
-    if len(ends) == 2:
-        getattr(ends[0], field).append(ends[1].id)
-        yield ends[0]
-        if ends[1].names:
-            yield ends[1]
+    return ends
 
 
 def _start(source: Source, text: str, *, known: bool) -> Record | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
@@ -23,9 +24,6 @@ SCOPES: dict[str, Scope] = {
 }
 """Scope of a synonym by its property in oboInOwl."""
 
-PART_OF = frozenset(("part_of", "BFO:0000050"))
-"""Properties that lead from a part to its whole, as CURIEs or bare names."""
-
 EXACT_MATCH = frozenset(("exactMatch", "equivalentTo"))
 """Local names of properties by which a term is the same as one elsewhere."""
 
@@ -45,6 +43,9 @@ _KINDS: dict[str, NameKind] = {
 _DISCARDED = frozenset(("obsolete_synonym", "deprecated", "exclude"))
 
 _SKIPPED_LANG = "names in other languages"
+
+# Properties that lead from a part to its whole, by local name or as CURIEs.
+_PART_OF = frozenset(("part_of", "BFO_0000050", "BFO:0000050"))
 
 
 def start_record(source: Source, term: str) -> Record | None:
@@ -120,3 +121,8 @@ def add_edge(ids: list[str], text: str) -> None:
     known = curie(text)
     if known is not None and known not in ids:
         ids.append(known)
+
+
+def is_part_of(relation: str) -> bool:
+    """Tell whether a relation, as a name, CURIE or IRI, leads from a part to its whole."""
+    return re.split("[#/]", relation)[-1] in _PART_OF

@@ -95,4 +95,6 @@ def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:
     return Record(_PREFIX + cui, source.name, label, names=names, xrefs=list(xrefs))
 
 
-FORMAT = Format("umls", "UMLS Metathesaurus (RRF): the folder with MRCONSO, MRREL and MRSTY", _recognise, _read)
+FORMAT = Format(
+    "umls", "UMLS Metathesaurus (RRF): the folder with MRCONSO, MRREL and MRSTY", _recognise, _read, lambda _: "umls"
+)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from imapeval.graph.readers.curies import curie
@@ -32,6 +32,9 @@ from imapeval.graph.readers.types import type_of_category, type_of_id
         ("note: this is text", None),
         ("MESH:", None),
         (":D005334", None),
+        ("http://identifiers.org/mesh/", None),
+        ("http://identifiers.org/mesh/two words", None),
+        ("X:\ud800", None),
         ("fever", None),
         ("", None),
     ],
@@ -40,9 +43,13 @@ def test_curie(text: str, expected: str | None) -> None:
     assert curie(text) == expected
 
 
-@given(st.text())
-def test_a_curie_stays_as_it_is(text: str) -> None:
-    found = curie(text)
+STARTS = ("MSH:", "NCI2009_04D:", "obo:", "PMID:", "http://purl.obolibrary.org/obo/", "http://snomed.info/id/")
+
+
+@given(st.sampled_from(STARTS), st.text(st.sampled_from("aZ09_:/#. \u3000\u200b\ud800"), max_size=8))
+@example("http://snomed.info/id/", "//a")
+def test_a_curie_stays_as_it_is(start: str, text: str) -> None:
+    found = curie(start + text)
     assert found is None or curie(found) == found
 
 

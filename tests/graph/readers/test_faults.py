@@ -1,13 +1,14 @@
 """What is wrong with files, the same for every format that is read line by line or whole."""
 
 import gzip
+import time
 from pathlib import Path
 
 import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.readers.formats import FORMATS
-from imapeval.graph.readers.source import Source
+from imapeval.graph.readers.source import MAX_LINE, Source
 from imapeval.graph.readers.wordings import MAX_NAME
 from imapeval.graph.record import Record
 
@@ -135,3 +136,60 @@ def test_foreign_content_is_refused(tmp_path: Path, kind: str, content: bytes) -
     with pytest.raises(InputError) as error:
         read(tmp_path / name, kind, content)
     assert error.value.path == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'synonym: "x"' + " " * 100_000 + "a b",
+        "name: x" + " " * 100_000 + "y",
+        "name: {" + "=" * 100_000 + "y",
+        'synonym: "' + '" ' * 50_000,
+    ],
+)
+def test_a_line_made_to_be_slow_is_read_at_once(tmp_path: Path, line: str) -> None:
+    # Each took minutes where the pattern gave back what it took.
+    started = time.process_time()
+    records, _ = read(tmp_path / "x.obo", "obo", f"[Term]\nid: DOID:1\n{line}\n".encode())
+    assert [record.id for record in records] == ["DOID:1"]
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("cell", ['"a"\rb', '"' + "x" * 200_000 + '"'])
+def test_a_cell_that_cannot_be_split_costs_its_row(tmp_path: Path, cell: str) -> None:
+    records, source = read(tmp_path / "x.csv", "table", make("table", cell, "two").encode())
+    assert texts(records) == ["two"]
+    assert source.problems.places == {"not 2 cells": ["x.csv line 2"]}
+
+
+def test_columns_without_a_name_are_those_of_a_spreadsheet(tmp_path: Path) -> None:
+    records, source = read(tmp_path / "x.csv", "table", b"id,name,,\nDOID:1,one,,\nDOID:2,two,,\n")
+    assert texts(records) == ["one", "two"]
+    assert not source.problems.counts
+    with pytest.raises(InputError, match="line 1: the column 'name' is there twice"):
+        read(tmp_path / "x.csv", "table", b"id,name,Name\nDOID:1,one,uno\n")
+
+
+def test_a_line_that_is_no_line_is_left_out(tmp_path: Path) -> None:
+    content = make("table", "one", "x" * (MAX_LINE + 10), "three").encode()
+    records, source = read(tmp_path / "x.csv", "table", content)
+    assert texts(records) == ["one", "three"]
+    assert source.problems.places == {f"longer than {MAX_LINE:,} bytes": ["x.csv line 3"]}
+
+
+def test_numbers_in_json_that_python_refuses(tmp_path: Path) -> None:
+    content = b'{"graphs": [{"nodes": [{"id": "DOID:1", "type": "CLASS", "lbl": "one", "x": ' + b"1" * 5000 + b"}]}]}"
+    records, _ = read(tmp_path / "x.json", "obographs", content)
+    assert texts(records) == ["one"]
+
+
+def test_half_characters_in_ids_reach_no_graph(tmp_path: Path) -> None:
+    content = (
+        rb'{"graphs": [{"nodes": [{"id": "DOID:1", "type": "CLASS", "meta": {"xrefs": [{"val": "X:\ud800"}]}},'
+        rb'{"id": "http://a.org/\ud800", "type": "CLASS"}],'
+        rb'"edges": [{"sub": "DOID:1", "pred": "is_a", "obj": "X:\ud800"}]}]}'
+    )
+    records, source = read(tmp_path / "x.json", "obographs", content)
+    assert records == [Record("DOID:1", "x", type="disease")]
+    (places,) = source.problems.places.values()
+    assert places == [r"x.json 'http://a.org/\ud800'"]  # can be printed

@@ -48,6 +48,13 @@ def test_one_format_knows_a_file(tmp_path: Path, file: str, content: str, name: 
     assert (known.name, source.name, source.path) == (name, key, path)
 
 
+@pytest.mark.parametrize(("form", "key"), [("umls", "umls"), ("rxnorm", "rxnorm"), ("rf2", "snomedct")])
+def test_a_format_of_one_ontology_names_the_source(tmp_path: Path, form: str, key: str) -> None:
+    # The folder of a release of UMLS is called META, and that of RxNorm rrf.
+    (tmp_path / "META").mkdir()
+    assert open_source(f"{form}:{tmp_path / 'META'}")[1].name == key
+
+
 def test_format_before_a_colon_wins(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text("id,name\n", encoding="utf-8")
@@ -92,3 +99,11 @@ def test_names_of_formats_are_unlike() -> None:
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     # One letter before a colon is a drive.
     assert all(len(known.name) > 1 for known in FORMATS)
+
+
+def test_what_cannot_be_looked_at_is_refused_with_its_format_or_without(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it cannot be read"):
+        open_source("x" * 5000)
+    for name in ("umls", "rf2", "mesh", "obo", "kgx"):
+        with pytest.raises(InputError, match="it is not there"):
+            open_source(f"{name}:{tmp_path / 'nowhere'}")

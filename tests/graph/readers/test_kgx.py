@@ -94,3 +94,10 @@ def test_two_pairs_in_a_folder_are_not_guessed_at(folder: Path) -> None:
     with pytest.raises(InputError, match="no pair of tables"):
         read(folder)
     assert len(read(folder / "small")[0]) == 6
+
+
+def test_a_table_that_is_not_there_is_not_replaced_by_its_other_half(folder: Path) -> None:
+    (folder / "small_nodes.tsv").unlink()
+    assert not FORMAT.recognise(folder / "small_nodes.tsv", b"")
+    with pytest.raises(InputError, match="no pair of tables"):
+        read(folder / "small_nodes.tsv")

@@ -78,7 +78,7 @@ def test_what_is_no_living_class_is_left_out(tmp_path: Path) -> None:
     assert records == [Record("DOID:2", "x", type="disease")]
     assert source.skipped == {"obsolete terms": 1, "relations of what is obsolete or no class": 1}
     assert source.problems.places == {
-        "an id that is no CURIE and no IRI of a known ontology": ["x.json http://example.org/x"],
+        "an id that is no CURIE and no IRI of a known ontology": ["x.json 'http://example.org/x'"],
         "a node without an id": ["x.json node 4", "x.json node 5"],
         "a name of more than 1,000 characters": [f"x.json {IRI}DOID_2"],
         "a synonym without pred and val": [f"x.json {IRI}DOID_2"],
@@ -109,3 +109,20 @@ def test_disease_ontology_of_2018() -> None:
     assert len(records) == 11305 - 2399
     assert source.skipped["imported graphs"] == 12
     assert not source.problems.counts
+
+
+@pytest.mark.parametrize(
+    ("relation", "is_part"),
+    [
+        (IRI + "BFO_0000050", True),
+        (IRI + "doid#part_of", True),
+        ("part_of", True),
+        ("BFO:0000050", True),
+        (IRI + "uberon/core#produced_by_part_of", False),
+        (IRI + "BFO_0000051", False),
+    ],
+)
+def test_part_of_however_it_is_written(tmp_path: Path, relation: str, is_part: bool) -> None:
+    nodes = [{"id": f"{IRI}UBERON_{number}", "type": "CLASS", "lbl": "x"} for number in (1, 2)]
+    (part, _), _ = read(tmp_path / "x.json", nodes, [{"sub": nodes[0]["id"], "pred": relation, "obj": nodes[1]["id"]}])
+    assert part.wholes == (["UBERON:2"] if is_part else [])

@@ -123,3 +123,11 @@ def test_a_missing_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(_optional, "installed", lambda distribution: False)
     with pytest.raises(MissingExtraError, match=r"pip install 'imapeval\[owl\]'"):
         read(tmp_path / "x.owl", ONTOLOGY.format(HEART))
+
+
+def test_entities_that_grow_are_refused(tmp_path: Path) -> None:
+    # Nine lines like these made the parser ask for a gigabyte and end the whole process.
+    path = tmp_path / "x.owl"
+    path.write_text(ONTOLOGY.format(HEART).replace("]>", ' <!ENTITY a "&obo;&obo;">]>', 1), encoding="utf-8")
+    with pytest.raises(InputError, match="it declares the entity 'a', which holds other entities"):
+        list(FORMAT.read(Source(path, "x")))

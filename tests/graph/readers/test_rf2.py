@@ -146,6 +146,14 @@ def test_cut_off_file_is_refused_before_anything_is_read(release: Path, stem: st
     assert (caught.value.path, caught.value.line) == (path, line)
 
 
+def test_file_cut_off_in_its_last_cell_is_refused(release: Path) -> None:
+    path = find(release, "der2_cRefset_Language")
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(InputError, match="cut off in the middle of this line") as caught:
+        read(release)
+    assert (caught.value.path, caught.value.line) == (path, 8)
+
+
 def test_other_columns_are_refused(release: Path) -> None:
     path = find(release, "sct2_Concept")
     path.write_bytes(path.read_bytes().replace(b"effectiveTime", b"date"))

@@ -129,3 +129,25 @@ def test_our_own_tables_are_read_as_they_are(table: str) -> None:
     assert all(record.type for record in records)
     assert {name.lang for record in records for name in record.names} == {"en", "zh"}
     assert all(record.id.startswith(f"{table}:") for record in records)
+
+
+def test_a_concept_named_in_chinese_keeps_its_name(tmp_path: Path) -> None:
+    (first, second), _ = read(tmp_path / "x.csv", "concept,name\n发热,发烧\n发热,发热\n")
+    assert (first.label, first.names) == ("", [Name("发热", "zh", "name", "x"), Name("发烧", "zh", "synonym", "x")])
+    assert second.names == [Name("发热", "zh", "synonym", "x")]
+
+
+@pytest.mark.parametrize("content", ["id,name\nX:1,发热\n".encode("utf-16"), b'id,"name"\rX:1,"a"\r'])
+def test_a_table_in_another_coding_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"no line of a table in UTF-8\. Save it as CSV in UTF-8"):
+        list(FORMAT.read(Source(path, "x")))
+
+
+def test_edges_of_what_is_neither_id_nor_name_are_reported(tmp_path: Path) -> None:
+    records, source = read(tmp_path / "x.csv", "child,parent\n???,fever\nhttps://a.org/fever,fever\n")
+    assert not records
+    assert source.problems.places == {
+        "a child or parent that is neither an id nor a name": ["x.csv line 2", "x.csv line 3"]
+    }
