@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from imapeval.graph.grams import LETTERS
 from imapeval.graph.index import fold_case
 from imapeval.graph.letters import split_letters
 from imapeval.graph.nearness import find_marks
@@ -110,9 +111,11 @@ class CandidateFinder:
         """
         vectors = self._index.centred(self._encoder.encode([fold_case(text) for text in texts]), lang)
         near, cosines = self._index.search(vectors, BY_ENCODER)
-        return [self._find(normalise(text), *pair) for text, *pair in zip(texts, near, cosines, strict=True)]
+        return [self._find(normalise(text)[:LETTERS], *pair) for text, *pair in zip(texts, near, cosines, strict=True)]
 
     def _find(self, norm: str, near: Integers, cosines: npt.NDArray[np.float32]) -> Found:
+        if not any(map(str.isalnum, norm)):
+            return Found([], [], np.zeros((0, len(FEATURES))))
         said = near > 0
         encoded = dict(zip(near[said].tolist(), cosines[said].tolist(), strict=True))
         text = split_letters([norm])

@@ -43,7 +43,7 @@ _PENDING = 4_000_000
 _SCANNED = 50_000
 """Entries of the inverted index added up for a query, rarest features first; the others only for the best names."""
 
-_LETTERS = 200
+LETTERS = 200
 """Letters of a text that are searched for; longer ones are no names."""
 
 
@@ -169,7 +169,7 @@ class GramIndex:
         Returns:
             Two arrays, nearest first; names as near as each other by row id.
         """
-        groups, words, _ = split_letters([norm[:_LETTERS]])
+        groups, words, _ = split_letters([norm[:LETTERS]])
         return self.find(np.unique(np.concatenate([groups.keys, words.keys])), k)
 
     def find(self, keys: Integers, k: int) -> tuple[Integers, Floats]:
@@ -283,7 +283,7 @@ def _read_chunks(graph: Graph, told: _Told) -> Iterator[tuple[int, Letters, Lett
     """Yield the row id before the first name of each chunk, and the features of its names."""
     for first in range(0, graph.name_count, _CHUNK):
         norms = graph.norms(first + 1, first + _CHUNK)
-        groups, words, initials = split_letters([norm[:_LETTERS] for norm in norms])
+        groups, words, initials = split_letters([norm[:LETTERS] for norm in norms])
         yield first, groups, words, initials._replace(keys=mark_initials(initials.keys))
         told.add(len(norms))
 

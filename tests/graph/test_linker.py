@@ -213,3 +213,8 @@ def test_rating_is_bounded_and_highest_for_itself():
     assert rate("asthma", "asthma", -0.5) == 0.5
     assert is_near("asthma", 0.7)
     assert not is_near("哮喘", 0.7)
+
+
+@pytest.mark.parametrize("text", ["", "😀", "(", "%%"])
+def test_what_has_no_letter_means_nothing(linker, text):
+    assert linker.search(text, lang="en") == []
