@@ -35,6 +35,9 @@ _TREATMENT_SCORE = 0.9
 _HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure", "test", "lifestyle")
 """What a value can be a kind of. A left knee is a kind of knee as well, but nobody asks for that."""
 
+_WEIGHED = 10
+"""Candidates of a value that are looked at: those that share the likeliest one's name stand beside it."""
+
 _USUAL = 3
 """Times that a word must stand before the last word of a name to count as a modifier."""
 
@@ -102,7 +105,9 @@ class Linker:
         unique = list(dict.fromkeys(values))
         links = {value: self._link_by_name(value, allowed) for value in unique}
         open_values = [value for value in unique if not links[value] and wordings.is_short(normalise(value))]
-        for value, candidates in zip(open_values, self._search_many(open_values, lang, allowed), strict=True):
+        for value, candidates in zip(
+            open_values, self._search_many(open_values, lang, allowed, k=_WEIGHED), strict=True
+        ):
             links[value] = self._link_likely(normalise(value), candidates)
             if not links[value] and not wordings.enumerates(value):
                 links[value] = self._link_by_head(normalise(value), allowed)
