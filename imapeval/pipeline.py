@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from imapeval.errors import ProviderError
     from imapeval.extraction.extractor import Extractor
+    from imapeval.graph.encoder import Encoder
+    from imapeval.graph.index import NameIndex
     from imapeval.graph.linker import Linker
     from imapeval.graph.store import Graph
     from imapeval.llm.cache import Cached
@@ -183,12 +185,17 @@ def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, 
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """
-    from imapeval.graph.encoder import open_encoder
-    from imapeval.graph.index import NameIndex
     from imapeval.graph.linker import Linker
 
+    return Linker(graph, *_open_index(graph, encoder, progress))
+
+
+def _open_index(graph: Graph, encoder: str, progress: Callable[[int, int], None] | None) -> tuple[Encoder, NameIndex]:
+    from imapeval.graph.encoder import open_encoder
+    from imapeval.graph.index import NameIndex
+
     opened = open_encoder(encoder)
-    return Linker(graph, opened, NameIndex.provide(graph, opened, progress=progress))
+    return opened, NameIndex.provide(graph, opened, progress=progress)
 
 
 def open_matcher(
@@ -211,12 +218,10 @@ def open_matcher(
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """
-    from imapeval.graph.encoder import open_encoder
-    from imapeval.graph.index import NameIndex
     from imapeval.matching.order import ValueMatcher
 
-    opened = open_encoder(encoder)
-    matcher = ValueMatcher(graph=graph, encoder=opened, index=NameIndex.provide(graph, opened, progress=progress))
+    opened, index = _open_index(graph, encoder, progress)
+    matcher = ValueMatcher(graph=graph, encoder=opened, index=index)
     if llm is None:
         return matcher
     from imapeval.matching.llm import LLMMatcher

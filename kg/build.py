@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cleaning import are_kin
 from fetch import fetch_package, read_member
 from merge import SOURCES, Merged, merge
 from mondo import list_words, read_mondo
@@ -19,6 +18,7 @@ from own_tables import OwnTables, read_own_tables
 from readers import read_chebi, read_doid, read_mesh
 from word_readers import WordSenses, read_hl7, read_senses, read_wordnet
 
+from imapeval.graph.grouping import are_kin
 from imapeval.graph.normalise import normalise
 from imapeval.graph.writer import WriteReport, write_graph
 

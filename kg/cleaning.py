@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 from imapeval.graph.model import Name
 
 if TYPE_CHECKING:
-    from imapeval.graph.model import ConceptType, NameKind
+    from imapeval.graph.model import NameKind
     from imapeval.graph.record import Record
 
 MAX_NAME = 80
 """Longer names are descriptions; nobody writes them in an answer."""
-
-# One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
-_FAMILIES: tuple[set[ConceptType], ...] = ({"disease", "symptom"}, {"procedure", "test"}, {"procedure", "lifestyle"})
-
 
 _PAIRS = (
     ("acute", "chronic"),
@@ -31,11 +27,6 @@ _OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])
 _OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
 
 
-def are_kin(one: ConceptType | None, other: ConceptType | None) -> bool:
-    """Tell whether two types are the same or so close that sources type one thing either way."""
-    return one == other or any(one in family and other in family for family in _FAMILIES)
-
-
 def list_qualifiers(label: str) -> frozenset[str]:
     """Return the words of a label that set it against a sibling, such as "acute" or "nonalcoholic".
 
@@ -47,21 +38,6 @@ def list_qualifiers(label: str) -> frozenset[str]:
 
 def _join_prefix(text: str) -> str:
     return re.sub(r"\bnon-", "non", text.lower())
-
-
-def turn_round(name: str) -> str:
-    """Return an inverted index entry in its natural order.
-
-    >>> turn_round("Anemia, Aplastic")
-    'Aplastic Anemia'
-    >>> turn_round("Leukemia, Myeloid, Acute")
-    'Acute Myeloid Leukemia'
-
-    Enumerations ("Ear, Nose and Throat") and locants ("1,4-Dioxane") stay as they are.
-    """
-    if ", " not in name or re.search(r"\b(and|or|with|without|due|not|in|of)\b", name):
-        return name
-    return " ".join(reversed(name.split(", ")))
 
 
 def drop_opposites(names: list[Name]) -> list[Name]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cleaning import are_kin, list_qualifiers
+from cleaning import list_qualifiers
 
+from imapeval.graph.grouping import are_kin, make_key
 from imapeval.graph.model import Concept
 from imapeval.graph.normalise import normalise
 from imapeval.graph.respelling import respell
@@ -351,10 +352,7 @@ def _reaches(start: str, goal: str, parents: dict[str, list[str]]) -> bool:
 def _make_key(text: str, kind: ConceptType | None) -> str:
     norm = normalise(text)
     # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
-    norm = min([norm, *respell(norm)])
-    if kind == "drug":
-        norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
-    return norm.replace(" ", "")
+    return make_key(min([norm, *respell(norm)]), kind)
 
 
 def _fits(group: Group, record: Record) -> bool:

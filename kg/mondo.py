@@ -6,9 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from cleaning import add_name, drop_opposites, guess_kind, is_usable, turn_round
+from cleaning import add_name, drop_opposites, guess_kind, is_usable
 
 from imapeval.graph.normalise import normalise
+from imapeval.graph.readers.wordings import turn_round
 from imapeval.graph.record import Record
 
 if TYPE_CHECKING:

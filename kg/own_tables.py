@@ -9,8 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from cleaning import are_kin
-
+from imapeval.graph.grouping import are_kin
 from imapeval.graph.model import ConceptType, Name, NameKind
 from imapeval.graph.normalise import normalise
 from imapeval.graph.record import Record

@@ -7,9 +7,11 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from cleaning import add_name, are_kin, drop_opposites, guess_kind, is_chemical_string, is_usable, turn_round
+from cleaning import add_name, drop_opposites, guess_kind, is_chemical_string, is_usable
 
+from imapeval.graph.grouping import are_kin
 from imapeval.graph.normalise import normalise
+from imapeval.graph.readers.wordings import turn_round
 from imapeval.graph.record import Record
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from imapeval.cli import kg_build
-from imapeval.cli.options import Encoder, Json, Kg
+from imapeval.cli.options import Encoder, Json, Kg, Language, check_value, choose_lang
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
     from imapeval.graph.linker import Linker
     from imapeval.graph.model import ConceptType
     from imapeval.graph.store import Graph
-    from imapeval.types import Lang
 
 app = typer.Typer(help="The knowledge graph.", no_args_is_help=True, rich_markup_mode=None)
 app.command("build")(kg_build.build)
 app.command("index")(kg_build.index)
-
-_Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: by script]")]
 
 _KIN_SHOWN = 20
 """Concepts that `info` lists of each kin, such as the narrower ones; the others are counted."""
@@ -60,7 +57,7 @@ def info(
     """Show a concept: its names, what it is a kind and a part of, and what is a kind of it."""
     from imapeval.pipeline import open_graph
 
-    _check_value(concept)
+    check_value(concept)
     with open_graph(kg) as graph:
         ids = (graph.resolve(concept),) if concept in graph else graph.lookup(concept)
         if not ids:
@@ -126,14 +123,14 @@ def search(
     types: Annotated[
         list[str] | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as drug. Repeatable.")
     ] = None,
-    lang: _Language = None,
+    lang: Language = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,
 ) -> None:
     """List the concepts that a text may mean, most likely first."""
     wanted = _check_types(types)
-    language = _check_lang(lang, text)
+    language = choose_lang(lang, text)
     linker, graph = _open(kg, encoder, quiet=json_output)
     found = [
         {
@@ -160,7 +157,7 @@ def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     explain: Annotated[bool, typer.Option("--explain", help="Say how each value was read, and the path.")] = False,
-    lang: _Language = None,
+    lang: Language = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,
@@ -170,7 +167,7 @@ def relate(
     from imapeval.matching.graph import relate_links, tell_apart
     from imapeval.types import Match, Relation
 
-    language = _check_lang(lang, reference, response)
+    language = choose_lang(lang, reference, response)
     linker, graph = _open(kg, encoder, quiet=json_output)
     links = linker.link_many([reference, response], lang=language)
     relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, tell_apart(graph, *links))
@@ -192,25 +189,6 @@ def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
         if kind not in known:
             raise UsageError(f"unknown --type {kind!r}. There are: {', '.join(known)}.")
     return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
-
-
-def _check_value(value: str) -> None:
-    if not value.strip():
-        raise UsageError("a value is empty. Give a name, such as: ibuprofen")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{value!a} is not UTF-8. Set the terminal to UTF-8.") from error
-
-
-def _check_lang(lang: str | None, *values: str) -> "Lang":
-    from imapeval.samples import detect_lang
-
-    for value in values:
-        _check_value(value)
-    if lang not in (None, "en", "zh"):
-        raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
-    return lang or detect_lang("".join(values))
 
 
 def _open(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":

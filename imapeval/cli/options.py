@@ -2,11 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.types import Lang
 
 Data = Annotated[
     str, typer.Argument(help="A file (.jsonl, .csv, .parquet), hf:NAME[:SPLIT], or a shipped sample's name.")
@@ -52,6 +55,7 @@ DryRun = Annotated[
 Kg = Annotated[
     Path | None, typer.Option(metavar="DIR", help="A graph of `imapeval kg build` in place of the shipped one.")
 ]
+Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: by script]")]
 Encoder = Annotated[
     str,
     typer.Option(
@@ -92,3 +96,28 @@ def name_of(data: str) -> str:
 def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
     """Return 1 where more samples failed than allowed, else 0; without a number all of them may not."""
     return int(failed == samples if max_failures is None else failed > max_failures)
+
+
+def check_value(value: str) -> None:
+    """Raise a UsageError where a value that a command line gives is empty, or no text."""
+    if not value.strip():
+        raise UsageError("a value is empty. Give a name, such as: ibuprofen")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{value!a} is not UTF-8. Set the terminal to UTF-8.") from error
+
+
+def choose_lang(lang: str | None, *values: str) -> "Lang":
+    """Return the language that --lang says, by default that of the values.
+
+    Raises:
+        UsageError: There is no such language, or a value is empty or no text.
+    """
+    from imapeval.samples import detect_lang
+
+    for value in values:
+        check_value(value)
+    if lang not in (None, "en", "zh"):
+        raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
+    return lang or detect_lang("".join(values))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.llm import gather
-from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Llm, Relations
+from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Language, Llm, Relations, choose_lang
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 from imapeval.types import Failure
@@ -16,7 +16,7 @@ from imapeval.types import Failure
 def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
-    lang: Annotated[str | None, typer.Option(help="en or zh.  [default: by script]")] = None,
+    lang: Language = None,
     relations: Relations = "graph",
     llm: Llm = None,
     base_url: BaseUrl = None,
@@ -32,14 +32,8 @@ def relate(
     from imapeval.matching.matcher import relate as relate_values
     from imapeval.metrics.imapscore import credit
     from imapeval.pipeline import open_graph, open_llm, open_matcher
-    from imapeval.samples import detect_lang
 
-    for value in (reference, response):
-        if not value.strip():
-            raise UsageError("a value is empty. Give two values, such as: imapeval relate penicillin antibiotics")
-    language = detect_lang(reference + response) if lang is None else lang
-    if language not in ("en", "zh"):
-        raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
+    language = choose_lang(lang, reference, response)
     settings = gather(
         llm,
         base_url=base_url,

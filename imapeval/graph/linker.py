@@ -19,6 +19,7 @@ from imapeval.polarity import negated, restrains
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from imapeval.graph.candidates import Found
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index import NameIndex
     from imapeval.graph.model import ConceptType, LinkKind
@@ -65,7 +66,6 @@ class Linker:
         self._grams = grams
         self._look = lru_cache(maxsize=1 << 16)(graph.lookup)
         self._stopped = lru_cache(maxsize=1 << 14)(graph.stopped)
-        self._concept = lru_cache(maxsize=1 << 16)(graph.concept)
         self._words = _Words(graph)
         self._lock = Lock()
         self._finder: CandidateFinder | None = None
@@ -89,7 +89,7 @@ class Linker:
             prefer: Types that the text is expected to have: others come after them where the names say as much for
                 both.
         """
-        return self._search_many([text], lang, types, prefer, k)[0]
+        return self._search_many([text], lang, types, k, prefer)[0]
 
     def link_many(
         self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
@@ -105,9 +105,7 @@ class Linker:
         unique = list(dict.fromkeys(values))
         links = {value: self._link_by_name(value, allowed) for value in unique}
         open_values = [value for value in unique if not links[value] and wordings.is_short(normalise(value))]
-        for value, candidates in zip(
-            open_values, self._search_many(open_values, lang, allowed, k=_WEIGHED), strict=True
-        ):
+        for value, candidates in zip(open_values, self._search_many(open_values, lang, allowed, _WEIGHED), strict=True):
             links[value] = self._link_likely(normalise(value), candidates)
             if not links[value] and not wordings.enumerates(value):
                 links[value] = self._link_by_head(normalise(value), allowed)
@@ -169,18 +167,19 @@ class Linker:
         texts: Sequence[str],
         lang: Lang,
         types: Sequence[ConceptType] | None,
+        k: int,
         prefer: Collection[ConceptType] = (),
-        k: int | None = None,
     ) -> list[list[Candidate]]:
         if not texts:
             return []
+
+        def have_type(one: Found, wanted: Collection[ConceptType]) -> list[bool]:
+            return [self._graph.concept(concept).type in wanted for concept in one.concepts]
+
         found = self._provide_finder().find_many(texts, lang=lang)
         if types is not None:
-            found = [one.keep([self._concept(concept).type in types for concept in one.concepts]) for one in found]
-        return [
-            rank(one, [self._concept(concept).type in prefer for concept in one.concepts] if prefer else None, k=k)
-            for one in found
-        ]
+            found = [one.keep(have_type(one, types)) for one in found]
+        return [rank(one, have_type(one, prefer) if prefer else None, k=k) for one in found]
 
     def _provide_finder(self) -> CandidateFinder:
         with self._lock:
