@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 from imapeval.graph.model import Name
+from imapeval.graph.readers.wordings import turn_round
 
 CLEANING = runpy.run_path(str(Path(__file__).parents[2] / "kg" / "cleaning.py"))
 
@@ -24,5 +25,5 @@ def test_qualified_labels_differ() -> None:
 
 
 def test_index_entries_are_turned_round() -> None:
-    assert CLEANING["turn_round"]("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
-    assert CLEANING["turn_round"]("Ear, Nose and Throat") == "Ear, Nose and Throat"
+    assert turn_round("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
+    assert turn_round("Ear, Nose and Throat") == "Ear, Nose and Throat"
