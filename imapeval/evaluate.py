@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.extracting import attempt, extract, too_long
 from imapeval.imapfile import ImapRecord
-from imapeval.metrics.base import Case, Metric
+from imapeval.metrics.base import Asking, Case, Metric
 from imapeval.runs import Result, RunWriter, Settings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample, Score
 
@@ -85,12 +85,13 @@ async def evaluate(
     async def settle_batch(batch: Sequence[_Read]) -> None:
         facts = await _find_facts(batch, matcher)
         fresh: list[Result] = []
+        outcomes = await _score_all(
+            {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}, metrics, facts
+        )
         for metric in metrics:
-            asking = [sample for sample, _ in batch if metric in pending[sample.id]]
-            outcomes = await _score(metric, asking, facts)
             fresh.extend(
                 Result(sample.id, metric.name, outcome, signatures[metric.name])
-                for sample, outcome in zip(asking, outcomes, strict=True)
+                for sample, outcome in outcomes[metric.name]
             )
         if run is not None:
             records = [record for found in facts.values() for record in found if isinstance(record, ImapRecord)]
@@ -216,6 +217,33 @@ async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> dict[s
     return facts
 
 
+async def _score_all(
+    wanting: Mapping[str, Sequence[Sample]],
+    metrics: Sequence[Metric],
+    facts: Mapping[str, Sequence[ImapRecord | Failure]],
+) -> dict[str, list[tuple[Sample, Outcome]]]:
+    """Return for each metric the samples that want it, with their outcomes.
+
+    Metrics that wait for a language model wait together, while the others have the processor, one after the other.
+    """
+
+    async def work(some: Sequence[Metric]) -> None:
+        for metric in some:
+            samples = wanting[metric.name]
+            found[metric.name] = list(zip(samples, await _score(metric, samples, facts), strict=True))
+
+    found: dict[str, list[tuple[Sample, Outcome]]] = {}
+    asking = [metric for metric in metrics if isinstance(metric, Asking)]
+    lines = [[metric] for metric in asking] + [[metric for metric in metrics if metric not in asking]]
+    tasks = [asyncio.create_task(work(line)) for line in lines]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return found
+
+
 async def _score(
     metric: Metric, samples: Sequence[Sample], facts: Mapping[str, Sequence[ImapRecord | Failure]]
 ) -> list[Outcome]:
@@ -224,6 +252,8 @@ async def _score(
     cases = [case for view in views.values() for case in view if isinstance(case, Case)]
 
     async def work(batch: Sequence[Case]) -> list[Outcome]:
+        if isinstance(metric, Asking):
+            return await metric.ask(batch)
         return await asyncio.to_thread(metric.score, batch)
 
     scored = map(_note_stability, await _attempt_all("metric", work, cases), cases)

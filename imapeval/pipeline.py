@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from imapeval._resources import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from imapeval.errors import ProviderError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.rehearsal import Rehearsal
     from imapeval.matching.matcher import Matcher
+    from imapeval.metrics.base import Metric, Parts
 
 
 def open_graph(path: Path | None = None) -> Graph:
@@ -172,6 +173,32 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
     return TwoStep(LexiconReader(graph))
 
 
+def open_encoder(spec: str) -> Encoder:
+    """Open a sentence encoder.
+
+    Args:
+        spec: "use", or "st:" and a sentence-transformers model.
+
+    Raises:
+        UsageError: No such encoder.
+        MissingExtraError: "st:" without sentence-transformers installed.
+    """
+    from imapeval.graph import encoder
+
+    return encoder.open_encoder(spec)
+
+
+def prepare(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
+    """Return the metrics ready to score, with their models.
+
+    Raises:
+        ImapEvalError: See `imapeval.metrics.base.Preparable`.
+    """
+    from imapeval.metrics.base import Preparable
+
+    return [metric.prepare(parts) if isinstance(metric, Preparable) else metric for metric in metrics]
+
+
 def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None) -> Linker:
     """Return what ties values to the concepts of a graph.
 
@@ -191,7 +218,6 @@ def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, 
 
 
 def _open_index(graph: Graph, encoder: str, progress: Callable[[int, int], None] | None) -> tuple[Encoder, NameIndex]:
-    from imapeval.graph.encoder import open_encoder
     from imapeval.graph.index import NameIndex
 
     opened = open_encoder(encoder)

@@ -73,6 +73,7 @@ class Length:
     languages: frozenset[Lang] = frozenset({"en"})
     range: tuple[float | None, float | None] = (0.0, None)
     higher_is_better: bool = False
+    lacks: str = ""
     signature: str = "length|v:1"
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
@@ -321,3 +322,37 @@ def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
     assert isinstance(outcomes["a", "imapscore"], Failure)
     assert isinstance(outcomes["b", "imapscore"], Score)
     assert sorted(record.id for record in Run(tmp_path).imaps()) == ["b", "c", "d"]
+
+
+@dataclass(frozen=True)
+class Judge(Length):
+    """A metric that waits for the others: all judges must have been asked before the first answers."""
+
+    name: str = "judge"
+    waiting: list[str] = field(default_factory=list)
+    judges: int = 1
+
+    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+        self.waiting.append(self.name)
+        while len(self.waiting) < self.judges:
+            await asyncio.sleep(0)
+        if any(case.response == "dead" for case in cases):
+            raise ServiceError("nobody answers", kind="unreachable")
+        return self.score(cases)
+
+
+def test_metrics_that_wait_wait_together():
+    waiting: list[str] = []
+    judges = [Judge(name, waiting=waiting, judges=2) for name in ("one", "two")]
+    outcomes = run([sample("a", "rest"), sample("b", "poison")], metrics=[*judges, Length()])
+    assert waiting[:2] == ["one", "two"]
+    for name in ("one", "two", "length"):
+        assert outcomes["a", name] == Score(11.0)
+        failure = outcomes["b", name]
+        assert isinstance(failure, Failure)
+        assert (failure.stage, failure.kind) == ("metric", "internal")
+
+
+def test_a_dead_service_of_a_judge_ends_the_run():
+    with pytest.raises(ServiceError, match="nobody answers"):
+        run([sample("a", "dead")], metrics=[Length(), Judge()])

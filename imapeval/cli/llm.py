@@ -22,8 +22,9 @@ def gather(
     batch: Path | None = None,
     imaps: Path | None = None,
     relations: str = "graph",
+    judging: bool = False,
 ) -> "LlmSettings | None":
-    """Return the settings, or None where no model is named.
+    """Return the settings, or None where no model is named; `judging` says whether metrics ask it.
 
     Raises:
         UsageError: An option is about a model, but none is named; or the model would have nothing to do.
@@ -38,10 +39,10 @@ def gather(
             "--batch and --relations llm exclude each other: batches hold the readings of texts, and what is read has "
             "to be related at once. Leave --batch out: what was imported is taken from the cache all the same."
         )
-    if llm is not None and imaps is not None and relations == "graph":
+    if llm is not None and imaps is not None and relations == "graph" and not judging:
         raise UsageError(
             "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "
-            "llm, with which the model relates the values of ready imaps."
+            "llm, with which the model relates the values of ready imaps, or metrics that ask it."
         )
     if imaps is not None and votes > 1:
         raise UsageError("--votes is about reading texts, but --imaps are read already. Leave one out.")

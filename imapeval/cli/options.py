@@ -2,11 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from imapeval.errors import UsageError
+from imapeval.metrics.base import Device
 
 if TYPE_CHECKING:
     from imapeval.types import Lang
@@ -86,6 +87,36 @@ def parse_columns(values: list[str] | None) -> dict[str, str]:
             raise UsageError(f"--map names {name!r} twice. Keep one of {columns[name]!r} and {column!r}.")
         columns[name] = column
     return columns
+
+
+def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
+    """Return the values by metric and option, of `metric.option=value` texts.
+
+    Raises:
+        UsageError: A text is not of that form, or an option is set twice.
+    """
+    settings: dict[str, dict[str, str]] = {}
+    for text in values or ():
+        place, equals, value = text.partition("=")
+        metric, dot, option = place.rpartition(".")
+        if not (metric and dot and option and equals):
+            raise UsageError(f"--set {text!r} is not METRIC.OPTION=VALUE. Write, for example, --set bertscore.idf=yes.")
+        if option in settings.setdefault(metric, {}):
+            raise UsageError(f"--set gives {place} twice. Keep one of {settings[metric][option]!r} and {value!r}.")
+        settings[metric][option] = value
+    return settings
+
+
+def parse_device(text: str) -> "Device":
+    """Return where models are put.
+
+    Raises:
+        UsageError: There is no such device.
+    """
+    for device in get_args(Device):
+        if text == device:
+            return device
+    raise UsageError(f"unknown --device {text!r}. Write one of: {', '.join(get_args(Device))}.")
 
 
 def name_of(data: str) -> str:

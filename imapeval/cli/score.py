@@ -38,6 +38,8 @@ from imapeval.cli.options import (
     exit_code,
     name_of,
     parse_columns,
+    parse_device,
+    parse_settings,
 )
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import ServiceError, UsageError
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from imapeval.extraction.extractor import Extractor
     from imapeval.llm.ledger import Ledger
     from imapeval.matching.matcher import Matcher
-    from imapeval.metrics.base import Metric
+    from imapeval.metrics.base import Device, Metric
     from imapeval.pipeline import LlmSettings
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
@@ -60,7 +62,18 @@ def score(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The run's folder.  [default: runs/<data stem>-<date>-<time>]")
     ] = None,
-    metrics: Annotated[str, typer.Option(metavar="A,B", help="Which metrics.")] = DEFAULT_METRICS,
+    metrics: Annotated[
+        str, typer.Option(metavar="A,B", help="Which metrics; all-offline for those that need no language model.")
+    ] = DEFAULT_METRICS,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="METRIC.OPTION=VALUE",
+            help="Set an option of a metric (`imapeval metrics show METRIC` lists them). Repeatable.",
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where metrics put their models: auto, cpu, cuda or mps.")] = "auto",
     llm: Llm = None,
     base_url: BaseUrl = None,
     votes: Votes = 1,
@@ -98,6 +111,7 @@ def score(
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
+    chosen = _choose(metrics, parse_settings(set_))
     settings = gather(
         llm,
         base_url=base_url,
@@ -110,16 +124,23 @@ def score(
         batch=batch,
         imaps=imaps,
         relations=relations,
+        judging=any(metric.requires & {"llm", "logprobs"} for metric in chosen),
     )
-    chosen = _choose(metrics)
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
     if dry_run:
         tell(samples, settings if _need_imaps(chosen) else None, ready=imaps is not None, json_output=json_output)
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
-        extractor, matcher, resources = _open(
-            chosen, llm=settings, ledger=ledger, imaps=imaps, kg=kg, encoder=encoder, progress=progress
+        chosen, extractor, matcher, resources = _open(
+            chosen,
+            llm=settings,
+            ledger=ledger,
+            imaps=imaps,
+            kg=kg,
+            encoder=encoder,
+            device=parse_device(device),
+            progress=progress,
         )
     folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     identity = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
@@ -183,13 +204,13 @@ def score(
     raise typer.Exit(exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
 
 
-def _choose(names: str) -> "list[Metric]":
+def _choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     from imapeval.metrics import registry
 
-    wanted = dict.fromkeys(name for name in (part.strip() for part in names.split(",")) if name)
+    wanted = [name for name in (part.strip() for part in names.split(",")) if name]
     if not wanted:
         raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
-    return [registry.get(name) for name in wanted]
+    return registry.choose(wanted, options)
 
 
 def _open(
@@ -200,19 +221,24 @@ def _open(
     imaps: Path | None,
     kg: Path | None,
     encoder: str,
+    device: "Device",
     progress: "Callable[[int, int], None]",
-) -> "tuple[Extractor | None, Matcher | None, dict[str, str]]":
-    """Open what the metrics need, which for those on texts is nothing."""
-    if not _need_imaps(metrics):
-        return None, None, {}
-    from imapeval.pipeline import open_extractor, open_graph, open_llm, open_matcher
+) -> "tuple[list[Metric], Extractor | None, Matcher | None, dict[str, str]]":
+    """Open what the metrics need, which for those on texts is nothing, and return them ready."""
+    from imapeval.metrics.base import Parts
+    from imapeval.pipeline import open_encoder, open_extractor, open_graph, open_llm, open_matcher, prepare
 
-    graph = open_graph(kg)
     model = None if llm is None else open_llm(llm, ledger=ledger)
+    encoding = any("encoder" in metric.requires for metric in metrics)
+    parts = Parts(llm=model, encoder=open_encoder(encoder) if encoding else None, device=device)
+    ready = prepare(metrics, parts)
+    if not _need_imaps(metrics):
+        return ready, None, None, {}
+    graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=model, votes=1 if llm is None else llm.votes)
     relating = model if llm is not None and llm.relations else None
     matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
-    return extractor, matcher, {"graph": graph.hash}
+    return ready, extractor, matcher, {"graph": graph.hash}
 
 
 def _need_imaps(metrics: "list[Metric]") -> bool:

@@ -1,16 +1,28 @@
-"""What a metric is."""
+"""What a metric is.
+
+A metric is a frozen dataclass with the attributes of `Metric`. Fields that a user may set are declared with `option`,
+and `imapeval.metrics.registry.get` sets them; the signature is made of the fields, so that none is forgotten. A metric
+that needs more than the texts has `prepare` (`Preparable`); one that asks a language model has `ask` (`Asking`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.graph.encoder import Encoder
+    from imapeval.llm.client import Model
     from imapeval.types import Imap, Lang, Match, Outcome
 
-Need = Literal["imap", "reference"]
+Need = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]
+"""What a metric may need beside question and response: the imap with its matches; a reference; a language model that
+is asked (--llm); the sentence encoder (--encoder); weights of its own, which are loaded here; a language model whose
+server tells the probabilities of its tokens."""
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +57,10 @@ class Metric(Protocol):
         languages: Languages it is defined for.
         range: Lowest and highest possible score; None where unbounded.
         higher_is_better: Which way is good.
+        lacks: What has to be installed or fetched before it can be computed here, as in "pip install
+            'imapeval[neural]'"; "" where nothing. A language model that has to be named (--llm) is not among it.
         signature: Everything in the metric itself that can change the number; what comes from extraction and
-            matching is added by `evaluate`.
+            matching is added by `evaluate`. Of a metric with a model, the model's identity once it is prepared.
     """
 
     @property
@@ -64,6 +78,8 @@ class Metric(Protocol):
     @property
     def higher_is_better(self) -> bool: ...
     @property
+    def lacks(self) -> str: ...
+    @property
     def signature(self) -> str: ...
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
@@ -74,3 +90,56 @@ class Metric(Protocol):
             case's content.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run can give its metrics.
+
+    Attributes:
+        llm: The language model that was named; None where none was.
+        encoder: The sentence encoder; None where no metric requires it.
+        device: Where weights are put: "auto" takes a GPU where there is one.
+    """
+
+    llm: Model | None = None
+    encoder: Encoder | None = None
+    device: Device = "auto"
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """A metric that requires "llm", "encoder", "weights" or "logprobs"."""
+
+    def prepare(self, parts: Parts) -> Metric:
+        """Return the metric ready to score, with its models.
+
+        Raises:
+            UsageError: It requires a part that is not there; says which option gives it.
+            MissingExtraError: Packages are not installed.
+            ResourceError: Weights cannot be had.
+        """
+        ...
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A metric that asks a language model and waits for it, while others work."""
+
+    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`. What fails at the model is a `Failure` of the case.
+
+        Raises:
+            ServiceError: The model answers nobody any more.
+        """
+        ...
+
+
+def option(told: str, default: str | float | bool) -> Any:
+    """Declare a field that users may set: `--set METRIC.FIELD=VALUE`.
+
+    Args:
+        told: What it is, for `imapeval metrics show`.
+        default: Its type is the option's.
+    """
+    return field(default=default, metadata={"option": told})

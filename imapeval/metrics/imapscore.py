@@ -179,6 +179,7 @@ class ImapScore:
     requires: frozenset[Need] = frozenset({"imap", "reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     higher_is_better: bool = True
+    lacks: str = ""
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         return [self._score(case) for case in cases]

@@ -1,18 +1,13 @@
-"""ROUGE, BLEU and chrF: the libraries' numbers, with the right tokens for Chinese, on texts and on imaps.
+"""ROUGE, BLEU and chrF: the libraries' numbers, with the right tokens for Chinese.
 
 `rouge1`, `rouge2`, `rougeL` are F-measures of the package `rouge-score` (0..1), `bleu` and `chrf` sentence scores of
 `sacrebleu` (0..100, as the library gives them).
 
-Each also exists as `<name>+imap`: the same on the inform values of the imap in place of the texts. The values of
-each text are joined by spaces, grouped by term: the reference's terms in their order, then those that only the
-response has.
-
 Empty cases:
 
-- an empty response scores 0, and so does an imap whose response states no fact;
+- an empty response scores 0;
 - a reference without a single token (only punctuation or emoji) is `Failure("no-reference-tokens")` for ROUGE, whose
   recall has nothing to divide by; BLEU and chrF count such characters;
-- `+imap`: nothing asked and no reference facts are failures, as for `imapscore`;
 - ROUGE-L on texts whose product of token counts exceeds `MAX_LCS_CELLS` is `Failure("too-long")`: its table grows
   with that product.
 """
@@ -21,14 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.imapscore import undefined
 from imapeval.signature import signature
-from imapeval.types import Failure, Imap, Lang, Outcome, Score, values_by_term
+from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Need
@@ -119,57 +113,27 @@ class Lexical:
     requires: frozenset[Need] = frozenset({"reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     higher_is_better: bool = True
+    lacks: str = ""
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
-        return [self._score(case) for case in cases]
-
-    def _score(self, case: Case) -> Outcome:
-        if "imap" not in self.requires:
-            return self.measure(case.reference, case.response, case.lang)
-        if case.imap is None:
-            raise TypeError(f"{self.name} needs an imap; case {case.id!r} has none")
-        if failure := undefined(case.imap):
-            return failure
-        return self.measure(*join_values(case.imap), case.lang)
-
-
-def join_values(imap: Imap) -> tuple[str, str]:
-    """Return the inform values of reference and response as two texts (see the module's docstring)."""
-    reference, response = values_by_term(imap.reference), values_by_term(imap.response)
-    terms = dict.fromkeys([*reference, *response])
-    return (
-        " ".join(value for term in terms for value in reference.get(term, ())),
-        " ".join(value for term in terms for value in response.get(term, ())),
-    )
+        return [self.measure(case.reference, case.response, case.lang) for case in cases]
 
 
 def build() -> list[Lexical]:
     """Return the metrics of this module, for the registry."""
     lin = "Lin 2004, ROUGE; package rouge-score"
-    on_texts = [
+    return [
         _on_texts("rouge1", "ROUGE-1 F-measure: shared words", lin, Rouge("rouge1"), 1.0),
         _on_texts("rouge2", "ROUGE-2 F-measure: shared word pairs", lin, Rouge("rouge2"), 1.0),
         _on_texts("rougeL", "ROUGE-L F-measure: longest common subsequence", lin, Rouge("rougeL"), 1.0),
         _on_texts("bleu", "sentence BLEU, 0..100", "Papineni et al. 2002, BLEU; package sacrebleu", Bleu(), 100.0),
         _on_texts("chrf", "chrF2, 0..100: character n-grams", "Popović 2015, chrF; package sacrebleu", Chrf(), 100.0),
     ]
-    return on_texts + [_on_imaps(metric) for metric in on_texts]
 
 
 def _on_texts(name: str, summary: str, citation: str, measure: Rouge | Bleu | Chrf, highest: float) -> Lexical:
     return Lexical(name, summary, citation, measure, (0.0, highest), signature(name, measure))
-
-
-def _on_imaps(metric: Lexical) -> Lexical:
-    name = f"{metric.name}+imap"
-    return replace(
-        metric,
-        name=name,
-        summary=f"{metric.summary}; on imap values",
-        requires=metric.requires | {"imap"},
-        signature=f"{name}{metric.signature.removeprefix(metric.name)}|join:space|order:terms",
-    )
 
 
 class _RememberingTokenizer:

@@ -5,26 +5,35 @@ list of metrics:
 
     [project.entry-points."imapeval.metrics"]
     mine = "my_package.metrics:build"
+
+Metrics that compare two texts, theirs too, are there on imaps as well (`imapeval.metrics.on_imaps`).
 """
 
 from __future__ import annotations
 
 import difflib
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ResourceError, UsageError
-from imapeval.metrics import imapscore, lexical
+from imapeval.metrics.on_imaps import OnImaps, put_on_imaps
+from imapeval.metrics.options import set_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Mapping
 
     from imapeval.metrics.base import Metric
 
 GROUP = "imapeval.metrics"
 
-_OURS: tuple[Callable[[], Sequence[Metric]], ...] = (imapscore.build, lexical.build)
+ALL_OFFLINE = "all-offline"
+"""In place of names: every metric that can be computed here as it is."""
+
+_OURS = ("imapscore", "lexical")
+"""Modules of this package whose `build` returns metrics, in the order of the lists."""
+
+_ONLY_ASKED = frozenset({"llm", "logprobs"})
 
 
 def names() -> list[str]:
@@ -35,6 +44,11 @@ def names() -> list[str]:
 def all_metrics() -> list[Metric]:
     """Return all metrics, our own first."""
     return list(_registered().values())
+
+
+def all_offline() -> list[Metric]:
+    """Return the metrics that can be computed here as it is: no language model is asked, and nothing is lacking."""
+    return [metric for metric in all_metrics() if not metric.requires & _ONLY_ASKED and not metric.lacks]
 
 
 def get(name: str) -> Metric:
@@ -51,13 +65,39 @@ def get(name: str) -> Metric:
     return registered[name]
 
 
+def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | None = None) -> list[Metric]:
+    """Return metrics with their options set.
+
+    Args:
+        wanted: Names; "all-offline" stands for all that can be computed here as it is.
+        options: What to set, as users write it: by the name of the metric, then of the option. What is set of a metric
+            holds for it on imaps too.
+
+    Raises:
+        UsageError: There is no such metric or option; or an option of a metric that is not wanted.
+    """
+    named = options or {}
+    found: dict[str, Metric] = {}
+    used: set[str] = set()
+    for name in wanted:
+        for metric in all_offline() if name == ALL_OFFLINE else [get(name)]:
+            base = metric.metric.name if isinstance(metric, OnImaps) else metric.name
+            used.add(base)
+            found[metric.name] = set_options(metric, named.get(base, {}))
+    if unused := named.keys() - used:
+        raise UsageError(f"an option is set of {min(unused)!r}, but it is not among the metrics: {', '.join(found)}.")
+    return list(found.values())
+
+
 @cache
 def _registered() -> dict[str, Metric]:
     metrics: dict[str, Metric] = {}
-    for build in _OURS:
-        _add(metrics, build(), source="imapeval")
+    for module in _OURS:
+        _add(metrics, import_module(f"imapeval.metrics.{module}").build(), source="imapeval")
     for entry in metadata.entry_points(group=GROUP):
         _add(metrics, entry.load()(), source=entry.value)
+    for metric in put_on_imaps(list(metrics.values())):
+        metrics.setdefault(metric.name, metric)
     return metrics
 
 

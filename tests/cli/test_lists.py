@@ -22,7 +22,23 @@ def test_metrics_for_machines_and_people(imapeval: Command):
         }.items()
     )
     shown = imapeval("metrics").stdout
-    assert all(row["name"] in shown for row in listed)
+    assert all(row["name"] in shown for row in listed if "+imap" not in row["name"])
+    assert "NAME+imap" in shown
+
+
+def test_a_metric_is_explained(imapeval: Command):
+    shown = imapeval("metrics", "show", "rouge1+imap").stdout
+    for text in ("rouge1+imap: ROUGE-1", "Lin 2004", "needs:      imap, reference", "0 .. 1", "lacks here: nothing"):
+        assert text in shown
+    told = json.loads(imapeval("metrics", "show", "imapscore", "--json").stdout)
+    assert (told["name"], told["installed"], told["options"]) == ("imapscore", True, [])
+    assert imapeval("metrics", "show", "rouge-1").returncode == 2
+
+
+def test_offline_metrics_only(imapeval: Command):
+    listed = json.loads(imapeval("metrics", "--offline", "--json").stdout)
+    assert {"imapscore", "rouge1+imap:pairs"} <= {row["name"] for row in listed}
+    assert all(row["installed"] and not {"llm", "logprobs"} & set(row["requires"]) for row in listed)
 
 
 def test_datasets_for_machines_and_people(imapeval: Command):

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import metadata
 
 import pytest
@@ -63,3 +64,30 @@ def test_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch):
         ResourceError, match="the metric 'imapscore' of their_package:build_clash has the name of another"
     ):
         registry.names()
+
+
+def test_chosen_by_name_each_once():
+    chosen = registry.choose(["rouge1", "imapscore", "rouge1"])
+    assert [metric.name for metric in chosen] == ["rouge1", "imapscore"]
+
+
+def test_all_that_can_be_computed_here(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_others")
+    offline = [metric.name for metric in registry.choose(["all-offline"])]
+    assert {"imapscore", "rouge1", "rouge1+imap", "rouge1+imap:pairs"} <= set(offline)
+    assert not {"lacking", "asking"} & set(offline)
+
+
+def build_others() -> list[ImapScore]:
+    (metric, *_) = imapscore.build()
+    return [
+        replace(metric, name="lacking", lacks="pip install something"),
+        replace(metric, name="asking", requires=frozenset({"llm"})),
+    ]
+
+
+def test_options_hold_for_a_metric_on_texts_and_on_imaps():
+    with pytest.raises(UsageError, match="the metric 'imapscore' has no option 'x'"):
+        registry.choose(["imapscore"], {"imapscore": {"x": "1"}})
+    with pytest.raises(UsageError, match=r"set of 'bleu', but it is not among the metrics: rouge1\+imap"):
+        registry.choose(["rouge1+imap"], {"bleu": {"x": "1"}})

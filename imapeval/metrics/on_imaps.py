@@ -1,0 +1,121 @@
+"""The same metric on imaps in place of texts (Table 2 of Wang et al. 2024).
+
+`NAME+imap` sees the inform values of reference and response, `NAME+imap:pairs` the terms with them. The values of an
+answer are joined by term: the reference's terms in their order, then those that only the response has.
+
+Where nothing is asked, or the reference states no fact, there is no score, as for `imapscore`. A response that states
+no fact is an empty text, of which each metric says what it is worth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from imapeval.metrics.base import Metric, Parts, Preparable
+from imapeval.metrics.imapscore import undefined
+from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.metrics.base import Case, Need
+
+Form = Literal["values", "pairs"]
+"""What of an imap becomes text: its values only, or each term with its values."""
+
+_IMAP: frozenset[Need] = frozenset({"imap"})
+
+_SUFFIXES: dict[Form, str] = {"values": "+imap", "pairs": "+imap:pairs"}
+
+
+@dataclass(frozen=True, slots=True)
+class OnImaps:
+    """A metric of texts, on imaps.
+
+    Attributes:
+        metric: What scores.
+        form: What of the imap it sees.
+    """
+
+    metric: Metric
+    form: Form = "values"
+
+    @property
+    def name(self) -> str:
+        return f"{self.metric.name}{_SUFFIXES[self.form]}"
+
+    @property
+    def summary(self) -> str:
+        return f"{self.metric.summary}; on imap {self.form}"
+
+    @property
+    def citation(self) -> str:
+        return f"{self.metric.citation}; on imaps: Wang et al. 2024, imapScore, Table 2"
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        return self.metric.requires | _IMAP
+
+    @property
+    def languages(self) -> frozenset[Lang]:
+        return self.metric.languages
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        return self.metric.range
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.metric.higher_is_better
+
+    @property
+    def lacks(self) -> str:
+        return self.metric.lacks
+
+    @property
+    def signature(self) -> str:
+        rest = self.metric.signature.removeprefix(self.metric.name)
+        return f"{self.name}{rest}|join:{'space' if self.form == 'values' else 'line'}|order:terms"
+
+    def prepare(self, parts: Parts) -> OnImaps:
+        """Return it with the metric of texts prepared; see `Preparable`."""
+        return replace(self, metric=self.metric.prepare(parts)) if isinstance(self.metric, Preparable) else self
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        views = [self._view(case) for case in cases]
+        shown = [view for view in views if not isinstance(view, Failure)]
+        scored = iter(self.metric.score(shown) if shown else [])
+        return [view if isinstance(view, Failure) else next(scored) for view in views]
+
+    def _view(self, case: Case) -> Case | Failure:
+        if case.imap is None:
+            raise TypeError(f"{self.name} needs an imap; case {case.id!r} has none")
+        if failure := undefined(case.imap):
+            return failure
+        reference, response = join(case.imap, self.form)
+        return replace(case, reference=reference, response=response, imap=None, matches=None)
+
+
+def join(imap: Imap, form: Form) -> tuple[str, str]:
+    """Return the inform pairs of reference and response as two texts (see the module's docstring)."""
+    reference, response = values_by_term(imap.reference), values_by_term(imap.response)
+    terms = dict.fromkeys([*reference, *response])
+
+    def write(answer: dict[str, tuple[str, ...]]) -> str:
+        if form == "values":
+            return " ".join(value for term in terms for value in answer.get(term, ()))
+        return "\n".join(f"{term}: {', '.join(answer[term])}" for term in terms if term in answer)
+
+    return write(reference), write(response)
+
+
+def put_on_imaps(metrics: Iterable[Metric]) -> list[OnImaps]:
+    """Return the metrics that compare two texts on imaps, in both forms."""
+    return [
+        OnImaps(metric, form)
+        for metric in metrics
+        if "reference" in metric.requires and not metric.requires & {"imap", "llm", "logprobs"}
+        for form in get_args(Form)
+    ]

@@ -1,0 +1,88 @@
+"""What users may set of a metric: its fields that were declared with `imapeval.metrics.base.option`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import UsageError
+from imapeval.metrics.on_imaps import OnImaps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.metrics.base import Metric
+
+_TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """Something that users may set.
+
+    Attributes:
+        name: The field's.
+        told: What it is.
+        value: What it is set to.
+    """
+
+    name: str
+    told: str
+    value: str | float | bool
+
+
+def list_options(metric: Metric) -> list[Option]:
+    """Return what users may set of a metric; of one on imaps, what they may set of the metric of texts."""
+    metric = _bare(metric)
+    if not dataclasses.is_dataclass(metric):
+        return []
+    fields = [field for field in dataclasses.fields(metric) if "option" in field.metadata]
+    return [Option(field.name, field.metadata["option"], getattr(metric, field.name)) for field in fields]
+
+
+def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
+    """Return the metric with options set.
+
+    Args:
+        metric: A metric.
+        values: What to set, as users write it.
+
+    Raises:
+        UsageError: It has no such option, or the option no such value.
+    """
+    if isinstance(metric, OnImaps):
+        return dataclasses.replace(metric, metric=set_options(metric.metric, values))
+    known = {option.name: option.value for option in list_options(metric)}
+    parsed: dict[str, str | float | bool] = {}
+    for name, text in values.items():
+        if name not in known:
+            told = f"It has: {', '.join(known)}." if known else "It has none."
+            raise UsageError(f"the metric {metric.name!r} has no option {name!r}. {told}")
+        parsed[name] = _parse(f"{metric.name}.{name}", text, known[name])
+    instance: Any = metric
+    try:
+        return dataclasses.replace(instance, **parsed) if parsed else metric
+    except ValueError as error:
+        raise UsageError(f"the metric {metric.name!r} cannot be set so: {error}") from error
+
+
+def _bare(metric: Metric) -> Metric:
+    return metric.metric if isinstance(metric, OnImaps) else metric
+
+
+def _parse(place: str, text: str, default: str | float | bool) -> str | float | bool:
+    if isinstance(default, str):
+        return text
+    if isinstance(default, bool):
+        if text.lower() not in _TRUTH:
+            raise UsageError(f"{place}={text!r} is neither yes nor no.")
+        return _TRUTH[text.lower()]
+    try:
+        number = type(default)(text)
+    except ValueError as error:
+        kind = "whole number" if isinstance(default, int) else "number"
+        raise UsageError(f"{place}={text!r} is no {kind}, such as {default}.") from error
+    if not math.isfinite(number):
+        raise UsageError(f"{place}={text!r} is not finite. Give a number, such as {default}.")
+    return number

@@ -1,0 +1,78 @@
+"""Options of metrics: declared as fields, set as users write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from imapeval.errors import UsageError
+from imapeval.metrics.base import Case, Need, option
+from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.options import Option, list_options, set_options
+from imapeval.signature import signature
+from imapeval.types import Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a response is."""
+
+    model: str = option("which model", "small")
+    layer: int = option("which layer", 3)
+    weight: float = option("how much it counts", 0.5)
+    idf: bool = option("whether rare tokens count more", False)
+
+    name = "length"
+    summary = "characters"
+    citation = "none"
+    requires: frozenset[Need] = frozenset({"reference"})
+    languages: frozenset[Lang] = frozenset({"en"})
+    range: tuple[float | None, float | None] = (0.0, None)
+    higher_is_better = True
+    lacks = ""
+
+    def __post_init__(self) -> None:
+        if self.layer < 0:
+            raise ValueError(f"layer {self.layer} is negative")
+
+    @property
+    def signature(self) -> str:
+        return signature(self.name, model=self.model, layer=self.layer, weight=self.weight, idf=self.idf)
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        return [Score(self.weight * len(case.response)) for case in cases]
+
+
+def test_options_are_listed_and_set_by_type() -> None:
+    assert list_options(Length())[:2] == [Option("model", "which model", "small"), Option("layer", "which layer", 3)]
+    assert set_options(Length(), {}) == Length()
+    metric = set_options(Length(), {"model": "large", "layer": "17", "weight": "1", "idf": "yes"})
+    assert metric == Length("large", 17, 1.0, True)
+    assert metric.signature == "length|model:large|layer:17|weight:1|idf:yes"
+
+
+def test_options_of_a_metric_on_imaps_are_those_of_the_metric() -> None:
+    metric = OnImaps(Length())
+    assert list_options(metric) == list_options(Length())
+    assert set_options(metric, {"layer": "5"}) == OnImaps(Length(layer=5))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"layers": "3"}, r"the metric 'length' has no option 'layers'. It has: model, layer, weight, idf."),
+        ({"layer": "3.5"}, r"length.layer='3.5' is no whole number, such as 3."),
+        ({"weight": "much"}, r"length.weight='much' is no number, such as 0.5."),
+        ({"weight": "nan"}, r"length.weight='nan' is not finite"),
+        ({"idf": "maybe"}, r"length.idf='maybe' is neither yes nor no."),
+        ({"layer": "-1"}, r"the metric 'length' cannot be set so: layer -1 is negative"),
+    ],
+)
+def test_what_cannot_be_set(values: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        set_options(Length(), values)

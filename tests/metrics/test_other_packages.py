@@ -1,0 +1,85 @@
+"""A metric of another package: a real wheel, installed with pip into a folder of its own."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+MODULE = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from imapeval.metrics.base import option
+from imapeval.signature import signature
+from imapeval.types import Score
+
+
+@dataclass(frozen=True)
+class Shouting:
+    """How much of a response is in capitals."""
+
+    weight: float = option("what all capitals are worth", 1.0)
+    name: ClassVar = "shouting"
+    summary: ClassVar = "share of capitals"
+    citation: ClassVar = "none"
+    requires: ClassVar = frozenset({"reference"})
+    languages: ClassVar = frozenset({"en"})
+    range: ClassVar = (0.0, None)
+    higher_is_better: ClassVar = False
+    lacks: ClassVar = ""
+
+    @property
+    def signature(self):
+        return signature(self.name, self, v="1")
+
+    def score(self, cases):
+        return [Score(self.weight * sum(map(str.isupper, c.response)) / max(1, len(c.response))) for c in cases]
+
+
+def build():
+    return [Shouting()]
+'''
+FILES = {
+    "shouting.py": MODULE,
+    "shouting-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n",
+    "shouting-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "shouting-1.0.dist-info/entry_points.txt": "[imapeval.metrics]\nshouting = shouting:build\n",
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("package")
+    wheel = folder / "shouting-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as file:
+        for name, text in FILES.items():
+            file.writestr(name, text)
+        record = "shouting-1.0.dist-info/RECORD"
+        file.writestr(record, "".join(f"{name},,\n" for name in (*FILES, record)))
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder / "site")]
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True)
+    return {**os.environ, "PYTHONPATH": str(folder / "site")}
+
+
+def call(environment: dict[str, str], *args: str | Path) -> str:
+    command = [sys.executable, "-m", "imapeval.cli.main", *map(str, args)]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def test_it_is_listed_with_its_form_on_imaps(environment: dict[str, str]) -> None:
+    listed = {row["name"]: row for row in json.loads(call(environment, "metrics", "--json"))}
+    assert listed["shouting"]["options"][0]["told"] == "what all capitals are worth"
+    assert listed["shouting+imap"]["requires"] == ["imap", "reference"]
+
+
+def test_it_scores_with_its_option_set(environment: dict[str, str], tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    row = {"id": "a", "question": "What helps?", "reference": "Rest.", "response": "REST now"}
+    data.write_text(json.dumps(row) + "\n")
+    call(environment, "score", data, "--metrics", "shouting", "--set", "shouting.weight=2", "--out", tmp_path / "run")
+    result = json.loads((tmp_path / "run" / "results.jsonl").read_text())
+    assert (result["score"], result["signature"]) == (1.0, "shouting|weight:2|v:1")
