@@ -1,4 +1,4 @@
-"""How the names of sources are cleaned, and which types and qualifiers go together."""
+"""How the names of sources are cleaned."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
+from imapeval.graph.qualifiers import turn_qualifiers
 
 if TYPE_CHECKING:
     from imapeval.graph.model import NameKind
@@ -14,44 +15,20 @@ if TYPE_CHECKING:
 MAX_NAME = 80
 """Longer names are descriptions; nobody writes them in an answer."""
 
-_PAIRS = (
-    ("acute", "chronic"),
-    ("primary", "secondary"),
-    ("upper", "lower"),
-    ("type 1", "type 2"),
-    ("alcoholic", "nonalcoholic"),
-    ("congenital", "acquired"),
-    ("juvenile", "adult"),
-)
-_OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-_OPPOSITE = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
-
-
-def list_qualifiers(label: str) -> frozenset[str]:
-    """Return the words of a label that set it against a sibling, such as "acute" or "nonalcoholic".
-
-    >>> sorted(list_qualifiers("Non-alcoholic fatty liver"))
-    ['nonalcoholic']
-    """
-    return frozenset(_OPPOSITE.findall(_join_prefix(label)))
-
-
-def _join_prefix(text: str) -> str:
-    return re.sub(r"\bnon-", "non", text.lower())
-
 
 def drop_opposites(names: list[Name]) -> list[Name]:
     """Return the names without those that say opposite things of one concept: they are kinds of it.
 
     DOID gives "acute bronchitis" and "chronic bronchitis" as synonyms of bronchitis, which would make the two the same.
     """
-    known = {_join_prefix(name.text) for name in names}
+    pairs = {name.text: turn_qualifiers(name.text) for name in names}
+    known = {folded for folded, _ in pairs.values()}
 
     def has_opposite(text: str) -> bool:
-        turned = _OPPOSITE.sub(lambda found: _OPPOSITES[found.group()], text)
-        return turned != text and turned in known
+        folded, turned = pairs[text]
+        return turned != folded and turned in known
 
-    return [name for name in names if name.kind == "name" or not has_opposite(_join_prefix(name.text))]
+    return [name for name in names if name.kind == "name" or not has_opposite(name.text)]
 
 
 def is_usable(name: str) -> bool:

@@ -1,42 +1,62 @@
-"""`imapeval cache`: the completions that were paid for."""
+"""`imapeval cache`: the completions that were paid for, and the indexes of graphs."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from imapeval._resources import cache_folder
 from imapeval.cli.options import Json
+from imapeval.errors import UsageError
 
-app = typer.Typer(help="Completions of language models that are kept.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from imapeval.graph.leftovers import CachedIndex
+
+app = typer.Typer(
+    help="Completions of language models and indexes of graphs that are kept.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @app.command()
 def info(json_output: Json = False) -> None:
-    """Tell where completions are kept, how many of which model, and what they took when they were made."""
+    """Tell what is kept where: completions of which models, and what they took; indexes of which graphs."""
+    from imapeval.graph.leftovers import survey_cache
     from imapeval.llm.kept import measure, survey
     from imapeval.pipeline import completions_file
 
     path = completions_file()
     models = survey(path)
+    indexes = survey_cache()
     size = measure(path)
     total = sum(kept.entries for kept in models)
     if json_output:
-        found = {"path": str(path), "bytes": size, "entries": total, "models": [asdict(kept) for kept in models]}
+        found = {
+            "path": str(path),
+            "bytes": size,
+            "entries": total,
+            "models": [asdict(kept) for kept in models],
+            "indexes": [_show(index) for index in indexes],
+        }
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
     typer.echo(f"{path}: {total:,} completions, {size / 1e6:.1f} MB")
-    if not models:
-        return
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table(Column("model", overflow="fold"))
-    for heading in ("completions", "prompt tokens", "completion tokens"):
-        table.add_column(heading, justify="right")
-    for kept in models:
-        table.add_row(kept.model, f"{kept.entries:,}", f"{kept.prompt_tokens:,}", f"{kept.completion_tokens:,}")
-    Console().print(table)
+    _print_table(
+        ("model", "completions", "prompt tokens", "completion tokens"),
+        [
+            (kept.model, f"{kept.entries:,}", f"{kept.prompt_tokens:,}", f"{kept.completion_tokens:,}")
+            for kept in models
+        ],
+    )
+    size = sum(index.bytes for index in indexes)
+    typer.echo(f"{cache_folder()}: {len(indexes):,} indexes of graphs, {size / 1e6:.1f} MB")
+    _print_table(
+        ("index of", "hash of the graph", "encoder", "MB"),
+        [(index.kind, index.graph, index.encoder, f"{index.bytes / 1e6:.1f}") for index in indexes],
+    )
 
 
 @app.command()
@@ -44,10 +64,18 @@ def clear(
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only those of this model, as `imapeval cache info` calls it.")
     ] = None,
+    indexes: Annotated[
+        bool, typer.Option("--indexes", help="Drop the indexes of graphs instead; whatever needs one makes it again.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json_output: Json = False,
 ) -> None:
     """Drop the kept completions: whatever needs them again is asked and paid for again."""
+    if indexes:
+        if model is not None:
+            raise UsageError("--indexes drops no completions, so that --model says nothing. Give one of the two.")
+        _clear_indexes(yes=yes, json_output=json_output)
+        return
     from imapeval.llm import kept
     from imapeval.pipeline import completions_file
 
@@ -61,3 +89,38 @@ def clear(
         typer.echo(json.dumps({"path": str(path), "dropped": dropped}, ensure_ascii=False))
     else:
         typer.echo(f"completions dropped from {path}: {dropped:,}")
+
+
+def _clear_indexes(*, yes: bool, json_output: bool) -> None:
+    from imapeval.graph.leftovers import clear_cache, survey_cache
+
+    if not yes:
+        found = survey_cache()
+        size = sum(index.bytes for index in found)
+        typer.echo(f"indexes to be dropped from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
+        typer.confirm("To have them again takes minutes for a large graph. Drop them?", abort=True)
+    dropped = clear_cache()
+    if json_output:
+        shown = {"path": str(cache_folder()), "dropped": [_show(index) for index in dropped]}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(f"indexes dropped from {cache_folder()}: {len(dropped):,}")
+
+
+def _show(index: "CachedIndex") -> dict[str, Any]:
+    return {**asdict(index), "paths": [str(path) for path in index.paths]}
+
+
+def _print_table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print rows as a table, texts to the left and numbers to the right; nothing where there are none."""
+    if not rows:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for heading, cell in zip(headings, rows[0], strict=True):
+        table.add_column(heading, overflow="fold", justify="right" if cell[:1].isdigit() else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)

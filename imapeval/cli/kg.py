@@ -149,7 +149,10 @@ def search(
     if not found:
         typer.echo(f"nothing in {graph.path} is like {text!r}")
     for one in found:
-        typer.echo(f"{one['score']:.2f}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}")
+        # Two digits that say something: the right concept of a misspelt text may have a score of .01.
+        typer.echo(
+            f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}"
+        )
 
 
 @app.command()

@@ -38,6 +38,9 @@ _CLOSING = {"{": "}", "[": "]"}
 _TRIES = 8
 """Places to cut a broken-off object back to. A group of a term and values takes at most 5 to undo."""
 
+_DEEPEST = 100
+"""Brackets within each other that are still closed for a model. An imap has four; one that opens more is in a loop."""
+
 
 class GroupRecord(BaseModel):
     """Pairs of one term as the model writes them: grouped, because a term repeated with every value costs tokens."""
@@ -206,6 +209,8 @@ def _recover(text: str) -> Any:
         if mark == '"':
             break
         if mark in _CLOSING:
+            if len(stack) == _DEEPEST:
+                return None
             stack.append(_CLOSING[mark])
         elif len(mark) == 1 and (not stack or stack.pop() != mark):
             return None

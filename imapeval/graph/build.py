@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.graph.compiled import GRAPH_FILE
 from imapeval.graph.grams import GramIndex
+from imapeval.graph.leftovers import remove_stale
 from imapeval.graph.merging import add_up, merge
+from imapeval.graph.record import is_storable
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
 
@@ -134,9 +136,10 @@ def build_graph(
 
     Sources of the same name are one source, and what they say of one id adds up. Of different sources, those that
     stand first have precedence: see `imapeval.graph.grouping`. The graph is replaced as a whole when it is complete;
-    until then, and if anything fails, an older one stays as it is. Beside it goes the index of its names by their
-    letters. Its stop list is that of the graph that ships: ontologies do not say which of their names are everyday
-    words.
+    until then, and if anything fails, an older one stays as it is. Then the indexes of the older one go, if it was
+    another, and the index of the new one's names by their letters is made; where that fails, the graph is whole, and
+    the index is made when it is first needed. The stop list is that of the graph that ships: ontologies do not say
+    which of their names are everyday words.
 
     Args:
         sources: What to read, as `open_source` gives it.
@@ -150,7 +153,7 @@ def build_graph(
     Raises:
         InputError: A source cannot be read, or there is no concept in it.
         UsageError: There is no source, or the folder's name is that of a file.
-        ResourceError: The folder cannot be written, or the graph that ships cannot be read.
+        ResourceError: The folder cannot be written, an old index not removed, or the graph that ships not read.
     """
     if not sources:
         raise UsageError("a graph needs at least one source.")
@@ -186,6 +189,7 @@ def build_graph(
             sources={report.name: report.path.rpartition("/")[2] for report in reports},
             progress=tell("writing"),
         )
+    remove_stale(out, written.hash)
     with Graph.open(out) as graph:
         GramIndex.build(graph, out, progress=tell("indexing letters"))
     return _make_report(out, reports, merged, written)
@@ -252,25 +256,15 @@ def _check(records: Iterator[Record], source: Source) -> Iterator[Record]:
     """Leave out what no file can hold: half characters, which JSON and XML may name."""
     for record in records:
         # All at once: it is asked for every record of millions, and nearly never found.
-        if _is_text("".join([record.id, record.label, *[name.text for name in record.names]])):
+        if is_storable("".join([record.id, record.label, *[name.text for name in record.names]])):
             yield record
             continue
-        if not _is_text(record.id + record.label):
+        if not is_storable(record.id + record.label):
             source.problems.add("half a character (a lone surrogate) in an id or label", ascii(record.id))
             continue
         source.problems.add("half a character (a lone surrogate) in a name", record.id)
-        record.names = [name for name in record.names if _is_text(name.text)]
+        record.names = [name for name in record.names if is_storable(name.text)]
         yield record
-
-
-def _is_text(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _make_report(out: Path, sources: list[SourceReport], merged: Merged, written: WriteReport) -> BuildReport:

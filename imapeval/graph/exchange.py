@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from imapeval.errors import UsageError
 from imapeval.graph.compiled import GRAPH_FILE
+from imapeval.graph.leftovers import remove_stale
 from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
 from imapeval.graph.writer import write_graph
 from imapeval.types import Lang
@@ -71,7 +72,8 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
             Chinese characters in it, Chinese) or the fields of a `Name`, as JSON leaves them. Edges lead from the
             child to the parent; their attribute `kind` is "is-a", which is the default, or "part-of". The graph's
             attributes `sources` and `stop` are as in `write_graph`.
-        path: The folder of the compiled graph, made where it is not there.
+        path: The folder of the compiled graph, made where it is not there. Indexes of another graph that lay there
+            before are removed.
 
     Raises:
         UsageError: An attribute has a value that cannot be meant; the message names the node or edge.
@@ -103,7 +105,7 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         if "general" in attributes:
             marked[bool(attributes["general"])].append(node)
     path.mkdir(parents=True, exist_ok=True)
-    return write_graph(
+    written = write_graph(
         path / GRAPH_FILE,
         concepts,
         names,
@@ -112,6 +114,8 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         stop=graph.graph.get("stop", ()),
         sources=graph.graph.get("sources"),
     )
+    remove_stale(path, written.hash)
+    return written
 
 
 def _read_name(node: str, given: object) -> Name:

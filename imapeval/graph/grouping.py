@@ -3,14 +3,18 @@
 In order of precedence, a record joins a concept of earlier sources
 
 1. if it has the same id;
-2. if a cross-reference says so, they share a name, and their types are kin (of the Disease Ontology's references to
-   MeSH one in ten is merely near);
-3. if their preferred names have the same key and their types are kin;
-4. if its preferred name is a name, not an abbreviation, of exactly one concept of a kin type.
+2. if a cross-reference says so and they share a name (of the Disease Ontology's references to MeSH one in ten is merely
+   near);
+3. if their preferred names have the same key;
+4. if its preferred name is a name, not an abbreviation, of exactly one concept;
 
-The key of a name is its normal form without spaces and, for drugs, without a final "agent", "drug" or "medicine":
-"Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal anti-inflammatory drug". Two records of one source never join
-each other. Names that are narrower, broader or related say nothing about identity.
+and, but for the first, if their types are kin and neither is qualified where the other is not ("acute", "alcoholic":
+see `imapeval.graph.qualifiers`): sources list many a kind among the synonyms of what it is a kind of.
+
+The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
+without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
+anti-inflammatory drug". Two records of one source never join each other. Names that are narrower, broader or related
+say nothing about identity.
 """
 
 from __future__ import annotations
@@ -22,15 +26,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from imapeval.graph.normalise import normalise
+from imapeval.graph.qualifiers import have_same_qualifiers
+from imapeval.graph.respelling import respell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from imapeval.graph.model import ConceptType
+    from imapeval.graph.model import ConceptType, NameKind
     from imapeval.graph.record import Record
 
 SAMPLES = 10
 """Merged records that are listed for each source and reason."""
+
+# All that `respell` may change in a normal form: to try it on every name of millions takes minutes.
+_NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
 
 # One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
 _FAMILIES: tuple[frozenset[ConceptType], ...] = (
@@ -62,6 +71,21 @@ class Group:
         return self.members[0].id
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Why a record joins a group.
+
+    Attributes:
+        why: For the report.
+        find: Returns the group that a record joins by this rule, or None.
+        again: Whether it may join a group that has a record of its own source already.
+    """
+
+    why: str
+    find: Callable[[Record], Group | None]
+    again: bool = False
+
+
 class Grouping:
     """Takes records, source by source, and groups them.
 
@@ -83,24 +107,44 @@ class Grouping:
         self.samples: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
         self._claims: dict[str, list[str]] = defaultdict(list)
 
-    def take(self, source: str, records: Mapping[str, Record], *, publish: bool) -> None:
+    def list_rules(self) -> Sequence[Rule]:
+        """Return the rules by which records join groups, the surest first."""
+        return (
+            Rule("same id", lambda record: self.by_id.get(record.id), again=True),
+            Rule("cross-reference", self.find_referenced),
+            Rule("same name", self.find_labelled),
+            Rule("known name", self.find_named),
+        )
+
+    def list_known(self, group: Group, record: Record) -> list[str]:
+        """Return the keys by which later records find a group, of those that a record adds."""
+        return list_keys(record)
+
+    def take(self, source: str, records: Iterable[Record], *, publish: bool) -> None:
         """Group the records of one source.
 
         Args:
             source: Its key.
-            records: By id.
+            records: One for each id.
             publish: Whether names are asked for later; that takes memory.
         """
         placed: list[tuple[Group, Record]] = []
-        waiting: list[Record] = []
-        for record in records.values():
-            if group := self._join_outright(source, record):
-                placed.append((group, record))
-            else:
-                waiting.append(record)
-        # Of one source, equal preferred names go before synonyms, so that no record takes another's place.
+        waiting = list(records)
+        # The surest rule goes first for all records, so that none takes another's place.
+        for rule in self.list_rules() if self.groups else ():
+            left: list[Record] = []
+            for record in waiting:
+                group = rule.find(record)
+                if group is None or (source in group.sources and not rule.again):
+                    left.append(record)
+                else:
+                    self._join(source, record, group, rule.why)
+                    placed.append((group, record))
+            waiting = left
         for record in waiting:
-            group = self._join_by_synonym(source, record) or self._add(source, record)
+            group = Group([record], [source], record.type)
+            self.groups.append(group)
+            self.by_id[record.id] = group
             if publish:
                 placed.append((group, record))
         if not publish:
@@ -109,42 +153,12 @@ class Grouping:
         for group, record in placed:
             if label := make_key(record.label, record.type):
                 self.by_label[label].append(group)
-            for key in list_keys(record):
+            for key in self.list_known(group, record):
                 self.by_name[key].append(group)
             for other in dict.fromkeys(record.xrefs):
                 self._claims[other].append(record.id)
 
-    def _add(self, source: str, record: Record) -> Group:
-        group = Group([record], [source], record.type)
-        self.groups.append(group)
-        self.by_id[record.id] = group
-        return group
-
-    def _join_outright(self, source: str, record: Record) -> Group | None:
-        same = self.by_id.get(record.id)
-        if same is not None:
-            return self._join(source, record, same, "same id")
-        if not self.by_label:
-            return None
-        for find, why in ((self._find_referenced, "cross-reference"), (self._find_labelled, "same name")):
-            group = find(record)
-            if group is not None and source not in group.sources:
-                return self._join(source, record, group, why)
-        return None
-
-    def _join_by_synonym(self, source: str, record: Record) -> Group | None:
-        if not self.by_name:
-            return None
-        found = [
-            group
-            for group in self.by_name.get(make_key(record.label, record.type), ())
-            if are_kin(group.type, record.type)
-        ]
-        if len({group.id for group in found}) != 1 or source in found[0].sources:
-            return None
-        return self._join(source, record, found[0], "known name")
-
-    def _join(self, source: str, record: Record, group: Group, why: str) -> Group:
+    def _join(self, source: str, record: Record, group: Group, why: str) -> None:
         self.counts[source, why] += 1
         if len(shown := self.samples.setdefault((source, why), [])) < SAMPLES:
             shown.append((record.id, record.label, group.id, group.members[0].label))
@@ -152,24 +166,40 @@ class Grouping:
         group.sources.append(source)
         self.by_id[record.id] = group
         group.type = group.type or record.type
-        return group
 
-    def _find_referenced(self, record: Record) -> Group | None:
+    def find_referenced(self, record: Record) -> Group | None:
+        """Return the group that a cross-reference of either side means."""
         targets = [*self._claims.get(record.id, ()), *record.xrefs]
-        keys = set(list_keys(record))
-        groups = {
-            group.id: group
-            for group in (self.by_id[target] for target in targets if target in self.by_id)
-            if may_be_kin(group.type, record.type) and any(keys.intersection(list_keys(m)) for m in group.members)
-        }
+        linked = {group.id: group for target in targets if (group := self.by_id.get(target))}
+        if not linked:
+            return None
+        # Lay wordings and brands are said of neighbours, too.
+        keys = set(list_keys(record, but=("lay", "brand", "abbreviation")))
+        groups = [
+            group
+            for group in linked.values()
+            if may_be_kin(group.type, record.type)
+            and is_qualified_alike(group, record)
+            and any(keys.intersection(list_keys(member)) for member in group.members)
+        ]
         if len(groups) > 1:
             label = make_key(record.label, record.type)
-            groups = {key: g for key, g in groups.items() if label == make_key(g.members[0].label, g.type)}
-        return next(iter(groups.values())) if len(groups) == 1 else None
+            groups = [group for group in groups if label == make_key(group.members[0].label, group.type)]
+        return groups[0] if len(groups) == 1 else None
 
-    def _find_labelled(self, record: Record) -> Group | None:
-        found = self.by_label.get(make_key(record.label, record.type), ())
-        return next((group for group in found if are_kin(group.type, record.type)), None)
+    def find_labelled(self, record: Record) -> Group | None:
+        """Return the first group with the same preferred name."""
+        return next(self.find_alike(self.by_label, record), None)
+
+    def find_named(self, record: Record) -> Group | None:
+        """Return the only group that has a record's preferred name as one of its names."""
+        return choose_only(self.find_alike(self.by_name, record))
+
+    def find_alike(self, known: Mapping[str, Sequence[Group]], record: Record) -> Iterator[Group]:
+        """Yield the groups under the key of a record's preferred name that it may be one with."""
+        for group in known.get(make_key(record.label, record.type), ()):
+            if may_be_one(group, record):
+                yield group
 
     def find_parent(self, text: str, kind: ConceptType | None) -> Group | None:
         """Return the group that a parent's name means: before all one of a kin type, and one whose label it is."""
@@ -188,20 +218,37 @@ def may_be_kin(one: ConceptType | None, other: ConceptType | None) -> bool:
     return one is None or other is None or are_kin(one, other)
 
 
+def may_be_one(group: Group, record: Record) -> bool:
+    """Tell whether a record of the same name may join a group: of a kin type, and qualified alike."""
+    return are_kin(group.type, record.type) and is_qualified_alike(group, record)
+
+
+def is_qualified_alike(group: Group, record: Record) -> bool:
+    """Tell whether a record's label has the same qualifiers as one of a group, such as "acute"; none says nothing."""
+    return not record.label or any(
+        not member.label or have_same_qualifiers(member.label, record.label) for member in group.members
+    )
+
+
+def choose_only(groups: Iterable[Group]) -> Group | None:
+    """Return the group, if it is always the same one."""
+    found = {id(group): group for group in groups}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 @lru_cache(maxsize=1 << 16)
 def make_key(text: str, kind: ConceptType | None) -> str:
     """Return what a name is compared by: see this module. "" where nothing but punctuation stands."""
     norm = normalise(text)
+    if _NUMERAL.search(norm):
+        # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
+        norm = min([norm, *respell(norm)])
     if kind == "drug":
         norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
     return norm.replace(" ", "")
 
 
-def list_keys(record: Record) -> list[str]:
-    """Return the keys of a record's exact names, each once, without abbreviations."""
-    keys = (
-        make_key(name.text, record.type)
-        for name in record.names
-        if name.scope == "exact" and name.kind != "abbreviation"
-    )
+def list_keys(record: Record, *, but: Container[NameKind] = ("abbreviation",)) -> list[str]:
+    """Return the keys of a record's exact names, each once, but for some kinds of names."""
+    keys = (make_key(name.text, record.type) for name in record.names if name.scope == "exact" and name.kind not in but)
     return list(dict.fromkeys(filter(None, keys)))

@@ -78,7 +78,7 @@ def merge(sources: Mapping[str, Mapping[str, Record]]) -> Merged:
     grouping = Grouping()
     named = any(record.parent_names for records in sources.values() for record in records.values())
     for left, (source, records) in zip(reversed(range(len(sources))), sources.items(), strict=True):
-        grouping.take(source, records, publish=named or left > 0)
+        grouping.take(source, records.values(), publish=named or left > 0)
     return _Placing(grouping).finish(list(sources))
 
 

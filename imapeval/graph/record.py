@@ -9,6 +9,17 @@ if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType, Name
 
 
+def is_storable(text: str) -> bool:
+    """Tell whether a file can hold a text: not if it has half characters (lone surrogates), as JSON may name them."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _make_list() -> list[Any]:
     # Not list[str], which takes ten times as long to make an empty list: there are millions of records.
     return []

@@ -19,6 +19,7 @@ from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.hierarchy import cut_cycles, find_broad
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.normalise import normalise
+from imapeval.graph.record import is_storable
 from imapeval.graph.schema import (
     APPLICATION_ID,
     INDEXES,
@@ -113,16 +114,19 @@ def write_graph(
         What was written and what was left out.
 
     Raises:
-        UsageError: Two concepts have the same id, or a name's concept was not given.
+        UsageError: Two concepts have the same id, a name's concept was not given, or a text has half a character.
         ResourceError: The file cannot be written, as on a full disk.
     """
     numbered: dict[str, int] = {}
     given: list[Concept] = []
     for concept in concepts:
+        _check_text("".join([concept.id, concept.label, *concept.aliases]), f"the concept {concept.id!a}")
         numbered[concept.id] = len(given)
         given.append(concept)
         if len(numbered) < len(given):
             raise UsageError(f"two concepts have the id {concept.id!r}. Merge them, or give one another id.")
+    _check_text("".join(stop), "the stop list")
+    _check_text("".join([text for item in (sources or {}).items() for text in item]), "the table of sources")
     dangling: list[tuple[str, str]] = []
     edges, cycles = _sort_edges(given, numbered, [concept.parents for concept in given], dangling)
     parts, part_cycles = _sort_edges(given, numbered, [concept.wholes for concept in given], dangling)
@@ -194,8 +198,17 @@ def _group_names(numbered: Mapping[str, int], names: Iterable[tuple[str, Name]])
         number = numbered.get(concept_id)
         if number is None:
             raise UsageError(f"the name {name.text!r} belongs to {concept_id!r}, which is not among the concepts.")
+        _check_text(name.text + name.source, f"a name of the concept {concept_id!a}")
         grouped[number].append(name)
     return grouped
+
+
+def _check_text(text: str, place: str) -> None:
+    if not is_storable(text):
+        raise UsageError(
+            f"{place} has half a character (a lone surrogate) in {text!a}, which no file can hold. Leave it out, or "
+            "read where it comes from in its own encoding."
+        )
 
 
 _NameRow = tuple[int, int, str, str, str, int, str, int, int]

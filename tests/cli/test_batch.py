@@ -182,6 +182,7 @@ def lines_of(run: Path, name: str) -> set[str]:
     return set((run / name).read_text(encoding="utf-8").splitlines())
 
 
+@pytest.mark.slow
 def test_a_run_through_batches_is_the_run_made_live(
     imapeval: Command, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

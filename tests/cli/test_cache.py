@@ -8,6 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from imapeval.cli.main import app
+from imapeval.graph.encoder import open_encoder
+from imapeval.graph.grams import GramIndex
+from imapeval.graph.index import NameIndex
+from imapeval.graph.model import Concept
+from imapeval.graph.store import Graph
+from imapeval.graph.writer import write_graph
 from imapeval.llm.cache import Cached
 from imapeval.llm.client import Message, Request
 from imapeval.llm.scripted import ScriptedModel
@@ -29,12 +35,14 @@ def two_models(cache: Path) -> None:
 
 
 def test_nothing_is_kept_yet(imapeval: Command, cache: Path):
-    assert imapeval("cache", "info").stdout == f"{cache}: 0 completions, 0.0 MB\n"
+    told = f"{cache}: 0 completions, 0.0 MB\n{cache.parent}: 0 indexes of graphs, 0.0 MB\n"
+    assert imapeval("cache", "info").stdout == told
     assert json.loads(imapeval("cache", "info", "--json").stdout) == {
         "path": str(cache),
         "bytes": 0,
         "entries": 0,
         "models": [],
+        "indexes": [],
     }
     assert not cache.exists()
 
@@ -65,3 +73,50 @@ def test_clear_without_asking(imapeval: Command):
     unknown = imapeval("cache", "clear", "--yes", "--model", "openai:one")
     assert unknown.returncode == 2
     assert "none yet" in unknown.stderr
+
+
+@pytest.fixture
+def graph(cache: Path, tmp_path: Path) -> Graph:
+    """A graph in memory of which the cache has both indexes, and half of one by another encoder; its file is gone."""
+    write_graph(tmp_path / "graph.sqlite", [Concept("x:1", "gout", "disease", ())], [])
+    encoder = open_encoder("use")
+    graph = Graph.open(tmp_path / "graph.sqlite")
+    GramIndex.provide(graph)
+    NameIndex.provide(graph, encoder)
+    stopped = cache.parent / "index" / f"{graph.hash[:16]}-st_other-1.faiss.part"
+    stopped.mkdir()
+    (stopped / "rows.f16").write_bytes(b"x" * 100)
+    (tmp_path / "graph.sqlite").unlink()
+    return graph
+
+
+def test_indexes_are_told(imapeval: Command, cache: Path, graph: Graph):
+    found = json.loads(imapeval("cache", "info", "--json").stdout)["indexes"]
+    assert {index["graph"] for index in found} == {graph.hash[:16]}
+    letters, other, use = found
+    assert (letters["kind"], letters["encoder"]) == ("letters", "")
+    assert (other["kind"], other["encoder"], other["bytes"]) == ("names", "st_other", 100)
+    assert (use["kind"], use["encoder"]) == ("names", open_encoder("use").identity)
+    files = [file for file in cache.parent.rglob("*") if file.is_file()]
+    assert sum(index["bytes"] for index in found) == sum(file.stat().st_size for file in files)
+    told = imapeval("cache", "info").stdout
+    assert f"{cache.parent}: 3 indexes of graphs, " in told
+    assert "st_other" in told
+
+
+@pytest.mark.usefixtures("two_models", "graph")
+def test_indexes_are_cleared_and_completions_stay(imapeval: Command, cache: Path):
+    refused = CliRunner().invoke(app, ["cache", "clear", "--indexes"], input="n\n")
+    assert refused.exit_code == 1
+    assert f"indexes to be dropped from {cache.parent}: 3, " in refused.output
+    dropped = json.loads(imapeval("cache", "clear", "--indexes", "--yes", "--json").stdout)["dropped"]
+    assert [index["kind"] for index in dropped] == ["letters", "names", "names"]
+    assert [file for file in cache.parent.rglob("*") if file.is_file()] == [cache]
+    assert imapeval("cache", "clear", "--indexes", "--yes").stdout == f"indexes dropped from {cache.parent}: 0\n"
+    assert json.loads(imapeval("cache", "info", "--json").stdout)["entries"] == 2
+
+
+def test_indexes_have_no_model(imapeval: Command):
+    refused = imapeval("cache", "clear", "--indexes", "--model", "openai:one")
+    assert refused.returncode == 2
+    assert "Give one of the two" in refused.stderr

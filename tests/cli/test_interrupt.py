@@ -103,7 +103,9 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
 COMMANDS = [("extract", "--out", "imaps.jsonl"), ("score", "--metrics", "imapscore:paper", "--out", "run")]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=["extract", "score"])
+@pytest.mark.parametrize(
+    "command", [pytest.param(COMMANDS[0], id="extract"), pytest.param(COMMANDS[1], id="score", marks=pytest.mark.slow)]
+)
 def test_what_is_under_way_is_finished_and_kept(
     slow: SlowServer, start: Callable[..., subprocess.Popen[str]], command: tuple[str, ...]
 ) -> None:

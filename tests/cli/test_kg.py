@@ -126,6 +126,13 @@ def test_the_shipped_graph_answers_in_both_languages(imapeval: Command):
     assert "ibuprofen" in first
 
 
+def test_no_score_is_shown_as_nothing(imapeval: Command):
+    told = [line.partition("  ")[0] for line in imapeval("kg", "search", "qwxz").stdout.splitlines()]
+    found = json.loads(imapeval("kg", "search", "qwxz", "--json").stdout)
+    assert 0 < min(one["score"] for one in found) < 0.005
+    assert [float(score) for score in told] == pytest.approx([one["score"] for one in found], rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

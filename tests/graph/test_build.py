@@ -12,7 +12,10 @@ import pytest
 
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.graph.build import BuildReport, build_graph
+from imapeval.graph.encoder import open_encoder
+from imapeval.graph.exchange import from_networkx
 from imapeval.graph.grams import GramIndex
+from imapeval.graph.index import NameIndex
 from imapeval.graph.readers.formats import open_source
 from imapeval.graph.store import Graph
 
@@ -138,6 +141,28 @@ def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
     build(tmp_path / "a.kg", source)
     build(tmp_path / "b.kg", source)
     assert (tmp_path / "a.kg/graph.sqlite").read_bytes() == (tmp_path / "b.kg/graph.sqlite").read_bytes()
+
+
+def test_indexes_of_the_graph_before_are_removed_and_its_own_stay(tmp_path: Path) -> None:
+    out, encoder = tmp_path / "my.kg", open_encoder("use")
+    source = write(tmp_path / "x.obo", OBO)
+    build(out, source)
+    with Graph.open(out) as graph:
+        NameIndex.build(graph, encoder, out / "names.faiss")
+    (out / "names.faiss.part").mkdir()  # of an index that was never finished
+    (out / "names.faiss.part" / "journal.json").write_text('{"graph": "of another graph"}')
+    build(out, source)
+    indexes = {"names.faiss", "names.json"}
+    letters = {"grams.json", *(f"grams-{array}.npy" for array in ("keys", "starts", "rows", "lengths"))}
+    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *indexes, *letters}
+    with Graph.open(out) as graph:
+        NameIndex.open(graph, encoder, out / "names.faiss")
+    build(out, write(tmp_path / "x.obo", OBO.replace("asthma", "gout")))
+    assert {path.name for path in out.iterdir()} == {"graph.sqlite", *letters}
+    with Graph.open(out) as graph:
+        GramIndex.open(graph, out)
+        from_networkx(graph.to_networkx(["X:1"]), out)
+    assert {path.name for path in out.iterdir()} == {"graph.sqlite"}
 
 
 def test_cycles_are_cut_and_their_members_told(tmp_path: Path) -> None:

@@ -87,6 +87,36 @@ def test_a_known_name_joins_only_where_one_concept_has_it() -> None:
     assert ids(run(ambiguous, [record("M:1", "tumor")])) == ["D:1", "D:2", "D:3", "M:1"]
 
 
+@pytest.mark.parametrize("xrefs", [[], ["D:1"]])
+def test_what_is_qualified_is_not_what_is_not(xrefs: list[str]) -> None:
+    # DOID:6132 lists "acute bronchitis" and "chronic bronchitis" among the synonyms of bronchitis.
+    known = [record("D:1", "bronchitis", "acute bronchitis", "chest cold")]
+    assert ids(run(known, [record("M:1", "acute bronchitis", xrefs=xrefs)])) == ["D:1", "M:1"]
+    assert ids(run(known, [record("M:1", "chest cold", xrefs=xrefs)])) == ["D:1"]
+
+
+def test_numerals_are_written_in_one_way() -> None:
+    merged = run([record("D:1", "diabetes mellitus type II")], [record("M:1", "diabetes mellitus type 2")])
+    assert ids(merged) == ["D:1"]
+    assert ids(run([record("D:1", "glycogenosis type III")], [record("M:1", "glycogenosis type 2")])) == ["D:1", "M:1"]
+
+
+def test_a_shared_lay_wording_is_no_shared_name() -> None:
+    one, other = record("D:1", "bulimia nervosa"), record("M:1", "hyperphagia", xrefs=["D:1"])
+    for each in (one, other):
+        each.names.append(Name("binge eating", "en", "lay", each.source))
+    assert ids(run([one], [other])) == ["D:1", "M:1"]
+
+
+def test_the_surest_rule_goes_first_for_all_records_whatever_their_order() -> None:
+    # M:1 has the name of D:1, but M:2 says that it is D:1.
+    mesh = [record("M:1", "heart attack"), record("M:2", "infarct", "heart attack", xrefs=["D:1"])]
+    for order in (mesh, mesh[::-1]):
+        merged = run([record("D:1", "heart attack")], order)
+        assert find(merged, "D:1").aliases == ("M:2",)
+        assert ids(merged) == ["D:1", "M:1"]
+
+
 def test_an_equal_name_goes_before_a_known_one_whatever_their_order() -> None:
     # M:2 is hepatitis; M:1 must not take its place because D:1 lists it among the synonyms.
     mesh = [record("M:1", "acute hepatitis"), record("M:2", "hepatitis")]

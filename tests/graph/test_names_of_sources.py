@@ -17,13 +17,6 @@ def test_names_that_contradict_each_other_are_dropped() -> None:
     assert kept == ["bronchitis", "chest cold", "primary bronchitis"]
 
 
-def test_qualified_labels_differ() -> None:
-    # DOID:9452 refers to MeSH's "Fatty Liver" and "Fatty Liver, Alcoholic" alike.
-    qualifiers = CLEANING["list_qualifiers"]
-    assert qualifiers("Fatty Liver") != qualifiers("Fatty Liver, Alcoholic")
-    assert qualifiers("Non-alcoholic fatty liver") == qualifiers("nonalcoholic fatty liver")
-
-
 def test_index_entries_are_turned_round() -> None:
     assert turn_round("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
     assert turn_round("Ear, Nose and Throat") == "Ear, Nose and Throat"

@@ -3,6 +3,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -269,6 +270,34 @@ def test_a_failed_write_leaves_the_old_file_and_no_draft(path: Path) -> None:
         write_graph(path, [*CONCEPTS, CONCEPTS[0]], NAMES)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+HALF = "gout \ud83d"
+
+
+@pytest.mark.parametrize(
+    ("concepts", "names", "more", "place"),
+    [
+        ([Concept("x:gout", HALF, "disease", ())], [], {}, "the concept 'x:gout'"),
+        ([Concept("x:gout", "gout", "disease", (), aliases=(HALF,))], [], {}, "the concept 'x:gout'"),
+        ([], [("x:cold", Name(HALF, "en", "synonym", "test"))], {}, "a name of the concept 'x:cold'"),
+        ([], [], {"stop": ["back", HALF]}, "the stop list"),
+        ([], [], {"sources": {"test": HALF}}, "the table of sources"),
+    ],
+)
+def test_half_a_character_is_refused_with_its_concept(
+    path: Path, concepts: list[Concept], names: list[tuple[str, Name]], more: dict[str, Any], place: str
+) -> None:
+    before = path.read_bytes()
+    with pytest.raises(UsageError) as refused:
+        write_graph(path, [*CONCEPTS, *concepts], [*NAMES, *names], **more)
+    assert f"{place} has half a character" in str(refused.value)
+    assert r"gout \ud83d" in str(refused.value)
+    assert path.read_bytes() == before
+    plain: nx.DiGraph[str] = nx.DiGraph()
+    plain.add_node("x:gout", names=[HALF])
+    with pytest.raises(UsageError, match="a name of the concept 'x:gout' has half a character"):
+        from_networkx(plain, path.parent)
 
 
 def test_cycles_and_unknown_parents_are_left_out_and_reported(tmp_path: Path) -> None:

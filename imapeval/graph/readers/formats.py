@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError, UsageError
 from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
-from imapeval.graph.readers.source import Source
+from imapeval.graph.readers.source import Source, check_coding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def find_format(path: Path) -> Format:
     """Return the format of a file or folder that is there.
 
     Raises:
-        InputError: It cannot be read, or is in none of the formats.
+        InputError: It cannot be read, or is in none of the formats or in a coding that is not UTF-8.
     """
     head = read_head(path)
     try:
@@ -51,6 +51,7 @@ def find_format(path: Path) -> Format:
         raise _make_unreadable(path, error) from error
     if found is not None:
         return found
+    check_coding(head.partition(b"\n")[0], path=path, line=1)
     raise InputError(
         "it is in no format that is read here",
         path=path,

@@ -38,6 +38,9 @@ PREFERRED_TERMS = _BRANDS.union(
 )
 """Term types by which a vocabulary gives a concept its own name, rather than another wording."""
 
+_NO_KINDS = "MSH"
+"""The vocabulary whose bare PAR and CHD are no is-a: see `read_relations`."""
+
 _KNOWN_ELSEWHERE = frozenset({"MSH", "SNOMEDCT_US", "RXNORM", "NCI", "HPO"})
 """Vocabularies (SAB) whose codes other readers use as ids."""
 
@@ -91,6 +94,12 @@ def read_relations(
     isa A", and "A|PAR|B|inverse_isa" is the same as seen from the other end. Releases have both rows; each is read, as
     a copy may have been filtered.
 
+    PAR and CHD alone only say that one stands below the other in a vocabulary: NLM's source documentation has them as
+    "broader" and "narrower hierarchical term", and RELA, where there is one, says in what sense. Those without RELA
+    are taken from classifications such as ICD, where a heading has kinds below it, but not from MeSH: its tree puts
+    parts below wholes in anatomy, and substances below what they are made from. NLM's XML of MeSH, as a source of its
+    own, has the numbers by which these are told from kinds (`imapeval.graph.readers.mesh_xml`).
+
     Args:
         source: Takes the problems.
         path: MRREL or RXNREL.
@@ -102,7 +111,9 @@ def read_relations(
         if meaning is None or cells[14] not in ("N", ""):
             continue
         first, second = cells[0], cells[4]
-        if not first or not second:
+        if not cells[7] and cells[10] == _NO_KINDS:
+            source.skipped["steps of MeSH's tree, which are no is-a (give MeSH's XML as well)"] += 1
+        elif not first or not second:
             source.skipped["relations between wordings rather than concepts"] += 1
         elif first == second:
             source.skipped["relations of a concept with itself"] += 1

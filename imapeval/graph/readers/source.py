@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from contextlib import contextmanager
@@ -21,8 +22,18 @@ MAX_LINE = 1 << 22
 _PLACES = 5
 """Places remembered for each kind of problem."""
 
+_SHOWN = 60
+"""Characters of a line that a message shows."""
+
 _STEP = 1 << 20
 """Bytes between two calls of `progress`."""
+
+
+_GBK = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*")
+"""A text in GB2312, the common part of GBK and GB18030: two bytes a character, both with the highest bit."""
+
+_GBK_WORD = re.compile(rb"(?:[\xb0-\xf7][\xa1-\xfe]){2}")
+"""Two ideographs of it one after the other: four bytes that no Latin word has beside each other."""
 
 
 class Problems:
@@ -98,10 +109,11 @@ class Source:
     def lines(self, path: Path | None = None) -> Iterator[tuple[int, str]]:
         """Yield (number, text) of every line, from 1, without its end; a byte order mark is left out.
 
-        A line that is no UTF-8, or longer than `MAX_LINE`, is entered as a problem and left out.
+        A line that is no UTF-8, or longer than `MAX_LINE`, is entered as a problem and left out. But a line in another
+        coding that can be told is an error: of a table in GBK some lines are left out, others read as nonsense.
 
         Raises:
-            InputError: As `open`.
+            InputError: As `open`; or the file is in UTF-16 or GBK.
         """
         path = path or self.path
         with self.open(path) as file:
@@ -116,9 +128,37 @@ class Source:
                 try:
                     text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:
+                    check_coding(raw, path=path, line=number)
                     self.reject("not UTF-8", line=number, path=path)
                     continue
                 yield number, text.rstrip("\r\n")
+
+
+def check_coding(raw: bytes, *, path: Path, line: int) -> None:
+    """Refuse a line that is no UTF-8 but plainly something else that tables are saved in.
+
+    Args:
+        raw: The line, or the beginning of it.
+        path: For the message.
+        line: For the message.
+
+    Raises:
+        InputError: It is UTF-16, or GBK.
+    """
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        coding = shown = "UTF-16"
+    elif _GBK.fullmatch(raw) and _GBK_WORD.search(raw):
+        coding = "GB18030"
+        text = raw.decode("gb18030", "replace").strip()
+        shown = f"GBK (GB18030), and says {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'!r}"
+    else:
+        return
+    raise InputError(
+        f"it is not in UTF-8; it looks like {shown}",
+        path=path,
+        line=line,
+        mend=f"Save it as UTF-8, in Excel as 'CSV UTF-8', or convert it: iconv -f {coding} -t UTF-8.",
+    )
 
 
 class _Counted(io.RawIOBase):

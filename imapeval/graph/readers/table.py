@@ -11,6 +11,7 @@ from imapeval.graph.normalise import normalise
 from imapeval.graph.readers.curies import curie
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.header import read_table, split_head
+from imapeval.graph.readers.source import check_coding
 from imapeval.graph.readers.types import type_of_id
 from imapeval.graph.readers.wordings import check_name
 from imapeval.graph.record import Record
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.graph.readers.source import Source
+
+_HEAD = 4096
+"""Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD`)."""
 
 _CHINESE = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -36,7 +40,7 @@ def _recognise(path: Path, head: bytes) -> bool:
 
 def _read(source: Source) -> Iterator[Record]:
     with source.open() as file:
-        head = split_head(file.read(4096))
+        head = split_head(first := file.read(_HEAD).partition(b"\n")[0])
     if {"child", "parent"} <= set(head):
         return _read_edges(source)
     if "id" in head:
@@ -44,6 +48,7 @@ def _read(source: Source) -> Iterator[Record]:
     if "concept" in head:
         return _read_names(source, "concept")
     if not head:
+        check_coding(first, path=source.path, line=1)
         raise InputError(
             "its first line is no line of a table in UTF-8", path=source.path, mend="Save it as CSV in UTF-8."
         )

@@ -4,6 +4,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
+from imapeval.graph.readers.formats import find_format
 from imapeval.graph.readers.source import Source
 from imapeval.graph.readers.table import FORMAT
 from imapeval.graph.record import Record
@@ -137,12 +138,39 @@ def test_a_concept_named_in_chinese_keeps_its_name(tmp_path: Path) -> None:
     assert second.names == [Name("发热", "zh", "synonym", "x")]
 
 
-@pytest.mark.parametrize("content", ["id,name\nX:1,发热\n".encode("utf-16"), b'id,"name"\rX:1,"a"\r'])
-def test_a_table_in_another_coding_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_first_line_that_cannot_be_split_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
-    path.write_bytes(content)
+    path.write_bytes(b'id,"name"\rX:1,"a"\r')
     with pytest.raises(InputError, match=r"no line of a table in UTF-8\. Save it as CSV in UTF-8"):
         list(FORMAT.read(Source(path, "x")))
+
+
+@pytest.mark.parametrize("header", ["id,name", "id,name,备注"])
+@pytest.mark.parametrize("coding", ["gbk", "gb18030", "utf-16"])
+def test_a_table_in_another_coding_is_refused(tmp_path: Path, coding: str, header: str) -> None:
+    # 痛 in GBK is a Greek mark in UTF-8, read by chance; only other lines show that the table is no UTF-8.
+    assert "痛".encode("gbk").decode("utf-8") == "\u0374"
+    more = ",无" if header.endswith("备注") else ""
+    rows = [("X:1", "痛"), ("X:2", "发热"), ("X:3", "pyrexia"), ("X:4", "幽门螺杆菌感染")]
+    path = tmp_path / "x.csv"
+    path.write_text("".join([f"{header}\n", *(f"{id_},{name}{more}\n" for id_, name in rows)]), encoding=coding)
+    looks = "UTF-16" if coding == "utf-16" else "GBK"
+    with pytest.raises(
+        InputError, match=rf"line [13]: it is not in UTF-8; it looks like {looks}.*iconv -f "
+    ) as refused:
+        list(FORMAT.read(Source(path, "x")))
+    if coding != "utf-16":
+        assert ("备注" if more else "X:2,发热") in str(refused.value)
+    # The mend: what the message says to do gives a table that is read.
+    path.write_text(path.read_text(encoding=coding), encoding="utf-8")
+    assert {name.text for record in FORMAT.read(Source(path, "x")) for name in record.names} == {n for _, n in rows}
+
+
+def test_a_table_in_another_coding_is_told_where_its_format_is_sought(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("编号,名称\nX:1,发热\n", encoding="gbk")
+    with pytest.raises(InputError, match=r"line 1: it is not in UTF-8; it looks like GBK.*编号,名称"):
+        find_format(path)
 
 
 def test_edges_of_what_is_neither_id_nor_name_are_reported(tmp_path: Path) -> None:

@@ -77,6 +77,24 @@ def test_relations_are_read_from_the_second_to_the_first() -> None:
     assert source.skipped["relations of a concept with itself"] == 1
 
 
+def test_a_step_of_meshs_tree_is_no_kind_but_what_a_classification_says_is(meta: Path) -> None:
+    with (meta / "MRREL.RRF").open("a") as file:
+        file.write("C9000004|A1|AUI|PAR|C9000003|A2|AUI||R1||MSH|MSH|||N||\n")  # MeSH's anatomy: a part
+        file.write("C9000003|A2|AUI|CHD|C9000004|A1|AUI||R2||MSH|MSH|||N||\n")
+        file.write("C9000001|A3|AUI|RB|C9000006|A4|AUI|inverse_isa|R3||MSH|MSH|||N||\n")  # says what it is
+        file.write("C9000004|A5|AUI|PAR|C9000002|A6|AUI||R4||ICD10CM|ICD10CM|||N||\n")
+    records, source = read(meta)
+    assert {(record.id, high) for record in records for high in record.parents} == {
+        (INFARCT, DISEASE),
+        (IBUPROFEN, NSAID),
+        (INFARCT, NSAID),
+        (VENTRICLE, DISEASE),
+    }
+    (told,) = (what for what in source.skipped if "MeSH" in what)
+    assert source.skipped[told] == 2
+    assert not source.problems.counts
+
+
 def test_types() -> None:
     types = {record.id: record.type for record in read(SAMPLE)[0] if record.type}
     assert types == {
