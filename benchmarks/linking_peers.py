@@ -1,4 +1,4 @@
-"""Others that rank concepts for a name, called well: each is built over the same names and asked one name at a time.
+"""Others that rank concepts for names, called well: each is built over the same names, and takes one name or many.
 
 All are optional: what is not installed is left out and named.
 """
@@ -17,8 +17,8 @@ import numpy as np
 from imapeval.graph.encoder import UseEncoder
 from imapeval.graph.normalise import normalise
 
-Ranker = Callable[[str], list[str]]
-"""Gives the ids of concepts for a name, best first, ten at most."""
+Ranker = Callable[[Sequence[str]], list[list[str]]]
+"""Gives for each name the ids of concepts, best first, ten at most."""
 
 NEAREST = 100
 """Names taken before they are reduced to ten concepts."""
@@ -32,12 +32,7 @@ def tfidf(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), preprocessor=normalise)
     matrix = vectorizer.fit_transform(names).T.tocsr()
 
-    def rank(name: str) -> list[str]:
-        scores = (vectorizer.transform([name]) @ matrix).toarray()[0]
-        best = np.argpartition(-scores, NEAREST)[:NEAREST]
-        return _reduce(concepts, best[np.argsort(-scores[best], kind="stable")])
-
-    return rank
+    return lambda asked: [_take_best(concepts, row) for row in (vectorizer.transform(asked) @ matrix).toarray()]
 
 
 def minilm(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
@@ -63,7 +58,7 @@ def use(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
 
 
 def gilda(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
-    """Gilda's grounder over the same names."""
+    """Gilda's grounder over the same names; it takes one name at a time."""
     from gilda.grounder import Grounder
     from gilda.process import normalize
     from gilda.term import Term
@@ -73,7 +68,7 @@ def gilda(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
         for name, concept in zip(names, concepts, strict=True)
     ]
     grounder = Grounder(terms)
-    return lambda name: [match.term.id for match in grounder.ground(name)][:10]
+    return lambda asked: [[match.term.id for match in grounder.ground(name)][:10] for name in asked]
 
 
 def rapidfuzz_ratio(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
@@ -82,9 +77,9 @@ def rapidfuzz_ratio(names: Sequence[str], concepts: Sequence[str]) -> Ranker:
 
     norms = [normalise(name) for name in names]
 
-    def rank(name: str) -> list[str]:
-        hits = process.extract(normalise(name), norms, scorer=fuzz.ratio, limit=NEAREST)
-        return _reduce(concepts, [place for _, _, place in hits])
+    def rank(asked: Sequence[str]) -> list[list[str]]:
+        table = process.cdist([normalise(name) for name in asked], norms, scorer=fuzz.ratio, dtype=np.float32)
+        return [_take_best(concepts, row) for row in table]
 
     return rank
 
@@ -109,11 +104,17 @@ def _search_flat(encode: Callable[[Sequence[str]], Any], names: Sequence[str], c
     index = faiss.IndexFlatIP(rows.shape[1])
     index.add(rows)  # pyright: ignore[reportCallIssue]  # its stubs name the C++ signature
 
-    def rank(name: str) -> list[str]:
-        query = np.ascontiguousarray(encode([name]), dtype=np.float32)
-        return _reduce(concepts, index.search(query, NEAREST)[1][0])  # pyright: ignore[reportCallIssue]
+    def rank(asked: Sequence[str]) -> list[list[str]]:
+        queries = np.ascontiguousarray(encode(asked), dtype=np.float32)
+        found = index.search(queries, NEAREST)[1]  # pyright: ignore[reportCallIssue]
+        return [_reduce(concepts, row) for row in found]
 
     return rank
+
+
+def _take_best(concepts: Sequence[str], scores: Any) -> list[str]:
+    best = np.argpartition(-scores, NEAREST)[:NEAREST]
+    return _reduce(concepts, best[np.argsort(-scores[best], kind="stable")])
 
 
 def _reduce(concepts: Sequence[str], rows: Iterable[Any]) -> list[str]:

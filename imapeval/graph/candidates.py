@@ -6,15 +6,17 @@ sibling alone. So both propose, and `imapeval.graph.ranking` weighs what they an
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from imapeval.graph.grams import LETTERS
 from imapeval.graph.index import fold_case
-from imapeval.graph.letters import split_letters
+from imapeval.graph.letters import sort_features, split_letters, split_words, unite
 from imapeval.graph.nearness import find_marks
 from imapeval.graph.normalise import normalise
+from imapeval.graph.series import find_in_series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,17 +26,28 @@ if TYPE_CHECKING:
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.grams import GramIndex
     from imapeval.graph.index import NameIndex
-    from imapeval.graph.letters import Letters
+    from imapeval.graph.letters import Features, Letters
     from imapeval.graph.store import Graph, NameRow
     from imapeval.types import Lang
 
     Floats = npt.NDArray[np.float64]
+    Cosines = npt.NDArray[np.float32]
+    Flags = npt.NDArray[np.bool_]
     Integers = npt.NDArray[np.int64]
+
+_TOGETHER = 64
+"""Texts that are worked on at a time: some 50 MB of arrays."""
+
+NEAR = 10
+"""Names by letters alone."""
 
 BY_LETTERS = 60
 BY_ENCODER = 30
 BY_INITIALS = 20
 """Names taken from each side; more cost time and bring little (docs/graph.md)."""
+
+_SHORTEST, _LONGEST = 2, 6
+"""Letters of an abbreviation: one letter may be anything, and longer ones are rare."""
 
 FEATURES = (
     "same",
@@ -51,6 +64,7 @@ FEATURES = (
     "first word",
     "last word",
     "initials",
+    "series",
     "marks differ",
     "letters of all names",
     "words of all names",
@@ -61,9 +75,10 @@ FEATURES = (
 same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of groups of letters and words; of text,
 of name: share of the text's (the name's) letters that the other has. words: the same for whole words, the first as a
 Dice coefficient. encoder: cosine; of names that the encoder did not find, the least of those it found. first word, last
-word: equal (in Chinese, the character). initials: one abbreviates the other. marks differ: numbers, single letters or
-opposites differ in the name that is nearest (see `nearness.find_marks`). of all names: share of the text's letters and
-words that all found names have together. names found: their number, n / (n + 1).
+word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is a wording of the text
+as a code (see `imapeval.graph.series`). marks differ: numbers, single letters or opposites differ in the name that is
+nearest (see `nearness.find_marks`). of all names: share of the text's letters and words that all found names have
+together. names found: their number, n / (n + 1).
 """
 
 
@@ -102,6 +117,18 @@ class CandidateFinder:
         self._index = index
         self._grams = grams
 
+    def find_near(self, norms: Sequence[str]) -> list[list[tuple[NameRow, float]]]:
+        """Return the names nearest to each normal form by their letters alone, nearest first, and the cosines.
+
+        There are `NEAR` of each, or fewer.
+        """
+        groups, words, _ = split_letters([norm[:LETTERS] for norm in norms])
+        found = self._grams.find_many(sort_features(len(norms), groups, words), NEAR)
+        names: list[list[tuple[NameRow, float]]] = []
+        for rows, cosines in found:
+            names.append(list(zip(self._graph.names_at(rows.tolist()), cosines.tolist(), strict=True)))
+        return names
+
     def find_many(self, texts: Sequence[str], *, lang: Lang) -> list[Found]:
         """Return the candidates of each text, in no order.
 
@@ -109,69 +136,97 @@ class CandidateFinder:
             texts: Short phrases.
             lang: Their language.
         """
+        found: list[Found] = []
+        for start in range(0, len(texts), _TOGETHER):
+            found += self._find(texts[start : start + _TOGETHER], lang)
+        return found
+
+    def _find(self, texts: Sequence[str], lang: Lang) -> list[Found]:
+        norms = [normalise(text)[:LETTERS] for text in texts]
+        norms = [norm if any(map(str.isalnum, norm)) else "" for norm in norms]
         vectors = self._index.centred(self._encoder.encode([fold_case(text) for text in texts]), lang)
+        groups, words, initials = split_letters(norms)
+        features = sort_features(len(norms), groups, words)
+        letters = [rows for rows, _ in self._grams.find_many(features, BY_LETTERS)]
         near, cosines = self._index.search(vectors, BY_ENCODER)
-        return [self._find(normalise(text)[:LETTERS], *pair) for text, *pair in zip(texts, near, cosines, strict=True)]
+        # What the encoder hears nothing in is near to nothing.
+        near[~vectors.any(axis=1)] = 0
+        series = [
+            find_in_series(self._graph, self._grams, norm, rows.tolist())
+            for norm, rows in zip(norms, letters, strict=True)
+        ]
+        hits = self._unite(letters, (near, cosines), self._find_abbreviated(texts, norms, initials), series)
+        if not len(hits.rows):
+            return [Found([], [], np.zeros((0, len(FEATURES)))) for _ in texts]
+        rows = np.unique(hits.rows).tolist()
+        known = dict(zip(rows, self._graph.names_at(rows), strict=True))
+        return self._weigh(norms, features, hits, [known[row] for row in hits.rows.tolist()])
 
-    def _find(self, norm: str, near: Integers, cosines: npt.NDArray[np.float32]) -> Found:
-        if not any(map(str.isalnum, norm)):
-            return Found([], [], np.zeros((0, len(FEATURES))))
-        said = near > 0
-        encoded = dict(zip(near[said].tolist(), cosines[said].tolist(), strict=True))
-        text = split_letters([norm])
-        given = np.unique(np.concatenate([text[0].keys, text[1].keys]))
-        rows = self._grams.find(given, BY_LETTERS)[0].tolist()
-        abbreviated = self._abbreviated(norm, text)
-        # Sorted, so that neighbours on disk are read together and ties fall the same way every time.
-        rows = sorted({*rows, *encoded, *abbreviated})
-        if not rows:
-            return Found([], [], np.zeros((0, len(FEATURES))))
-        names = self._graph.names_at(rows)
-        least = min(encoded.values(), default=0.0)
-        similarity = np.clip([encoded.get(row, least) for row in rows], 0.0, 1.0)
-        concepts = list(dict.fromkeys(name.concept for name in names))
-        place = {concept: number for number, concept in enumerate(concepts)}
-        owners = np.array([place[name.concept] for name in names])
-        initials = np.array([row in abbreviated for row in rows])
-        return self._weigh(norm, given, rows, concepts, names, owners, similarity, initials)
+    def _find_abbreviated(self, texts: Sequence[str], norms: Sequence[str], initials: Letters) -> list[Integers]:
+        """Return the rows of names that each text abbreviates, or that abbreviate it."""
+        found: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in norms]
+        # As it stands, too: the last letter of "PLS" is no plural.
+        short = [
+            (place, word)
+            for place, (text, norm) in enumerate(zip(texts, norms, strict=True))
+            for word in {text.strip().lower(), norm}
+            if word.isalnum() and word.isascii() and _SHORTEST <= len(word) <= _LONGEST
+        ]
+        for owners, rows in (
+            (
+                [place for place, _ in short],
+                self._grams.rows_abbreviated(split_words([w for _, w in short]), BY_INITIALS),
+            ),
+            (initials.owners.tolist(), self._grams.rows_with(initials.keys, BY_INITIALS)),
+        ):
+            for owner, some in zip(owners, rows, strict=True):
+                found[owner] = np.append(found[owner], some.astype(np.int64))
+        return found
 
-    def _abbreviated(self, norm: str, text: tuple[Letters, Letters, Letters]) -> set[int]:
-        """Return the rows of names that the text abbreviates, or that abbreviate it."""
-        _, words, initials = text
-        rows: set[int] = set()
-        if len(words.keys) == 1 and " " not in norm and 2 <= len(norm) <= 6:
-            rows.update(self._grams.rows_abbreviated(int(words.keys[0]), BY_INITIALS))
-        if len(initials.keys):
-            rows.update(self._grams.rows_with(int(initials.keys[0]), BY_INITIALS))
-        return rows
-
-    def _weigh(
+    def _unite(
         self,
-        norm: str,
-        given: Integers,
-        rows: list[int],
-        concepts: list[str],
-        names: list[NameRow],
-        owners: Integers,
-        encoder: Floats,
-        initials: npt.NDArray[np.bool_],
-    ) -> Found:
-        norms = [name.norm for name in names]
-        groups, words, _ = split_letters(norms)
-        keys = np.concatenate([groups.keys, words.keys])
-        holders = np.concatenate([groups.owners, words.owners])
-        letters = self._compare(
-            given, keys, holders, self._grams.measure(rows).astype(np.float64) ** 2, owners, len(concepts)
+        letters: Sequence[Integers],
+        encoded: tuple[Integers, Cosines],
+        abbreviated: Sequence[Integers],
+        series: Sequence[tuple[Integers, Cosines]],
+    ) -> _Hits:
+        """Return the names that were found in one way at least, given by text."""
+        base = len(self._grams) + 1
+
+        def number(rows: Sequence[Integers] | Integers) -> Integers:
+            return np.repeat(np.arange(len(rows)), [len(some) for some in rows]) * base + np.concatenate(rows)
+
+        near, cosines = encoded
+        ways = [number(rows) for rows in (letters, near, abbreviated, [rows for rows, _ in series])]
+        # Sorted, so that neighbours on disk are read together and ties fall the same way every time.
+        numbers = np.unique(np.concatenate(ways))
+        numbers = numbers[numbers % base > 0]
+        texts = numbers // base
+        heard = near > 0
+        least = np.where(heard, cosines, 1.0).min(axis=1, initial=1.0)
+        encoder = np.where(heard.any(axis=1), least, 0.0)[texts]
+        encoder[np.searchsorted(numbers, ways[1][heard.ravel()])] = cosines[heard]
+        in_series = np.zeros(len(numbers))
+        np.maximum.at(
+            in_series, np.searchsorted(numbers, ways[3]), np.concatenate([nearness for _, nearness in series])
         )
+        return _Hits(texts, numbers % base, np.clip(encoder, 0.0, 1.0), np.isin(numbers, ways[2]), in_series)
+
+    def _weigh(self, norms: Sequence[str], features: Features, hits: _Hits, names: Sequence[NameRow]) -> list[Found]:
+        groups, words, _ = split_letters([name.norm for name in names])
+        shared = _Shared(features, hits.texts, groups, words)
+        meant = _group(hits.texts, names)
+        weights = self._grams.weigh(features.keys)
+        letters = shared.compare(weights, self._grams.measure(hits.rows).astype(np.float64) ** 2, meant)
         # A word counts once a name, however often it stands there.
-        said, keys = np.unique(np.column_stack([words.owners, words.keys]), axis=0).T
-        masses = np.bincount(said, weights=self._grams.weigh(keys), minlength=len(names)).astype(np.float64)
-        whole = self._compare(given[given < 0], keys, said, masses, owners, len(concepts))
-        ends = [(_first(name) == _first(norm), _last(name) == _last(norm)) for name in norms]
-        marks = find_marks(norm)
-        nearest = letters.cosine + encoder
-        of_names = {
-            "same": np.array([name == norm for name in norms], dtype=float),
+        keys, holders = unite(words)
+        masses = np.bincount(holders, weights=self._grams.weigh(keys), minlength=len(names)).astype(np.float64)
+        whole = shared.compare(np.where(features.keys < 0, weights, 0.0), masses, meant)
+        nearest = letters.cosine + hits.encoder
+        texts = hits.texts.tolist()
+        firsts, lasts = [_first(norm) for norm in norms], [_last(norm) for norm in norms]
+        of_names: dict[str, npt.ArrayLike] = {
+            "same": [name.norm == norms[text] for name, text in zip(names, texts, strict=True)],
             "letters": letters.cosine,
             "letters squared": letters.cosine**2,
             "letters of text": letters.of_text,
@@ -179,57 +234,128 @@ class CandidateFinder:
             "words": whole.dice,
             "words of text": whole.of_text,
             "words of name": whole.of_name,
-            "encoder": encoder,
-            "encoder squared": encoder**2,
+            "encoder": hits.encoder,
+            "encoder squared": hits.encoder**2,
             "letters and encoder": nearest / 2,
-            "first word": np.array([first for first, _ in ends], dtype=float),
-            "last word": np.array([last for _, last in ends], dtype=float),
-            "initials": initials.astype(float),
+            "first word": [_first(name.norm) == firsts[text] for name, text in zip(names, texts, strict=True)],
+            "last word": [_last(name.norm) == lasts[text] for name, text in zip(names, texts, strict=True)],
+            "initials": hits.abbreviated,
+            "series": hits.in_series,
         }
-        features = np.zeros((len(concepts), len(FEATURES)))
-        for column, feature in enumerate(FEATURES):
-            if feature in of_names:
-                np.maximum.at(features[:, column], owners, of_names[feature])
+        table = np.zeros((len(names), len(FEATURES)))
+        for feature, values in of_names.items():
+            table[:, FEATURES.index(feature)] = values
+        table = np.maximum.reduceat(table[meant.order], meant.begins)
         # The last write wins, so that the nearest name comes last.
-        best = np.zeros(len(concepts), dtype=np.int64)
+        best = np.zeros(len(meant.begins), dtype=np.int64)
         order = np.argsort(nearest, kind="stable")
-        best[owners[order]] = order
-        features[:, FEATURES.index("marks differ")] = [find_marks(norms[row]) != marks for row in best.tolist()]
-        features[:, FEATURES.index("letters of all names")] = letters.together
-        features[:, FEATURES.index("words of all names")] = whole.together
-        counts = np.bincount(owners, minlength=len(concepts))
-        features[:, FEATURES.index("names found")] = counts / (counts + 1)
-        return Found(concepts, [names[row] for row in best.tolist()], features)
+        best[meant.owners[order]] = order
+        likely = [names[place] for place in best.tolist()]
+        marks = [find_marks(norm) for norm in norms]
+        asked = hits.texts[best]
+        table[:, FEATURES.index("marks differ")] = [
+            find_marks(name.norm) != marks[text] for name, text in zip(likely, asked.tolist(), strict=True)
+        ]
+        table[:, FEATURES.index("letters of all names")] = letters.together
+        table[:, FEATURES.index("words of all names")] = whole.together
+        counts = np.bincount(meant.owners)
+        table[:, FEATURES.index("names found")] = counts / (counts + 1)
+        bounds = np.searchsorted(asked, np.arange(len(norms) + 1)).tolist()
+        return [
+            Found([name.concept for name in likely[low:high]], likely[low:high], table[low:high])
+            for low, high in pairwise(bounds)
+        ]
 
-    def _compare(
-        self, given: Integers, keys: Integers, holders: Integers, masses: Floats, owners: Integers, concepts: int
-    ) -> _Shares:
-        """Compare the features of a text with those of names.
+
+class _Hits(NamedTuple):
+    """The names that texts may mean, sorted by text, then row id.
+
+    Attributes:
+        texts: Place of the text.
+        rows: Row id of the name.
+        encoder: Cosine of the two, in 0..1; of names that the encoder did not find, the least of those it found.
+        abbreviated: Whether one of the two abbreviates the other.
+        in_series: How near the name is to what the text stands for as a code, in 0..1.
+    """
+
+    texts: Integers
+    rows: Integers
+    encoder: Floats
+    abbreviated: Flags
+    in_series: Floats
+
+
+class _Meant(NamedTuple):
+    """Which hits of a text are names of one concept: its group. Groups are sorted by text.
+
+    Attributes:
+        owners: The group of each hit.
+        order: The hits, sorted by group.
+        begins: Where each group begins in that order.
+    """
+
+    owners: Integers
+    order: Integers
+    begins: Integers
+
+
+def _group(texts: Integers, names: Sequence[NameRow]) -> _Meant:
+    numbers: dict[str, int] = {}
+    concepts = np.array([numbers.setdefault(name.concept, len(numbers)) for name in names])
+    _, firsts, owners = np.unique(texts * len(numbers) + concepts, return_index=True, return_inverse=True)
+    # As a text's names come, whatever the other texts are.
+    owners = np.argsort(np.argsort(firsts))[owners]
+    order = np.argsort(owners, kind="stable")
+    return _Meant(owners, order, np.flatnonzero(np.diff(owners[order], prepend=-1)))
+
+
+class _Shared:
+    """Which features of its text each name has.
+
+    Args:
+        texts: The features of the texts.
+        asked: The text of each name.
+        letters: The features of the names.
+    """
+
+    def __init__(self, texts: Features, asked: Integers, *letters: Letters) -> None:
+        self._asked = asked
+        self._owners = texts.owners
+        self._places = np.arange(len(texts.keys)) - texts.bounds[self._owners]
+        self._shape = (len(texts.bounds) - 1, int(self._places.max()) + 1)
+        known, numbers = np.unique(texts.keys, return_inverse=True)
+        table = np.full((len(texts.bounds) - 1, len(known)), -1, dtype=np.int64)
+        table[self._owners, numbers] = self._places
+        self._has = np.zeros((len(asked), self._shape[1]), dtype=np.bool_)
+        for part in letters:
+            found = np.minimum(np.searchsorted(known, part.keys), len(known) - 1)
+            equal = known[found] == part.keys
+            holders = part.owners[equal]
+            places = table[asked[holders], found[equal]]
+            self._has[holders[places >= 0], places[places >= 0]] = True
+
+    def compare(self, weights: Floats, masses: Floats, meant: _Meant) -> _Shares:
+        """Compare texts with names, and with all names of a concept together.
 
         Args:
-            given: The text's features, each once, sorted.
-            keys: The names' features.
-            holders: Which name has the feature.
-            masses: The squared length of each name's vector.
-            owners: The concept of each name.
-            concepts: How many concepts there are.
+            weights: What each feature of the texts says.
+            masses: What all features of each name say.
+            meant: The names of each concept.
         """
-        weights = self._grams.weigh(given)
-        places = np.minimum(np.searchsorted(given, keys), max(len(given) - 1, 0))
-        shared = given[places] == keys if len(given) else np.zeros(len(keys), dtype=np.bool_)
-        places, holders = places[shared], holders[shared]
-        of_names, of_concepts = (np.zeros((count, len(given))) for count in (len(owners), concepts))
-        of_names[holders, places] = 1.0
-        of_concepts[owners[holders], places] = 1.0
-        common = of_names @ weights
-        total = max(float(weights.sum()), 1e-9)
+        spread = np.zeros(self._shape)
+        spread[self._owners, self._places] = weights
+        totals = np.maximum(spread.sum(axis=1), 1e-9)
+        total = totals[self._asked]
+        common = np.einsum("ij,ij->i", self._has, spread[self._asked])
         masses = np.maximum(masses, 1e-9)
+        together = np.logical_or.reduceat(self._has[meant.order], meant.begins)
+        texts = self._asked[meant.order[meant.begins]]
         return _Shares(
             cosine=np.minimum(common / np.sqrt(masses * total), 1.0),
             dice=2 * common / (masses + total),
             of_text=common / total,
             of_name=common / masses,
-            together=of_concepts @ weights / total,
+            together=np.einsum("ij,ij->i", together, spread[texts]) / totals[texts],
         )
 
 

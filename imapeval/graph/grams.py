@@ -7,6 +7,7 @@ names, and the length of each name's vector. On disk they are memory-mapped, so 
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -14,15 +15,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
-from imapeval.graph.letters import mark_initials, split_letters, unite
+from imapeval.graph.letters import mark_initials, sort_features, split_letters, unite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from imapeval.graph.letters import Integers, Letters
+    from imapeval.graph.letters import Features, Integers, Letters
     from imapeval.graph.store import Graph
 
     Floats = npt.NDArray[np.float32]
@@ -40,8 +41,11 @@ _CHUNK = 20_000
 _PENDING = 4_000_000
 """Keys gathered before they are counted together: 64 MB."""
 
-_SCANNED = 50_000
+_SCANNED = 20_000
 """Entries of the inverted index added up for a query, rarest features first; the others only for the best names."""
+
+_KEPT = 3
+"""Times as many names as are wanted for which the others are added."""
 
 LETTERS = 200
 """Letters of a text that are searched for; longer ones are no names."""
@@ -69,7 +73,8 @@ class GramIndex:
         self._rows = rows
         self._lengths = lengths
         self._names = len(lengths) - 1
-        self._squares = _inverse_frequency(np.diff(starts), self._names) ** 2
+        # Behind the last: what no name has.
+        self._squares = _inverse_frequency(np.append(np.diff(starts), 0), self._names) ** 2
 
     @classmethod
     def provide(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
@@ -170,101 +175,93 @@ class GramIndex:
             Two arrays, nearest first; names as near as each other by row id.
         """
         groups, words, _ = split_letters([norm[:LETTERS]])
-        return self.find(np.unique(np.concatenate([groups.keys, words.keys])), k)
+        [found] = self.find_many(sort_features(1, groups, words), k)
+        return found
 
-    def find(self, keys: Integers, k: int) -> tuple[Integers, Floats]:
-        """Return what `search` returns, for a text that has been taken apart.
+    def find_many(self, texts: Features, k: int) -> list[tuple[Integers, Floats]]:
+        """Return what `search` returns, for texts that have been taken apart.
 
         Args:
-            keys: The text's groups of letters and words (see `imapeval.graph.letters`), each once.
-            k: How many names at most.
+            texts: Their groups of letters and words (see `imapeval.graph.letters`).
+            k: How many names of each at most.
         """
-        if not len(self._keys):
+        begins, ends = self._find_spans(texts.keys)
+        weights = self.weigh(texts.keys).astype(np.float32)
+        return [
+            self._find_nearest(begins[low:high], ends[low:high], weights[low:high], k)
+            for low, high in pairwise(texts.bounds.tolist())
+        ]
+
+    def _find_nearest(self, begins: Integers, ends: Integers, weights: Floats, k: int) -> tuple[Integers, Floats]:
+        """Return the nearest names, given where those of each feature of the text begin and end, and its weight."""
+        length = float(np.sqrt(weights.sum()))
+        counts = ends - begins
+        order = np.argsort(counts, kind="stable")
+        order = order[counts[order] > 0]
+        # The rarest are always added up.
+        few = max(1, int(np.searchsorted(np.cumsum(counts[order]), _SCANNED, side="right")))
+        spans = list(zip(begins[order].tolist(), ends[order].tolist(), weights[order].tolist(), strict=True))
+        if not spans:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        weights = self.weigh(keys)
-        places, known = self._find(keys)
-        begins, ends = self._starts[places[known]], self._starts[places[known] + 1]
-        order = np.argsort(ends - begins, kind="stable")
-        spans = list(
-            zip(begins[order].tolist(), ends[order].tolist(), weights[known][order].astype(np.float32), strict=True)
-        )
+        some = np.concatenate([self._rows[begin:end] for begin, end, _ in spans[:few]])
         scores = np.zeros(self._names + 1, dtype=np.float32)
-        touched: list[Rows] = []
-        scanned = 0
-        while spans and (not scanned or scanned + spans[0][1] - spans[0][0] <= _SCANNED):
-            begin, end, weight = spans.pop(0)
-            touched.append(self._rows[begin:end])
-            scores[touched[-1]] += weight
-            scanned += end - begin
-        if not touched:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        np.add.at(scores, some, np.repeat(weights[order[:few]], counts[order[:few]]))
         # Of all names only those are looked at that share a feature: there may be millions.
-        some = np.concatenate(touched)
-        rows = _best(some, scores[some] / self._lengths[some], 3 * k if spans else k)
+        rows = _best(some, scores[some] / self._lengths[some], _KEPT * k if spans[few:] else k, repeats=few)
         found = scores[rows]
-        if spans:
-            found = self._add_frequent(rows, found, spans)
-            rows, found = _take(rows, found / self._lengths[rows], found, k)
-        cosines = found / (self._lengths[rows] * np.sqrt(weights.sum()))
+        for begin, end, weight in spans[few:]:
+            held = self._rows[begin:end]
+            places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
+            found[held[places] == rows] += weight
+        cosines = found / (self._lengths[rows] * length)
         order = np.lexsort((rows, -cosines))[:k]
         return rows[order].astype(np.int64), cosines[order].astype(np.float32)
 
-    def rows_with(self, key: int, limit: int) -> list[int]:
-        """Return the row ids of the names with a feature, `limit` at most."""
-        places, known = self._find(np.array([key], dtype=np.int64))
-        if not known[0]:
-            return []
-        begin, end = (int(self._starts[places[0] + more]) for more in (0, 1))
-        return self._rows[begin : min(end, begin + limit)].tolist()
+    def rows_with(self, keys: Integers, limit: int) -> list[Rows]:
+        """Return the row ids of the names with each feature, `limit` at most."""
+        begins, ends = self._find_spans(keys)
+        ends = np.minimum(ends, begins + limit)
+        return [self._rows[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
-    def rows_abbreviated(self, word: int, limit: int) -> list[int]:
-        """Return the row ids of the names whose initials make a word, `limit` at most."""
-        return self.rows_with(int(mark_initials(np.array([word], dtype=np.int64))[0]), limit)
+    def rows_abbreviated(self, words: Integers, limit: int) -> list[Rows]:
+        """Return the row ids of the names whose initials make each word, `limit` at most."""
+        return self.rows_with(mark_initials(words), limit)
 
     def weigh(self, keys: Integers) -> npt.NDArray[np.float64]:
         """Return how much features say: the square of ln((1 + names) / (1 + names with the feature)) + 1.
 
         So the vectors of scikit-learn's TfidfVectorizer are weighted, and the squares add up to a vector's length.
         """
-        places, known = self._find(keys)
-        return np.where(known, self._squares[places], _inverse_frequency(np.zeros(1), self._names) ** 2)
+        return self._squares[self._find(keys)]
 
-    def measure(self, rows: Sequence[int]) -> Floats:
+    def measure(self, rows: Integers) -> Floats:
         """Return the lengths of the vectors of names, given their row ids."""
-        return self._lengths[np.asarray(rows, dtype=np.int64)]
+        return self._lengths[rows]
 
-    def _find(self, keys: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.bool_)
+    def _find(self, keys: Integers) -> Integers:
+        """Return the places of features; unknown ones stand behind the last."""
         places = np.searchsorted(self._keys, keys)
-        inside = np.minimum(places, max(len(self._keys) - 1, 0))
-        return inside, (places < len(self._keys)) & (self._keys[inside] == keys)
+        inside = places < len(self._keys)
+        inside[inside] = self._keys[places[inside]] == keys[inside]
+        return np.where(inside, places, len(self._keys))
 
-    def _add_frequent(self, rows: Rows, found: Floats, spans: list[tuple[int, int, np.float32]]) -> Floats:
-        for begin, end, weight in spans:
-            held = self._rows[begin:end]
-            places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
-            found[held[places] == rows] += weight
-        return found
-
-
-def _best(rows: Rows, ratings: Floats, count: int) -> Rows:
-    """Return the rows with the best ratings, each once, sorted: `count` or more, or all where there are fewer."""
-    kept = rows
-    for share in (0.5, 0.35, 0.25, 0.0):
-        # Sorting takes long, so that it is first tried with few.
-        kept = np.sort(rows[ratings >= share * ratings.max()])
-        kept = kept[np.diff(kept, prepend=-1) > 0]
-        if len(kept) >= count:
-            break
-    return kept
+    def _find_spans(self, keys: Integers) -> tuple[Integers, Integers]:
+        """Return where the names of each feature begin and end."""
+        places = self._find(keys)
+        return self._starts[places], self._starts[np.minimum(places + 1, len(self._keys))]
 
 
-def _take(rows: Rows, ratings: Floats, found: Floats, count: int) -> tuple[Rows, Floats]:
-    if len(rows) <= count:
-        return rows, found
-    best = np.sort(np.argpartition(-ratings, count)[:count])
-    return rows[best], found[best]
+def _best(rows: Rows, ratings: Floats, count: int, *, repeats: int) -> Rows:
+    """Return the rows with the best ratings, each once, sorted: `count` or some more, or all where there are fewer.
+
+    Args:
+        rows: Some stand there more than once.
+        ratings: Their ratings.
+        count: How many different rows are wanted.
+        repeats: How often a row stands there at most.
+    """
+    last = len(rows) - count * repeats
+    return np.unique(rows[ratings >= np.partition(ratings, last)[last]] if last > 0 else rows)
 
 
 class _Told:

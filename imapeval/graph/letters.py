@@ -51,6 +51,23 @@ class Letters(NamedTuple):
     keys: Integers
 
 
+class Features(NamedTuple):
+    """The different features of many texts, one text after the other.
+
+    Attributes:
+        bounds: Where the features of each text begin, and behind the last one; one more than there are texts.
+        keys: The features, sorted within each text.
+    """
+
+    bounds: Integers
+    keys: Integers
+
+    @property
+    def owners(self) -> Integers:
+        """Place of the text of each feature."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+
 def split_letters(norms: Sequence[str]) -> tuple[Letters, Letters, Letters]:
     """Return the groups of letters, the words and the initials of normal forms.
 
@@ -73,6 +90,13 @@ def split_letters(norms: Sequence[str]) -> tuple[Letters, Letters, Letters]:
 def mark_initials(words: Integers) -> Integers:
     """Return the keys under which an index keeps initials apart from words, given those of the abbreviations."""
     return ((words.view(np.uint64) * _APART) | _HASHED).view(np.int64)
+
+
+def sort_features(texts: int, *letters: Letters) -> Features:
+    """Return the different features of so many texts."""
+    keys, owners = unite(*letters)
+    order = np.argsort(owners, kind="stable")
+    return Features(np.searchsorted(owners[order], np.arange(texts + 1)), keys[order])
 
 
 def unite(*letters: Letters) -> tuple[Integers, Integers]:

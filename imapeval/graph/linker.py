@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from imapeval.graph.nearness import find_marks, is_near, may_mean, rate
 from imapeval.graph.normalise import normalise
 from imapeval.graph.ranking import LIKELY, Candidate, rank
 from imapeval.graph.respelling import respell
+from imapeval.graph.series import is_code
 from imapeval.polarity import negated, restrains
 
 if TYPE_CHECKING:
@@ -38,6 +40,13 @@ _HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure
 
 _WEIGHED = 10
 """Candidates of a value that are looked at: those that share the likeliest one's name stand beside it."""
+
+_REMEMBERED = 20_000
+"""Values whose links are kept: some 20 MB. Samples of one study share many."""
+
+_ALIKE = 0.6
+"""Letters' cosine of a name below which no value is its synonym by `LIKELY`: of 36 such links among 3,861
+names none was below .65 (docs/graph.md)."""
 
 _USUAL = 3
 """Times that a word must stand before the last word of a name to count as a modifier."""
@@ -69,6 +78,7 @@ class Linker:
         self._words = _Words(graph)
         self._lock = Lock()
         self._finder: CandidateFinder | None = None
+        self._links: dict[tuple[Lang, tuple[ConceptType, ...] | None, str], tuple[Link, ...]] = {}
 
     def search(
         self,
@@ -89,7 +99,28 @@ class Linker:
             prefer: Types that the text is expected to have: others come after them where the names say as much for
                 both.
         """
-        return self._search_many([text], lang, types, k, prefer)[0]
+        return self.search_many([text], lang=lang, k=k, types=types, prefer=prefer)[0]
+
+    def search_many(
+        self,
+        texts: Sequence[str],
+        *,
+        lang: Lang,
+        k: int = 10,
+        types: Sequence[ConceptType] | None = None,
+        prefer: Collection[ConceptType] = (),
+    ) -> list[list[Candidate]]:
+        """Return for each of many texts what `search` returns, in less time than one after the other takes."""
+        if not texts:
+            return []
+
+        def have_type(one: Found, wanted: Collection[ConceptType]) -> list[bool]:
+            return [self._graph.concept(concept).type in wanted for concept in one.concepts]
+
+        found = self._provide_finder().find_many(texts, lang=lang)
+        if types is not None:
+            found = [one.keep(have_type(one, types)) for one in found]
+        return [rank(one, have_type(one, prefer) if prefer else None, k=k) for one in found]
 
     def link_many(
         self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
@@ -102,14 +133,30 @@ class Linker:
             types: Only concepts of these types; None allows all.
         """
         allowed = None if types is None else tuple(types)
-        unique = list(dict.fromkeys(values))
-        links = {value: self._link_by_name(value, allowed) for value in unique}
-        open_values = [value for value in unique if not links[value] and wordings.is_short(normalise(value))]
-        for value, candidates in zip(open_values, self._search_many(open_values, lang, allowed, _WEIGHED), strict=True):
-            links[value] = self._link_likely(normalise(value), candidates)
-            if not links[value] and not wordings.enumerates(value):
-                links[value] = self._link_by_head(normalise(value), allowed)
+        with self._lock:
+            links = {
+                value: self._links[lang, allowed, value] for value in values if (lang, allowed, value) in self._links
+            }
+        links |= self._link_new([value for value in dict.fromkeys(values) if value not in links], lang, allowed)
         return [links[value] for value in values]
+
+    def _link_new(
+        self, values: Sequence[str], lang: Lang, types: tuple[ConceptType, ...] | None
+    ) -> dict[str, tuple[Link, ...]]:
+        """Return the links of different values, and remember them."""
+        links = {value: self._link_by_name(value, types) for value in values}
+        unknown = [value for value in values if not links[value] and wordings.is_short(normalise(value))]
+        hopeful = self._sift(unknown)
+        ranked = dict(zip(hopeful, self.search_many(hopeful, lang=lang, types=types, k=_WEIGHED), strict=True))
+        for value in unknown:
+            links[value] = self._link_likely(normalise(value), ranked.get(value, ()))
+            if not links[value] and not wordings.enumerates(value):
+                links[value] = self._link_by_head(normalise(value), types)
+        with self._lock:
+            self._links.update(((lang, types, value), found) for value, found in links.items())
+            for key in list(islice(self._links, max(0, len(self._links) - _REMEMBERED))):
+                del self._links[key]
+        return links
 
     def _link_by_name(self, value: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         norm = normalise(value)
@@ -162,31 +209,26 @@ class Linker:
     ) -> tuple[Link, ...]:
         return _make_links([(concept, norm, score) for concept in self._look(norm, types=types)], how)
 
-    def _search_many(
-        self,
-        texts: Sequence[str],
-        lang: Lang,
-        types: Sequence[ConceptType] | None,
-        k: int,
-        prefer: Collection[ConceptType] = (),
-    ) -> list[list[Candidate]]:
-        if not texts:
-            return []
-
-        def have_type(one: Found, wanted: Collection[ConceptType]) -> list[bool]:
-            return [self._graph.concept(concept).type in wanted for concept in one.concepts]
-
-        found = self._provide_finder().find_many(texts, lang=lang)
-        if types is not None:
-            found = [one.keep(have_type(one, types)) for one in found]
-        return [rank(one, have_type(one, prefer) if prefer else None, k=k) for one in found]
-
     def _provide_finder(self) -> CandidateFinder:
         with self._lock:
             if self._finder is None:
                 grams = self._grams or GramIndex.provide(self._graph)
                 self._finder = CandidateFinder(self._graph, self._encoder, self._index, grams)
             return self._finder
+
+    def _sift(self, values: Sequence[str]) -> list[str]:
+        """Return the values that a closer look may link, by their letters alone: it takes five times as long."""
+        norms = [normalise(value) for value in values]
+
+        def may_link(norm: str, name: str, cosine: float) -> bool:
+            alike = cosine >= _ALIKE and _may_be_synonyms(norm, name)
+            return alike or may_mean(norm, name, known=self._words)
+
+        return [
+            value
+            for value, norm, near in zip(values, norms, self._provide_finder().find_near(norms), strict=True)
+            if is_code(norm) or any(may_link(norm, name.norm, cosine) for name, cosine in near)
+        ]
 
     def _link_likely(self, norm: str, candidates: Sequence[Candidate]) -> tuple[Link, ...]:
         """Link a value to the likeliest concept, where it is misspelt or the likelihood is high enough.
@@ -199,7 +241,7 @@ class Linker:
         meant = [candidate for candidate in candidates if normalise(candidate.name) == near]
         rating = rate(norm, near, candidates[0].evidence["encoder"])
         likely = min(1.0, sum(candidate.score for candidate in meant))
-        slip = not _is_code(candidates[0].name) and may_mean(norm, near, known=self._words) and is_near(norm, rating)
+        slip = not _is_symbol(candidates[0].name) and may_mean(norm, near, known=self._words) and is_near(norm, rating)
         if not slip and (likely < LIKELY or not _may_be_synonyms(norm, near)):
             return ()
         score = rating if slip else likely
@@ -245,7 +287,7 @@ def _may_be_synonyms(value: str, name: str) -> bool:
     return not one_says_more and not wordings.is_chinese(value) and find_marks(value) == find_marks(name)
 
 
-def _is_code(name: str) -> bool:
+def _is_symbol(name: str) -> bool:
     """Tell whether a name is an abbreviation, of which another letter makes another: "CDGIId" and "CDGIIdi"."""
     return " " not in name and sum(map(str.isupper, name)) > 1
 

@@ -30,32 +30,33 @@ COMPARED = ("letters", "encoder", "letters of all names", "words of all names")
 """Features of which it also counts how far a candidate is behind the best of all."""
 
 WEIGHTS: dict[str, float] = {
-    "same": 1.007,
-    "letters": -5.871,
-    "letters squared": 7.117,
-    "letters of text": -2.868,
-    "letters of name": 1.403,
-    "words": 1.318,
-    "words of text": -3.152,
-    "words of name": 0.08,
-    "encoder": -2.98,
-    "encoder squared": 5.309,
-    "letters and encoder": -5.342,
-    "first word": 0.271,
-    "last word": -0.056,
-    "initials": 3.616,
-    "marks differ": -2.401,
-    "letters of all names": 7.59,
-    "words of all names": 1.861,
-    "names found": -0.204,
-    "letters behind": -4.918,
-    "encoder behind": -1.407,
-    "letters of all names behind": -0.451,
-    "words of all names behind": -0.273,
+    "same": 0.944,
+    "letters": -6.125,
+    "letters squared": 7.636,
+    "letters of text": -3.113,
+    "letters of name": 1.076,
+    "words": 1.297,
+    "words of text": -2.939,
+    "words of name": 0.598,
+    "encoder": -3.22,
+    "encoder squared": 5.049,
+    "letters and encoder": -5.554,
+    "first word": 0.306,
+    "last word": 0.012,
+    "initials": 3.212,
+    "series": 9.285,
+    "marks differ": -2.273,
+    "letters of all names": 7.245,
+    "words of all names": 2.31,
+    "names found": -0.237,
+    "letters behind": -4.145,
+    "encoder behind": -2.12,
+    "letters of all names behind": -0.728,
+    "words of all names behind": 0.284,
 }
 """Weight of each feature. Alike features share their weight between them, so that a sign by itself says little."""
 
-NOTHING = 2.757
+NOTHING = 2.614
 """Weight of "none of them"."""
 
 LIKELY = 0.8

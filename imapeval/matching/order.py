@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ class ValueMatcher:
             encoder=self.encoder.identity,
             similarity="mean(centred-cosine,token-dice)",
             **others,
-            v="2",
+            v="3",
         )
 
     async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
@@ -82,34 +83,75 @@ class ValueMatcher:
         return [*await asyncio.to_thread(self._match, imaps, langs)]
 
     def _match(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
-        known = self._read(imaps, langs)
-        return [tuple(_judge_imap(imap, known[lang], self.graph)) for imap, lang in zip(imaps, langs, strict=True)]
+        cases = [_find_shared(imap) for imap in imaps]
+        by_lang: dict[Lang, list[_Case]] = {}
+        for case, lang in zip(cases, langs, strict=True):
+            by_lang.setdefault(lang, []).append(case)
+        known = {lang: self._read(some, lang) for lang, some in by_lang.items()}
+        return [tuple(_judge_case(case, known[lang], self.graph)) for case, lang in zip(cases, langs, strict=True)]
 
-    def _read(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> dict[Lang, _Values]:
-        by_lang: dict[Lang, dict[str, None]] = {}
-        # Recorded relations are used as they are, so that nobody asks for the links of their values.
-        open_by_lang: dict[Lang, dict[str, None]] = {}
-        for imap, lang in zip(imaps, langs, strict=True):
-            values = dict.fromkeys(pair.value for pair in (*imap.reference, *imap.response))
-            by_lang.setdefault(lang, {}).update(values)
-            if imap.relations is None:
-                open_by_lang.setdefault(lang, {}).update(values)
-        return {
-            lang: self._prepare(list(values), lang, link=list(open_by_lang.get(lang, ())))
-            for lang, values in by_lang.items()
-        }
-
-    def _prepare(self, values: Sequence[str], lang: Lang, *, link: Sequence[str]) -> _Values:
+    def _read(self, cases: Sequence[_Case], lang: Lang) -> _Values:
+        values: dict[str, None] = {}
+        verdicts: dict[tuple[str, str], Verdict | None] = {}
+        for case in cases:
+            for _, reference, response in case.shared:
+                values.update(dict.fromkeys((*reference, *response)))
+                if case.recorded is None:
+                    verdicts.update(
+                        (pair, compare(*pair)) for pair in product(reference, response) if pair not in verdicts
+                    )
+        # Only what the wording leaves open is looked for in the graph.
+        link = list(dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair))
         links = dict(zip(link, self._linker.link_many(link, lang=lang), strict=True))
-        return _Values(values, self.index.centred(self.encoder.encode(values), lang), links)
+        vectors = self.index.centred(self.encoder.encode(list(values)), lang)
+        return _Values(list(values), vectors, verdicts, links)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is to be judged of an imap.
+
+    Attributes:
+        shared: Term, and the values of the reference and of the response, of the terms that both have.
+        recorded: The relations that came with it; None where none did.
+    """
+
+    shared: Sequence[tuple[str, Sequence[str], Sequence[str]]]
+    recorded: Mapping[tuple[str, str, str], Relation] | None
+
+
+def _find_shared(imap: Imap) -> _Case:
+    recorded = None
+    if imap.relations is not None:
+        recorded = {(known.term, known.reference, known.response): known.relation for known in imap.relations}
+    responses = values_by_term(imap.response)
+    return _Case(
+        [
+            (term, values, responses[term])
+            for term, values in values_by_term(imap.reference).items()
+            if term in responses
+        ],
+        recorded,
+    )
 
 
 class _Values:
-    """Vectors of all values of one language in a batch, and the links of those that are to be judged."""
+    """What is known of all values of one language in a batch.
 
-    def __init__(self, values: Sequence[str], vectors: Vectors, links: Mapping[str, tuple[Link, ...]]) -> None:
+    Their vectors; and of those that are to be judged what the wording of each pair says, and the links of the values
+    where it says nothing.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[str],
+        vectors: Vectors,
+        verdicts: Mapping[tuple[str, str], Verdict | None],
+        links: Mapping[str, tuple[Link, ...]],
+    ) -> None:
         self._rows = {value: row for row, value in enumerate(values)}
         self._vectors = vectors
+        self.verdicts = verdicts
         self.links = links
 
     def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -124,21 +166,14 @@ class _Values:
         return np.round((cosines.astype(np.float64) + overlaps) / 2, 4)
 
 
-def _judge_imap(imap: Imap, values: _Values, graph: Graph) -> list[Match]:
-    recorded = None
-    if imap.relations is not None:
-        recorded = {(known.term, known.reference, known.response): known.relation for known in imap.relations}
-    response_terms = values_by_term(imap.response)
+def _judge_case(case: _Case, values: _Values, graph: Graph) -> list[Match]:
     matches: list[Match] = []
-    for term, reference in values_by_term(imap.reference).items():
-        response = response_terms.get(term, ())
-        if not response:
-            continue
+    for term, reference, response in case.shared:
         similarities = values.similarities(reference, response)
         for v, row in zip(reference, similarities, strict=True):
             for w, similarity in zip(response, row, strict=True):
-                if recorded is not None:
-                    relation = recorded.get((term, v, w), Relation.UNMATCHED)
+                if case.recorded is not None:
+                    relation = case.recorded.get((term, v, w), Relation.UNMATCHED)
                     matches.append(Match(term, v, w, relation, float(similarity), "recorded"))
                 else:
                     matches.append(_judge(term, v, w, values, graph, float(similarity)))
@@ -146,7 +181,7 @@ def _judge_imap(imap: Imap, values: _Values, graph: Graph) -> list[Match]:
 
 
 def _judge(term: str, reference: str, response: str, values: _Values, graph: Graph, similarity: float) -> Match:
-    verdict = compare(reference, response)
+    verdict = values.verdicts[reference, response]
     if verdict is Verdict.SAME:
         return Match(term, reference, response, Relation.EXACT, similarity, "text", {"why": verdict.value})
     if verdict is not None:

@@ -3,7 +3,7 @@ import pytest
 
 from imapeval.errors import ResourceError
 from imapeval.graph.grams import GramIndex
-from imapeval.graph.letters import split_letters, split_words
+from imapeval.graph.letters import sort_features, split_letters, split_words
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
@@ -40,8 +40,9 @@ def test_misspelt_and_longer_texts_find_their_name(graph):
 
 def test_initials_find_what_they_abbreviate(graph):
     grams = GramIndex.build(graph)
-    [row] = grams.rows_abbreviated(int(split_words(["copd"])[0]), 5)
-    assert graph.names_at([row])[0].text == "chronic obstructive pulmonary disease"
+    [rows, none] = grams.rows_abbreviated(split_words(["copd", "lung"]), 5)
+    assert [name.text for name in graph.names_at(rows.tolist())] == ["chronic obstructive pulmonary disease"]
+    assert not len(none)
 
 
 def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
@@ -70,12 +71,24 @@ def test_what_is_frequent_counts_for_the_best_names_too(graph, monkeypatch):
         assert found[1][0] == pytest.approx(cosines[0], abs=1e-6)
 
 
+def test_many_texts_find_what_each_finds_alone(graph):
+    grams = GramIndex.build(graph)
+    norms = ["lung disease", "", "恶性淋巴瘤", "ibuprofin"]
+    groups, words, _ = split_letters(norms)
+    texts = sort_features(len(norms), groups, words)
+    assert [np.diff(keys).min() > 0 for keys in np.split(texts.keys, texts.bounds[1:-1]) if len(keys)] == [True] * 3
+    for norm, (rows, cosines) in zip(norms, grams.find_many(texts, 3), strict=True):
+        alone = grams.search(norm, 3)
+        assert rows.tolist() == alone[0].tolist()
+        assert cosines.tolist() == alone[1].tolist()
+
+
 def test_a_graph_without_names_finds_none(tmp_path):
     write_graph(tmp_path / "graph.sqlite", [], [])
     with Graph.open(tmp_path) as graph:
         grams = GramIndex.build(graph)
         assert grams.search("asthma", 3)[0].tolist() == []
-        assert grams.rows_with(1, 3) == []
+        assert [rows.tolist() for rows in grams.rows_with(np.array([1]), 3)] == [[]]
 
 
 def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_path):

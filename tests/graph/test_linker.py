@@ -146,6 +146,38 @@ def test_order_and_duplicates_of_the_values_are_kept(linker):
     assert links[0] == links[3]
 
 
+def test_many_texts_have_the_candidates_of_each(linker):
+    texts = ["amoxicilin", "", "malignant lymphomas", "amoxicilin"]
+    for text, found in zip(texts, linker.search_many(texts, lang="en", k=3), strict=True):
+        alone = linker.search(text, lang="en", k=3)
+        assert [one.concept for one in found] == [one.concept for one in alone]
+        assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
+    assert linker.search_many([], lang="en") == []
+
+
+def test_links_are_looked_for_once_and_kept_apart_by_types(linker, monkeypatch):
+    asked = []
+    search_many = Linker.search_many
+    monkeypatch.setattr(
+        Linker, "search_many", lambda self, texts, **o: asked.extend(texts) or search_many(self, texts, **o)
+    )
+    first = linker.link_many(["amoxicillim", "blorptic zanfilation"], lang="en")
+    assert asked == ["amoxicillim"]  # the letters of the other promise nothing
+    assert linker.link_many(["blorptic zanfilation", "amoxicillim"], lang="en") == first[::-1]
+    assert asked == ["amoxicillim"]
+    assert linker.link_many(["amoxicillim"], lang="en", types=["disease"]) == [()]
+    assert linker.link_many(["amoxicillim"], lang="en") == first[:1]
+
+
+def test_only_so_many_links_are_kept(linker, monkeypatch):
+    monkeypatch.setattr("imapeval.graph.linker._REMEMBERED", 3)
+    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._grams)
+    values = ["cold", "CT", "amoxicillin", "amoxicilin", "lymphoma"]
+    links = fresh.link_many(values, lang="en")
+    assert len(fresh._links) == 3
+    assert fresh.link_many(values, lang="en") == links
+
+
 def test_evidence_is_bounded(linker):
     for links in linker.link_many(["amoxicilin", "duodenal malignant lymphoma", "CT scan"], lang="en"):
         assert all(0 < found.score <= 1 for found in links)

@@ -3,6 +3,7 @@ import pytest
 
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index import NameIndex
+from imapeval.graph.linker import Linker
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
@@ -73,6 +74,30 @@ async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher):
     together = await matcher.match([*others, wanted], langs=["en"] * 41)
     assert together[-1] == (alone,)
     assert np.isclose(alone.similarity, round(alone.similarity, 4), atol=1e-12)
+
+
+async def test_only_what_can_matter_is_linked_and_encoded(matcher, monkeypatch):
+    linked, encoded = [], []
+    link_many, encode = Linker.link_many, type(matcher.encoder).encode
+    monkeypatch.setattr(
+        Linker, "link_many", lambda self, values, **o: linked.extend(values) or link_many(self, values, **o)
+    )
+    monkeypatch.setattr(
+        type(matcher.encoder), "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts)
+    )
+    imap = Imap(
+        (),
+        (),
+        (Pair("t", "fever"), Pair("t", "no aspirin"), Pair("mine", "cough")),
+        (Pair("t", "high fever"), Pair("t", "aspirin"), Pair("yours", "rash")),
+    )
+    (matches,) = await matcher.match([imap], langs=["en"])
+    assert len(matches) == 4
+    assert set(linked) == {"fever", "high fever", "aspirin", "no aspirin"}
+    assert not {"cough", "rash"} & set(encoded)
+    linked.clear()
+    await matcher.match([make_imap(["aspirin"], ["no aspirin"])], langs=["en"])
+    assert linked == []  # the wording decides
 
 
 async def test_imaps_and_languages_must_be_as_many(matcher):
