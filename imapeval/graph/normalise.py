@@ -16,6 +16,9 @@ import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
+_SHORT = 64
+"""Characters of a text whose normal form is remembered: values, and not answers."""
+
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 _AROUND_CJK = re.compile(f"(?<=[{_CJK}]) +| +(?=[{_CJK}])")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
@@ -186,6 +189,11 @@ def normalise(text: str) -> str:
     >>> normalise("CT 检查") == normalise("ＣＴ检查")
     True
     """
+    # The same values meet in pair after pair.
+    return _remember(text) if len(text) <= _SHORT else _normalise(text)
+
+
+def _normalise(text: str) -> str:
     if text.isascii():
         return _normalise_ascii(text)
     text = _fold_letters(text.translate(_APOSTROPHES)).translate(_APOSTROPHES)
@@ -194,3 +202,6 @@ def normalise(text: str) -> str:
     if not text.isascii():
         text = _AROUND_CJK.sub("", text)
     return _WORD.sub(lambda match: _fold_word(match.group()), text)
+
+
+_remember = lru_cache(maxsize=1 << 15)(_normalise)

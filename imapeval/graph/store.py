@@ -58,6 +58,7 @@ class Graph:
         self._file = file
         self._tables: dict[Lang, dict[str, tuple[str, ...]]] = {}
         self._concept = lru_cache(maxsize=_REMEMBERED)(self._read_concept)
+        self._names = lru_cache(maxsize=_REMEMBERED)(self._read_names)
         self._kinds = lru_cache(maxsize=_REMEMBERED)(self._climb_kinds)
         self._wholes = lru_cache(maxsize=_REMEMBERED)(self._climb_wholes)
 
@@ -120,6 +121,13 @@ class Graph:
         aliases = ids("SELECT alias FROM alias WHERE concept = ? ORDER BY alias", number)
         return Concept(curie, label, kind, parents, wholes, aliases)
 
+    def _read_names(self, concept_id: str) -> tuple[Name, ...]:
+        query = "SELECT text, lang, kind, source, scope FROM name WHERE concept = ? ORDER BY id"
+        return tuple(
+            Name(text, lang, KINDS[kind], source, SCOPES[scope])
+            for text, lang, kind, source, scope in self._file.rows(query, (self._file.number(concept_id),))
+        )
+
     def is_general(self, concept_id: str) -> bool:
         """Tell whether a concept is so broad that being under it says little, such as "disease of anatomical entity".
 
@@ -134,15 +142,7 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
-        rows = self._file.rows(
-            "SELECT text, lang, kind, source, scope FROM name WHERE concept = ? ORDER BY id",
-            (self._file.number(concept_id),),
-        )
-        return tuple(
-            Name(text, spoken, KINDS[kind], source, SCOPES[scope])
-            for text, spoken, kind, source, scope in rows
-            if lang is None or spoken == lang
-        )
+        return tuple(name for name in self._names(concept_id) if lang is None or name.lang == lang)
 
     def lookup(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[str, ...]:
         """Return the ids of the concepts with an exact name whose normal form is that of the text.
