@@ -8,7 +8,21 @@ import typer
 from typer.core import TyperGroup
 
 from imapeval import __version__
-from imapeval.cli import batch, cache, datasets, extract, kg, metrics, models, prompts, relate, report, score, study
+from imapeval.cli import (
+    batch,
+    cache,
+    closed,
+    datasets,
+    extract,
+    kg,
+    metrics,
+    models,
+    prompts,
+    relate,
+    report,
+    score,
+    study,
+)
 from imapeval.errors import ImapEvalError
 
 
@@ -54,6 +68,7 @@ app.command("extract")(extract.extract)
 app.command("relate")(relate.relate)
 app.command("report")(report.report)
 app.add_typer(study.app, name="study")
+app.command("closed")(closed.closed)
 app.add_typer(kg.app, name="kg")
 app.add_typer(batch.app, name="batch")
 app.add_typer(metrics.app, name="metrics")

@@ -69,7 +69,7 @@ def mean_interval(
         return None
     size = int(codes.max()) + 1
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
-    means = [(drawn @ sums) / (drawn @ sizes) for drawn in _draw_blocks(size, seed=seed, resamples=resamples)]
+    means = [(drawn @ sums) / (drawn @ sizes) for drawn in draw_blocks(size, seed=seed, resamples=resamples)]
     return percentile_interval(np.concatenate(means), confidence=confidence)
 
 
@@ -82,10 +82,10 @@ def draw(clusters: int, *, seed: int, resamples: int) -> Counts:
     Raises:
         ValueError: `resamples` is not positive.
     """
-    return np.concatenate(list(_draw_blocks(clusters, seed=seed, resamples=resamples)))
+    return np.concatenate(list(draw_blocks(clusters, seed=seed, resamples=resamples)))
 
 
-def _draw_blocks(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]:
+def draw_blocks(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]:
     """Yield what `draw` returns, some resamples at a time: 2,000 of 50,000 clusters would take gigabytes."""
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, not {resamples}")

@@ -1,0 +1,104 @@
+"""BLEU (Papineni et al. 2002) of single answers, as sacrebleu computes it.
+
+The n-grams are counted here, once for all orders; tokens, smoothing and formula are sacrebleu's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Literal
+
+from imapeval.metrics.lexical.comparison import Comparison
+from imapeval.metrics.lexical.tokens import split_for_bleu
+from imapeval.types import Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from imapeval.metrics.lexical.tokens import Tokens
+
+ORDERS = 4
+"""The n-grams of the longest BLEU: Papineni et al. 2002."""
+
+TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
+"""sacrebleu's defaults for the two languages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bleu(Comparison):
+    """Sentence BLEU up to an order (0..100); parts `bp` (brevity penalty) and the n-gram precisions `p1`.. (0..100)."""
+
+    range = (0.0, 100.0)
+    citation = "Papineni et al. 2002, BLEU; package sacrebleu"
+
+    order: int
+    tokens_en: str = TOKENIZERS["en"]
+    tokens_zh: str = TOKENIZERS["zh"]
+    smooth: Literal["exp"] = "exp"
+    effective_order: bool = True
+    sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
+
+    @property
+    def name(self) -> str:
+        return "bleu" if self.order == ORDERS else f"bleu{self.order}"
+
+    @property
+    def summary(self) -> str:
+        return f"sentence BLEU with n-grams up to {self.order}, 0..100"
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        library: Any = BLEU
+        tokens = self.tokens_zh if lang == "zh" else self.tokens_en
+        counts = _count(reference, response, tokens)
+        result = library.compute_bleu(
+            list(counts.correct[: self.order]),
+            list(counts.total[: self.order]),
+            counts.given,
+            counts.expected,
+            smooth_method=self.smooth,
+            effective_order=self.effective_order,
+            max_ngram_order=self.order,
+        )
+        precisions = {f"p{order}": float(value) for order, value in enumerate(result.precisions, 1)}
+        return Score(float(result.score), {"bp": float(result.bp), **precisions})
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What BLEU of every order is made of.
+
+    Attributes:
+        expected, given: Tokens of the reference and of the response.
+        correct, total: By order, the response's n-grams that the reference has, and all of them.
+    """
+
+    expected: int
+    given: int
+    correct: tuple[int, ...]
+    total: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)  # more pairs than a batch of 64 samples has, raw and on imaps
+def _count(reference: str, response: str, tokenizer: str) -> _Counts:
+    expected, given = split_for_bleu(reference, tokenizer), split_for_bleu(response, tokenizer)
+    correct: list[int] = []
+    for order in range(1, ORDERS + 1):
+        left = Counter(_ngrams(expected, order))
+        found = 0
+        for ngram in _ngrams(given, order):
+            if left.get(ngram):  # each of the reference's n-grams is found once only
+                left[ngram] -= 1
+                found += 1
+        correct.append(found)
+    total = tuple(max(0, len(given) - start) for start in range(ORDERS))
+    return _Counts(len(expected), len(given), tuple(correct), total)
+
+
+def _ngrams(tokens: Tokens, order: int) -> Iterable[tuple[str, ...]]:
+    return zip(*(tokens[start:] for start in range(order)), strict=False)

@@ -1,0 +1,49 @@
+"""chrF (Popović 2015) of single answers, by sacrebleu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import metadata
+from typing import Any
+
+from imapeval.metrics.base import option
+from imapeval.metrics.lexical.comparison import Comparison
+from imapeval.types import Lang, Outcome, Score
+
+MAX_WORD_ORDER = 4
+"""Longer word n-grams than BLEU's have no match in single answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chrf(Comparison):
+    """Sentence chrF2 (0..100): character n-grams, the same for both languages; with `word_order` 2 it is chrF++."""
+
+    summary = "chrF2, 0..100: character n-grams"
+    range = (0.0, 100.0)
+    citation = "Popović 2015, chrF; package sacrebleu"
+
+    char_order: int = 6
+    word_order: int = option(f"longest n-gram of words as well, 0..{MAX_WORD_ORDER}; 2 is chrF++", 0)
+    beta: int = 2
+    sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
+
+    @property
+    def name(self) -> str:
+        return "chrf"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.word_order <= MAX_WORD_ORDER:
+            raise ValueError(f"word_order is {self.word_order}; allowed are 0..{MAX_WORD_ORDER}")
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        scorer = _open(self.char_order, self.word_order, self.beta)
+        return Score(float(scorer.sentence_score(response, [reference]).score))
+
+
+@lru_cache
+def _open(char_order: int, word_order: int, beta: int) -> Any:
+    from sacrebleu.metrics.chrf import CHRF
+
+    return CHRF(char_order=char_order, word_order=word_order, beta=beta)

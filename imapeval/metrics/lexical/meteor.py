@@ -1,0 +1,126 @@
+"""METEOR (Banerjee and Lavie 2005; weights of Lavie and Agarwal 2007), by nltk with WordNet.
+
+Words are matched as they are, then by their stems, then as synonyms in WordNet; order counts by how many runs of
+neighbours the matched words form. WordNet is data that nltk does not bring. It is looked for where nltk looks: in
+`corpora/wordnet` or `corpora/wordnet.zip` under $NLTK_DATA, ~/nltk_data or one of nltk's system folders.
+Without it there is no score: one without synonyms would be another metric.
+
+Java METEOR 1.5 gives other numbers: it has paraphrases, counts function words less and aligns for the fewest runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import ResourceError
+from imapeval.metrics.lexical.bleu import TOKENIZERS
+from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
+from imapeval.metrics.lexical.tokens import split_for_bleu
+from imapeval.types import Failure, Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Parts
+
+_INSTALL = "WordNet: python -m nltk.downloader wordnet"
+
+_SYSTEM = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data")
+
+
+@dataclass(frozen=True, slots=True)
+class Meteor(Comparison):
+    """Sentence METEOR (0..1, below 1 even for the same text), English only, on BLEU's tokens in lower case.
+
+    Attributes:
+        wordnet: Version of WordNet, once prepared.
+    """
+
+    summary = "METEOR: words, stems and synonyms, and their order"
+    range = (0.0, 1.0)
+    citation = "Lavie and Agarwal 2007, METEOR; package nltk"
+    languages = frozenset[Lang]({"en"})
+
+    alpha: float = 0.9
+    beta: float = 3.0
+    gamma: float = 0.5
+    tokens: str = TOKENIZERS["en"]
+    wordnet: str = ""
+    sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
+    nltk: str = field(default_factory=lambda: metadata.version("nltk"))
+
+    @property
+    def name(self) -> str:
+        return "meteor"
+
+    @property
+    def lacks(self) -> str:
+        return "" if _find() else _INSTALL
+
+    def prepare(self, parts: Parts) -> Meteor:
+        """Return it with WordNet's version; loads WordNet, which takes some seconds and 200 MB.
+
+        Raises:
+            ResourceError: WordNet is not there, or damaged.
+        """
+        return replace(self, wordnet=_open().get_version())
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        if lang not in self.languages:
+            return Failure("metric", "language", f"METEOR's stems and synonyms are English; this sample is {lang!r}")
+        from nltk.translate.meteor_score import single_meteor_score  # pyright: ignore[reportMissingTypeStubs]
+
+        expected, given = split_for_bleu(reference, self.tokens), split_for_bleu(response, self.tokens)
+        if not expected:
+            return NO_REFERENCE_TOKENS
+        score = single_meteor_score(
+            expected, given, wordnet=_open(), alpha=self.alpha, beta=self.beta, gamma=self.gamma
+        )
+        return Score(float(score))
+
+
+def _find() -> Path | None:
+    """Return WordNet's folder or zip file, the first where nltk looks; nltk itself takes seconds to import."""
+    given = [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    own = [f"{sys.prefix}/{folder}" for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
+    for folder in (*given, Path.home() / "nltk_data", *own, *_SYSTEM):
+        corpora = Path(folder) / "corpora"
+        if (corpora / "wordnet" / "data.noun").is_file():
+            return corpora / "wordnet"
+        if (corpora / "wordnet.zip").is_file():
+            return corpora / "wordnet.zip"
+    return None
+
+
+def _open() -> Any:
+    found = _find()
+    if found is None:
+        raise ResourceError(f"METEOR needs WordNet, which is not where nltk looks for it. Install {_INSTALL}")
+    return _load(found)
+
+
+@lru_cache(maxsize=1)
+def _load(path: Path) -> Any:
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError  # pyright: ignore[reportMissingTypeStubs]
+    from nltk.data import ZipFilePathPointer  # pyright: ignore[reportMissingTypeStubs]
+
+    root: Any = ZipFilePathPointer(str(path), "wordnet/") if path.suffix == ".zip" else str(path)
+    try:
+        with warnings.catch_warnings():
+            # Of languages that are not asked for here, of files that nltk leaves open, and of each look-up in damaged
+            # files, which is found out below.
+            warnings.simplefilter("ignore")
+            wordnet: Any = WordNetCorpusReader(root, None)
+            synsets = wordnet.synsets("doctor")
+    except (OSError, ValueError, LookupError, WordNetError) as error:
+        raise ResourceError(f"WordNet in {path} cannot be read ({error}). Install {_INSTALL}") from error
+    if not any(lemma.name() == "physician" for synset in synsets if synset for lemma in synset.lemmas()):
+        # Where line ends were changed, as in the package wn 0.0.23, every look-up fails with no more than a warning.
+        raise ResourceError(f"WordNet in {path} is damaged: it does not know doctor = physician. Install {_INSTALL}")
+    return wordnet

@@ -1,0 +1,94 @@
+"""Exact match and token F1 as SQuAD counts them, and the ratio of the lengths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Literal
+
+from imapeval.metrics.lexical.bleu import TOKENIZERS
+from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
+from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_squad
+from imapeval.types import Lang, Outcome, Score
+
+_SQUAD = "Rajpurkar et al. 2016, SQuAD"
+
+
+@dataclass(frozen=True, slots=True)
+class ExactMatch(Comparison):
+    """1 where both texts have the same words in the same order, else 0.
+
+    English words are SQuAD's: without case, punctuation and articles. Chinese: without case and punctuation, white
+    space between characters does not count.
+    """
+
+    summary = "1 where the words are the same, else 0 (SQuAD)"
+    range = (0.0, 1.0)
+    citation = _SQUAD
+
+    tokens_en: Literal["squad"] = "squad"
+    tokens_zh: Literal["char"] = "char"
+
+    @property
+    def name(self) -> str:
+        return "exact-match"
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        expected = split_for_squad(reference, lang)
+        return Score(float(expected == split_for_squad(response, lang))) if expected else NO_REFERENCE_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class TokenF1(Comparison):
+    """F1 of the words as a bag (0..1), on the words of `ExactMatch`; parts `precision` and `recall`."""
+
+    summary = "F1 of the words, whatever their order (SQuAD)"
+    range = (0.0, 1.0)
+    citation = _SQUAD
+
+    tokens_en: Literal["squad"] = "squad"
+    tokens_zh: Literal["char"] = "char"
+
+    @property
+    def name(self) -> str:
+        return "token-f1"
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        expected, given = split_for_squad(reference, lang), split_for_squad(response, lang)
+        if not expected:
+            return NO_REFERENCE_TOKENS
+        shared = (Counter(expected) & Counter(given)).total()
+        parts = {"precision": shared / max(1, len(given)), "recall": shared / len(expected)}
+        return Score(2 * shared / (len(expected) + len(given)), parts)
+
+
+@dataclass(frozen=True, slots=True)
+class LengthRatio(Comparison):
+    """Tokens of the response for each token of the reference; parts `response` and `reference`, their numbers.
+
+    1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.
+    "Higher is better" stands here because each metric has to say one: of several references the shortest counts.
+    """
+
+    summary = "tokens of the response per token of the reference; 1 is its length"
+    range = (0.0, None)
+    citation = "package sacrebleu (its `ratio`)"
+
+    tokens_en: str = TOKENIZERS["en"]
+    tokens_zh: str = TOKENIZERS["zh"]
+    sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
+
+    @property
+    def name(self) -> str:
+        return "length-ratio"
+
+    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
+        """Score one response against one reference."""
+        tokens = self.tokens_zh if lang == "zh" else self.tokens_en
+        expected, given = len(split_for_bleu(reference, tokens)), len(split_for_bleu(response, tokens))
+        if not expected:
+            return NO_REFERENCE_TOKENS
+        return Score(given / expected, {"response": float(given), "reference": float(expected)})

@@ -1,0 +1,86 @@
+"""Texts to tokens, each text once for all metrics that count the same tokens."""
+
+from __future__ import annotations
+
+import re
+import string
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.types import Lang
+
+Tokens = tuple[str, ...]
+
+_TEXTS = 512
+"""Texts whose tokens are kept: what a batch of 64 samples holds with one reference each, raw and on imaps (384)."""
+
+_STEMS = 50_000
+"""Words whose stems are kept, some 10 MB; more than the answers of a study use."""
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_ZH_TOKEN = re.compile(f"[{_CJK}]|(?:(?![{_CJK}_])\\w)+")
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@lru_cache(maxsize=_TEXTS)
+def split_for_rouge(text: str, lang: Lang, *, stem_en: bool) -> Tokens:
+    """Return ROUGE's tokens.
+
+    English: those of the package rouge-score, which knows ASCII letters and digits only, with the Porter stemmer for
+    words of more than 3 letters. Chinese: as `split_chinese`.
+    """
+    if lang == "zh":
+        return split_chinese(text)
+    from rouge_score import tokenize  # pyright: ignore[reportMissingTypeStubs]
+
+    library: Any = tokenize
+    return tuple(library.tokenize(text, _stemmer() if stem_en else None))
+
+
+@lru_cache(maxsize=_TEXTS)
+def split_for_bleu(text: str, tokenizer: str) -> Tokens:
+    """Return the tokens of one of sacrebleu's tokenizers, such as "13a"."""
+    return tuple(_sacrebleu_tokenizer(tokenizer)(text.rstrip()).split())
+
+
+@lru_cache(maxsize=_TEXTS)
+def split_for_squad(text: str, lang: Lang) -> Tokens:
+    """Return the words that SQuAD's evaluation compares (Rajpurkar et al. 2016).
+
+    English: in lower case, without ASCII punctuation and articles, cut at white space. Chinese: as `split_chinese`.
+    """
+    if lang == "zh":
+        return split_chinese(text)
+    return tuple(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+
+
+def split_chinese(text: str) -> Tokens:
+    """Return single CJK characters, and words of any other script and numbers whole, in lower case."""
+    return tuple(_ZH_TOKEN.findall(text.lower()))
+
+
+class _RememberingStemmer:
+    """The Porter stemmer that rouge-score takes; stemming is most of the work for short texts."""
+
+    def __init__(self) -> None:
+        from nltk.stem.porter import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
+
+        stemmer: Any = PorterStemmer()
+        self.stem: Callable[[str], str] = lru_cache(maxsize=_STEMS)(stemmer.stem)
+
+
+@lru_cache
+def _stemmer() -> _RememberingStemmer:
+    return _RememberingStemmer()
+
+
+@lru_cache
+def _sacrebleu_tokenizer(name: str) -> Any:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=name).tokenizer

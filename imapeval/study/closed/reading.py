@@ -1,0 +1,242 @@
+"""Closed answers out of a file: the columns of each task, and what may stand in them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from imapeval.errors import InputError, UsageError
+from imapeval.samples.loaders import choose_loader
+from imapeval.samples.rows import read_number, show
+from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
+from imapeval.study.closed.ordinal import measure_order
+from imapeval.study.closed.rankings import measure_rankings
+from imapeval.study.closed.sequences import measure_sequences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from imapeval.samples.rows import Row
+    from imapeval.study.closed.estimate import Family
+
+Task = Literal["labels", "multilabel", "ranking", "sequence", "ordinal"]
+
+TASKS: tuple[Task, ...] = get_args(Task)
+
+_POSITIVE = ("1", "yes", "true")
+"""The label that single scores are of, where nobody says which."""
+
+_TAG_LETTERS = "BIES"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where in a file the answers stand.
+
+    Attributes:
+        gold: What is right.
+        predicted: What was answered; for the task "ordinal" a number.
+        scores: For the task "labels": a number, or an object of a number for each label.
+        positive: The label that numbers are of; None takes "1", "yes" or "true".
+        order: For the task "ordinal": the labels, lowest first; None where they are numbers.
+    """
+
+    gold: str
+    predicted: str
+    scores: str | None = None
+    positive: str | None = None
+    order: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One value, and where it stands."""
+
+    value: Any
+    column: str
+    path: Path
+    line: int
+
+    def refuse(self, what: str, mend: str) -> InputError:
+        return InputError(f"{self.column!r} is {show(self.value)}, {what}", path=self.path, line=self.line, mend=mend)
+
+
+def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tuple[list[Family], int]:
+    """Read a file (.jsonl, .csv, .parquet) and make the metrics of its task.
+
+    Returns:
+        The metrics, and the number of answers.
+
+    Raises:
+        UsageError: A column is named that the task has no use for.
+        InputError: The file is unreadable, lacks a column, or a value is none that the task knows.
+        MissingExtraError: A package that is needed is not installed.
+    """
+    if columns.scores is not None and task != "labels":
+        raise UsageError(f"the task {task!r} takes no scores. Leave out --scores.")
+    if columns.positive is not None and columns.scores is None:
+        raise UsageError("--positive says which label the numbers in --scores are of. Add --scores.")
+    if columns.order is not None and task != "ordinal":
+        raise UsageError(f"the task {task!r} has no order. Leave out --order.")
+    rows = list(choose_loader(str(path))(str(path)))
+    if not rows:
+        raise InputError("there are no answers", path=path, mend="Give a file with at least one row.")
+    gold, predicted = (_read_column(rows, name, path) for name in (columns.gold, columns.predicted))
+    if task == "labels":
+        scores = None if columns.scores is None else _read_column(rows, columns.scores, path)
+        return _read_labels(gold, predicted, scores, columns.positive), len(rows)
+    if task == "multilabel":
+        right, given = (_parse_all(_parse_texts, side) for side in (gold, predicted))
+        if not any(right):
+            raise InputError(f"no answer has a label in {columns.gold!r}", path=path, mend="Name the right column.")
+        return measure_label_sets([*map(set, right)], [*map(set, given)]), len(rows)
+    if task == "ranking":
+        return measure_rankings(_parse_all(_parse_some_texts, gold), _parse_all(_parse_texts, predicted)), len(rows)
+    if task == "sequence":
+        return _read_sequences(gold, predicted), len(rows)
+    return measure_order(_read_order(gold, columns.order), _parse_all(_parse_number, predicted)), len(rows)
+
+
+def _read_column(rows: Sequence[Row], name: str, path: Path) -> list[_Cell]:
+    for row in rows:
+        if name not in row.fields:
+            raise InputError(
+                f"there is no column {name!r}",
+                path=path,
+                line=row.line,
+                mend=f"Name one of: {', '.join(map(repr, row.fields))}.",
+            )
+    return [_Cell(row.fields[name], name, path, row.line) for row in rows]
+
+
+def _parse_all(parse: Callable[[_Cell], Any], cells: Sequence[_Cell]) -> list[Any]:
+    return [parse(cell) for cell in cells]
+
+
+def _parse_text(cell: _Cell) -> str:
+    """Return a label as text: JSON's true and CSV's true are the same."""
+    if cell.value is None:
+        return NO_ANSWER
+    if isinstance(cell.value, bool):
+        return "true" if cell.value else "false"
+    if isinstance(cell.value, float) and cell.value.is_integer():
+        return str(int(cell.value))  # Parquet makes floats of a column of whole numbers with gaps
+    if isinstance(cell.value, (str, int, float)):
+        return str(cell.value).strip()
+    raise cell.refuse("which is no label", "Give a text or a number.")
+
+
+def _parse_label(cell: _Cell) -> str:
+    text = _parse_text(cell)
+    if text == NO_ANSWER:
+        raise cell.refuse("which is no label", "Give the right label of every row.")
+    return text
+
+
+def _parse_texts(cell: _Cell) -> list[str]:
+    """Return a list; in CSV a JSON list, or one text for a list of one."""
+    value = _decode(cell, "[")
+    if isinstance(value, list):
+        texts = [_parse_text(_Cell(one, cell.column, cell.path, cell.line)) for one in cast("list[Any]", value)]
+        return [text for text in texts if text != NO_ANSWER]
+    text = _parse_text(cell)
+    return [] if text == NO_ANSWER else [text]
+
+
+def _parse_some_texts(cell: _Cell) -> list[str]:
+    texts = _parse_texts(cell)
+    if not texts:
+        raise cell.refuse("which holds no answer", "Give the right answers of every row.")
+    return texts
+
+
+def _parse_number(cell: _Cell) -> float:
+    number = read_number(cell.value)
+    if number is None:
+        raise cell.refuse("which is no finite number", "Give a number in every row.")
+    return number
+
+
+def _parse_tags(cell: _Cell) -> list[str]:
+    """Return tags; in CSV a JSON list, or separated by white space."""
+    value = _decode(cell, "[")
+    tags = value.split() if isinstance(value, str) else value
+    if not isinstance(tags, list):
+        raise cell.refuse("which is no list of tags", 'Give a list such as ["B-DRUG", "O"].')
+    for tag in cast("list[Any]", tags):
+        letter, hyphen, kind = tag.partition("-") if isinstance(tag, str) else ("", "", "")
+        if tag != "O" and not (len(letter) == 1 and letter in _TAG_LETTERS and hyphen and kind):
+            raise cell.refuse(f"with the tag {tag!r}", "Write O, or B-, I-, E- or S- and a type, such as B-DRUG.")
+    return cast("list[str]", tags)
+
+
+def _decode(cell: _Cell, opening: str) -> Any:
+    if not (isinstance(cell.value, str) and cell.value.lstrip().startswith(opening)):
+        return cell.value
+    try:
+        return json.loads(cell.value)
+    except (ValueError, RecursionError) as error:
+        raise cell.refuse(f"which is broken JSON ({error})", "Write it as JSON, or without the bracket.") from error
+
+
+def _read_labels(
+    gold: Sequence[_Cell], predicted: Sequence[_Cell], scores: Sequence[_Cell] | None, positive: str | None
+) -> list[Family]:
+    right = _parse_all(_parse_label, gold)
+    given = _parse_all(_parse_text, predicted)
+    return measure_labels(right, given, scores=None if scores is None else _read_scores(scores, right, positive))
+
+
+def _read_scores(cells: Sequence[_Cell], gold: Sequence[str], positive: str | None) -> dict[str, list[float]]:
+    labels = sorted(set(gold))
+    tables = [_decode(cell, "{") for cell in cells]
+    if isinstance(tables[0], dict):
+        if positive is not None:
+            raise UsageError("--positive is for scores that are one number a row; here each label has its own.")
+        return {label: [_score_of(label, t, c) for t, c in zip(tables, cells, strict=True)] for label in labels}
+    if len(labels) > 2:
+        raise cells[0].refuse(
+            f"one number, but there are {len(labels)} labels", 'Give a number for each, as {"a": 0.7, "b": 0.3}.'
+        )
+    chosen = positive or next((label for label in labels if label.casefold() in _POSITIVE), None)
+    if len(labels) == 2 and chosen not in labels:
+        raise UsageError(f"which label are the scores of? Say --positive with one of: {', '.join(labels)}.")
+    return {chosen or labels[0]: _parse_all(_parse_number, cells)}
+
+
+def _score_of(label: str, table: Any, cell: _Cell) -> float:
+    number = read_number(cast("dict[str, Any]", table).get(label)) if isinstance(table, dict) else None
+    if number is None:
+        raise cell.refuse(f"without a number for the label {label!r}", "Give a number for every label in every row.")
+    return number
+
+
+def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[Family]:
+    right, given = (_parse_all(_parse_tags, side) for side in (gold, predicted))
+    for cell, expected, found in zip(predicted, right, given, strict=True):
+        if len(expected) != len(found):
+            raise cell.refuse(f"of {len(found)} tags, where {len(expected)} are right", "Give a tag for every token.")
+    return measure_sequences(right, given)
+
+
+def _read_order(cells: Sequence[_Cell], order: tuple[str, ...] | None) -> list[int]:
+    if order is None:
+        numbers = _parse_all(_parse_ordered_number, cells)
+        places = {number: place for place, number in enumerate(sorted(set(numbers)))}
+        return [places[number] for number in numbers]
+    if len(set(order)) != len(order):
+        raise UsageError(f"--order {','.join(order)} names a label twice.")
+    labels = _parse_all(_parse_label, cells)
+    for cell, label in zip(cells, labels, strict=True):
+        if label not in order:
+            raise cell.refuse("which --order does not name", f"Add it to --order {','.join(order)}.")
+    return [order.index(label) for label in labels]
+
+
+def _parse_ordered_number(cell: _Cell) -> float:
+    number = read_number(cell.value)
+    if number is None:
+        raise cell.refuse("which is no number", "Say the order of the labels, as --order mild,moderate,severe.")
+    return number

@@ -1,0 +1,176 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+COLUMNS = ("--gold", "right", "--predicted", "given")
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    rows = [("yes", "yes", 0.9), ("yes", "no", 0.4), ("no", "no", 0.1), ("no", None, 0.6), ("yes", "yes", 0.8)]
+    return write_rows(tmp_path / "a.jsonl", [{"right": r, "given": g, "p": p} for r, g, p in rows])
+
+
+def values(done: subprocess.CompletedProcess[str]) -> dict[str, float | None]:
+    assert (done.returncode, done.stderr) == (0, "")
+    return {row["metric"]: row["value"] for row in json.loads(done.stdout)}
+
+
+def test_labels_as_json(imapeval: Command, labels: Path):
+    done = imapeval("closed", labels, *COLUMNS, "--scores", "p", "--resamples", "50", "--json")
+    found = values(done)
+    # 3 of 5 are right; no answer (null) is a wrong one, but predicts nothing: yes 2/2 of 3, no 1/2 of 2.
+    assert found["accuracy"] == 3 / 5
+    assert found["precision-macro"] == pytest.approx((2 / 2 + 1 / 2) / 2)
+    assert found["recall-macro"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    # .9 .4 .8 beside .1 .6: 5 of 6 pairs are in order.
+    assert found["auc"] == pytest.approx(5 / 6)
+    first = json.loads(done.stdout)[0]
+    assert set(first) == {"metric", "value", "low", "high", "n", "reason"}
+    assert first["low"] <= first["value"] <= first["high"]
+    assert imapeval("closed", labels, *COLUMNS, "--scores", "p", "--resamples", "50", "--json").stdout == done.stdout
+
+
+def test_table(imapeval: Command, labels: Path):
+    done = imapeval("closed", labels, *COLUMNS, "--metrics", "f1-macro,accuracy", "--resamples", "20", "--seed", "4")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("│ ")] == ["f1-macro", "accuracy"]
+    assert "0.600" in done.stdout
+    assert "(20 resamples of answers, seed 4)" in done.stdout
+
+
+def test_what_is_undefined_says_why(imapeval: Command, tmp_path: Path):
+    data = write_rows(tmp_path / "a.jsonl", [{"right": 1, "given": 1, "p": 0.5}, {"right": 1, "given": 0, "p": 0.2}])
+    args = ("closed", data, *COLUMNS, "--scores", "p", "--resamples", "5")
+    found = values(imapeval(*args, "--json"))
+    assert (found["accuracy"], found["auc"], found["pr-auc"]) == (0.5, None, None)
+    told = "Undefined: auc, pr-auc: every answer is '1': there is nothing to tell apart."
+    assert told in imapeval(*args).stdout
+
+
+def test_csv_and_json_hold_the_same_labels(imapeval: Command, labels: Path, tmp_path: Path):
+    rows = [json.loads(line) for line in labels.read_text().splitlines()]
+    path = tmp_path / "b.csv"
+    path.write_text("right,given,p\n" + "".join(f"{r['right']},{r['given'] or ''},{r['p']}\n" for r in rows))
+    args = (*COLUMNS, "--scores", "p", "--resamples", "5", "--json")
+    assert imapeval("closed", path, *args).stdout == imapeval("closed", labels, *args).stdout
+
+
+def test_scores_of_each_label(imapeval: Command, tmp_path: Path):
+    rows = [
+        ("a", {"a": 0.7, "b": 0.2, "c": 0.1}),
+        ("b", {"a": 0.2, "b": 0.7, "c": 0.1}),
+        ("c", {"a": 0, "b": 0, "c": 1}),
+    ]
+    data = write_rows(tmp_path / "a.jsonl", [{"right": r, "given": r, "p": p} for r, p in rows])
+    assert values(imapeval("closed", data, *COLUMNS, "--scores", "p", "--resamples", "5", "--json"))["auc"] == 1
+    del rows[1][1]["c"]
+    write_rows(data, [{"right": r, "given": r, "p": p} for r, p in rows])
+    done = imapeval("closed", data, *COLUMNS, "--scores", "p")
+    assert done.returncode == 2
+    assert "line 2: 'p' is {'a': 0.2, 'b': 0.7}, without a number for the label 'c'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "expected"),
+    [
+        (
+            "multilabel",
+            # One of 3 labels wrong in the first, none in the second.
+            [(["flu", "cold"], ["flu"]), ('["asthma"]', "asthma")],
+            {"hamming-loss": 1 / 6, "exact-match-ratio": 1 / 2, "precision-micro": 1.0, "recall-micro": 2 / 3},
+        ),
+        (
+            "ranking",
+            [(["EGFR", "ErbB1"], ["BRAF", "erbb1"]), ("TP53", ["TP53"]), ("KRAS", [])],
+            {"strict-accuracy": 1 / 3, "lenient-accuracy": 2 / 3, "mrr": (1 / 2 + 1) / 3},
+        ),
+        (
+            "sequence",
+            [(["B-DRUG", "I-DRUG", "O"], ["B-DRUG", "I-DRUG", "O"]), ("O B-DOSE", "B-DOSE O"), ([], [])],
+            {"precision-micro": 1 / 2, "recall-micro": 1 / 2, "f1-macro": 1 / 2},
+        ),
+        # Classes 1 | 2 | 3 with 1, 4 | 2 | 5: (1 2 5) of 2 choices is in order.
+        ("ordinal", [(1, 1), (3, 5), ("1", 4), (2.0, "2")], {"vus": 1 / 2}),
+    ],
+)
+def test_other_tasks(imapeval: Command, tmp_path: Path, task: str, rows: list[Any], expected: dict[str, float]):
+    data = write_rows(tmp_path / "a.jsonl", [{"right": right, "given": given} for right, given in rows])
+    found = values(imapeval("closed", data, *COLUMNS, "--task", task, "--resamples", "5", "--json"))
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+
+
+def test_order_of_words(imapeval: Command, tmp_path: Path):
+    rows = [("mild", 0.1), ("severe", 0.9), ("moderate", 0.5)]
+    data = write_rows(tmp_path / "a.jsonl", [{"right": right, "given": given} for right, given in rows])
+    args = ("closed", data, *COLUMNS, "--task", "ordinal", "--resamples", "5", "--json")
+    assert values(imapeval(*args, "--order", "mild,moderate,severe")) == {"vus": 1.0}
+    assert values(imapeval(*args, "--order", "severe,moderate,mild")) == {"vus": 0.0}
+
+
+ROW = {"right": "a", "given": "b", "p": 0.5, "tags": ["B-X"]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "args", "message"),
+    [
+        (
+            [ROW],
+            ("--gold", "wrong", "--predicted", "given"),
+            "there is no column 'wrong'. Name one of: 'right',",
+        ),
+        ([ROW, {"right": "a"}], COLUMNS, "line 2: there is no column 'given'"),
+        ([ROW | {"right": ""}], COLUMNS, "line 1: 'right' is '', which is no label"),
+        ([ROW | {"given": {}}], COLUMNS, "line 1: 'given' is {}, which is no label"),
+        ([ROW], (*COLUMNS, "--task", "label"), "unknown --task 'label'. Tasks: labels, multilabel,"),
+        ([ROW], (*COLUMNS, "--metrics", "f1"), "unknown metric 'f1'. This task has: accuracy,"),
+        ([ROW], (*COLUMNS, "--metrics", ","), "--metrics ',' names nothing"),
+        ([ROW], (*COLUMNS, "--positive", "a"), "Add --scores"),
+        ([ROW], (*COLUMNS, "--order", "a,b"), "the task 'labels' has no order"),
+        ([ROW], (*COLUMNS, "--task", "ranking", "--scores", "p"), "the task 'ranking' takes no scores"),
+        ([ROW, ROW | {"right": "c"}], (*COLUMNS, "--scores", "p"), "Say --positive with one of: a, c."),
+        ([ROW, ROW | {"right": "c"}], (*COLUMNS, "--scores", "p", "--positive", "b"), "with one of: a, c."),
+        ([ROW, ROW | {"right": 1}, ROW | {"right": 2}], (*COLUMNS, "--scores", "p"), "but there are 3 labels"),
+        ([ROW | {"p": "high"}], (*COLUMNS, "--scores", "p"), "'p' is 'high', which is no finite number"),
+        ([ROW | {"p": {"a": 1}}], (*COLUMNS, "--scores", "p", "--positive", "a"), "here each label has its own"),
+        ([ROW], (*COLUMNS, "--task", "ordinal"), "'right' is 'a', which is no number. Say the order of the labels"),
+        ([ROW | {"given": 1}], (*COLUMNS, "--task", "ordinal", "--order", "b,c"), "which --order does not name"),
+        ([ROW], (*COLUMNS, "--task", "ordinal", "--order", "a,a"), "names a label twice"),
+        ([ROW | {"right": []}], (*COLUMNS, "--task", "ranking"), "'right' is [], which holds no answer"),
+        ([ROW | {"right": [], "given": []}], (*COLUMNS, "--task", "multilabel"), "no answer has a label in 'right'"),
+        ([ROW | {"given": "[a"}], (*COLUMNS, "--task", "multilabel"), "'given' is '[a', which is broken JSON"),
+        ([ROW], (*COLUMNS, "--task", "sequence"), "with the tag 'a'. Write O, or B-, I-, E- or S-"),
+        ([ROW], ("--gold", "tags", "--predicted", "p", "--task", "sequence"), "which is no list of tags"),
+        (
+            [ROW | {"given": ["O", "O"]}],
+            ("--gold", "tags", "--predicted", "given", "--task", "sequence"),
+            "of 2 tags, where 1 are right",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_says_why(
+    imapeval: Command, tmp_path: Path, rows: list[dict[str, Any]], args: tuple[str, ...], message: str
+):
+    done = imapeval("closed", write_rows(tmp_path / "a.jsonl", rows), *args)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("imapeval: ")
+
+
+def test_a_file_of_no_known_kind(imapeval: Command, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("x")
+    assert "unknown file type '.txt'" in imapeval("closed", tmp_path / "a.txt", *COLUMNS).stderr
+    (tmp_path / "a.csv").write_text("right,given\n")
+    assert "there are no answers" in imapeval("closed", tmp_path / "a.csv", *COLUMNS).stderr

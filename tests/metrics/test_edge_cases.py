@@ -1,0 +1,20 @@
+"""Empty, one-word, very long, mixed and wordless answers: a value or a reason, for every metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.metrics import registry
+from imapeval.metrics.on_imaps import OnImaps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from imapeval.metrics.base import Metric
+
+
+def test_edge_cases_of_metrics_without_models(check_edge_cases: Callable[[Iterable[Metric]], None]) -> None:
+    models = {"weights", "llm", "logprobs", "encoder"}
+    metrics = [metric for metric in registry.all_metrics() if not metric.requires & models and not metric.lacks]
+    # The same metric sees the texts of an imap, which are short; an empty one is the empty response.
+    check_edge_cases(metric for metric in metrics if not isinstance(metric, OnImaps))

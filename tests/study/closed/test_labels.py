@@ -1,0 +1,128 @@
+"""Expected numbers: brute force from the definitions, or worked out by hand."""
+
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imapeval import _optional
+from imapeval.errors import MissingExtraError
+from imapeval.study.closed.estimate import Family, estimate
+from imapeval.study.closed.labels import measure_label_sets, measure_labels
+
+ONCE = {"resamples": 1}
+GOLD = ["a", "a", "a", "b", "b", "c"]
+PREDICTED = ["a", "a", "b", "b", "c", "c"]
+
+labels = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["a", "b", "c", ""])), min_size=1, max_size=12)
+sets = st.lists(
+    st.tuples(st.sets(st.sampled_from("abc"), min_size=1), st.sets(st.sampled_from("abc"))), min_size=1, max_size=12
+)
+
+
+def values(families: list[Family], answers: int) -> dict[str, float | None]:
+    return {row.metric: row.value for row in estimate(families, answers, **ONCE)}
+
+
+def count(hits: list[tuple[set[str], set[str]]]) -> dict[str, float]:
+    """Precision, recall and F1 of pairs (right labels, predicted labels), in the three averages."""
+
+    def rates(right: int, predicted: int, actual: int) -> tuple[float, float, float]:
+        precision, recall = (right / n if n else 0.0 for n in (predicted, actual))
+        both = precision + recall
+        return precision, recall, 2 * precision * recall / both if both else 0.0
+
+    known = sorted(set().union(*(a | b for a, b in hits)))
+    sizes = [
+        (sum(n in a & b for a, b in hits), sum(n in b for _, b in hits), sum(n in a for a, _ in hits)) for n in known
+    ]
+    by_label = [rates(*size) for size in sizes]
+    actual = [size[2] for size in sizes]
+    averages = {
+        "micro": rates(*map(sum, zip(*sizes, strict=True))),
+        "macro": tuple(map(fmean, zip(*by_label, strict=True))),
+        "weighted": tuple(
+            sum(rate * n for rate, n in zip(column, actual, strict=True)) / sum(actual)
+            for column in zip(*by_label, strict=True)
+        ),
+    }
+    return {
+        f"{measure}-{average}": rate
+        for average, three in averages.items()
+        for measure, rate in zip(("precision", "recall", "f1"), three, strict=True)
+    }
+
+
+def test_by_hand():
+    # 4 of 6 are right. Precision: a 2/2, b 1/2, c 1/2; recall: a 2/3, b 1/2, c 1/1; F1: .8, .5, 2/3.
+    found = values(measure_labels(GOLD, PREDICTED), 6)
+    assert found["accuracy"] == found["f1-micro"] == pytest.approx(4 / 6)
+    assert found["precision-macro"] == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
+    assert found["recall-macro"] == pytest.approx((2 / 3 + 1 / 2 + 1) / 3)
+    assert found["f1-macro"] == pytest.approx((0.8 + 0.5 + 2 / 3) / 3)
+    assert found["f1-weighted"] == pytest.approx((3 * 0.8 + 2 * 0.5 + 1 * 2 / 3) / 6)
+
+
+@given(labels)
+@settings(deadline=None, max_examples=25)
+def test_labels_are_counted_as_defined(pairs: list[tuple[str, str]]):
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    found = values(measure_labels(gold, predicted), len(pairs))
+    assert found.pop("accuracy") == pytest.approx(fmean(a == b for a, b in pairs))
+    assert found == pytest.approx(count([({a}, {b} - {""}) for a, b in pairs]))
+
+
+@given(sets)
+@settings(deadline=None, max_examples=25)
+def test_sets_are_counted_as_defined(pairs: list[tuple[set[str], set[str]]]):
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    known = set().union(*gold, *predicted)
+    found = values(measure_label_sets(gold, predicted), len(pairs))
+    assert found.pop("hamming-loss") == pytest.approx(fmean(len(a ^ b) / len(known) for a, b in pairs))
+    assert found.pop("exact-match-ratio") == pytest.approx(fmean(a == b for a, b in pairs))
+    assert found == pytest.approx(count(pairs))
+
+
+def test_sets_without_any_label_have_no_metrics():
+    with pytest.raises(ValueError, match="no answer has a label"):
+        measure_label_sets([set()], [set()])
+
+
+scored = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])), min_size=2, max_size=12)
+
+
+@given(scored)
+@settings(deadline=None, max_examples=25)
+def test_areas_are_what_they_are_defined_as(pairs: list[tuple[bool, float]]):
+    gold = ["yes" if right else "no" for right, _ in pairs]
+    found = estimate(measure_labels(gold, gold, scores={"yes": [s for _, s in pairs]}), len(pairs), **ONCE)
+    auc, average_precision = found[-2:]
+    high, low = ([s for right, s in pairs if right is side] for side in (True, False))
+    if not high or not low:
+        word = "no" if not high else "every"
+        assert (auc.value, average_precision.value) == (None, None)
+        assert auc.reason == f"{word} answer is 'yes': there is nothing to tell apart"
+        return
+    # The share of pairs in the right order, ties count half (Hanley and McNeil 1982).
+    assert auc.value == pytest.approx(fmean((a > b) + (a == b) / 2 for a in high for b in low))
+    # Precision at each distinct score, by how much recall grows there.
+    steps = sorted({s for _, s in pairs}, reverse=True)
+    precisions = [sum(s >= t for s in high) / sum(s >= t for _, s in pairs) for t in steps]
+    gains = [sum(s == t for s in high) / len(high) for t in steps]
+    assert average_precision.value == pytest.approx(sum(p * g for p, g in zip(precisions, gains, strict=True)))
+
+
+def test_areas_of_several_labels_are_their_means():
+    gold = ["a", "b", "c", "a"]
+    scores = {"a": [0.7, 0.2, 0.3, 0.2], "b": [0.2, 0.7, 0.1, 0.2], "c": [0.1, 0.1, 0.6, 0.6]}
+    # a: .7 and .2 beside .2 and .3: pairs 1, 1, 1/2, 0 = 5/8; b: .7 beside .2, .1, .2 = 1; c: .6 beside .1, .1, .6 =
+    # 5/6.
+    found = values(measure_labels(gold, gold, scores=scores), 4)
+    assert found["auc"] == pytest.approx((5 / 8 + 1 + 5 / 6) / 3)
+
+
+def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_optional, "installed", lambda distribution: False)
+    with pytest.raises(MissingExtraError, match=r"needs the package 'scikit-learn'.*imapeval\[closed\]"):
+        measure_labels(["a"], ["a"])

@@ -1,0 +1,64 @@
+"""Expected numbers: every choice of one answer per class, or worked out by hand."""
+
+import itertools
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imapeval.study.closed.estimate import estimate
+from imapeval.study.closed.labels import measure_labels
+from imapeval.study.closed.ordinal import measure_order
+
+
+def vus(gold: list[int], scores: list[float]) -> float | None:
+    (row,) = estimate(measure_order(gold, scores), len(gold), resamples=1)
+    return row.value
+
+
+def test_by_hand():
+    # Classes 1 | 2 | 3 with the numbers 1, 4 | 2, 3 | 5: of 4 choices (1 2 5), (1 3 5) are right, (4 2 5), (4 3 5) not.
+    assert vus([1, 1, 2, 2, 3], [1, 4, 2, 3, 5]) == 2 / 4
+    # All equal: one order of 3! is right.
+    assert vus([1, 2, 3], [0, 0, 0]) == pytest.approx(1 / 6)
+    assert vus([3, 1, 2], [30, 10, 20]) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=12))
+@settings(deadline=None)
+def test_it_is_the_share_of_choices_in_order(rows: list[tuple[int, int]]):
+    classes = sorted({label for label, _ in rows})
+    found = vus([label for label, _ in rows], [float(score) for _, score in rows])
+    if len(classes) < 2:
+        assert found is None
+        return
+    shares: list[float] = []
+    for choice in itertools.product(*([s for label, s in rows if label == c] for c in classes)):
+        right = list(choice) == sorted(choice)
+        shares.append(right / math.prod(math.factorial(n) for n in Counter(choice).values()))
+    assert found == pytest.approx(sum(shares) / len(shares))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=30))
+@settings(deadline=None, max_examples=30)
+def test_of_two_classes_it_is_the_auc(rows: list[tuple[bool, int]]):
+    if len({right for right, _ in rows}) < 2:
+        return
+    gold = ["1" if right else "0" for right, _ in rows]
+    numbers = [float(score) for _, score in rows]
+    (auc,) = estimate(measure_labels(gold, gold, scores={"1": numbers}), len(rows), metrics=["auc"], resamples=1)
+    assert vus([int(right) for right, _ in rows], numbers) == pytest.approx(auc.value)
+
+
+def test_one_class_has_no_order():
+    (row,) = estimate(measure_order([2, 2], [0.1, 0.2]), 2)
+    assert (row.value, row.low, row.reason) == (None, None, "every answer is of the same class: there is no order")
+
+
+def test_many_answers_are_exact_and_quick():
+    # 30,000 answers, no ties: the numbers of each class follow those of the one before.
+    gold = [0] * 10_000 + [1] * 10_000 + [2] * 10_000
+    assert vus(gold, [float(n) for n in range(30_000)]) == 1
+    assert vus(gold, [float(-n) for n in range(30_000)]) == 0
