@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +69,7 @@ def imported(tree: ast.AST, importer: str, *, package: bool) -> Iterator[tuple[i
                 yield node.lineno, name if unit_of(name) in LEVELS else base
 
 
+@cache
 def parse(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def tell(
-    samples: "Sequence[Sample]", settings: "LlmSettings | None", *, ready: bool = False, json_output: bool
+    samples: "Sequence[Sample]",
+    settings: "LlmSettings | None",
+    *,
+    ready: bool = False,
+    judges: "Sequence[str]" = (),
+    json_output: bool,
 ) -> None:
     """Print calls, tokens and price. Nothing is sent and nothing is written.
 
@@ -28,6 +33,7 @@ def tell(
         samples: What would be read.
         settings: By which model; None where none is needed.
         ready: Whether there are ready imaps, so that only relations would be asked for.
+        judges: Metrics that ask the model, too.
         json_output: Print JSON.
     """
     from imapeval.llm import tokens
@@ -35,6 +41,11 @@ def tell(
     from imapeval.pipeline import open_extractor, open_graph, open_ledger, open_rehearsal
     from imapeval.planning import Plan, plan, suppose
 
+    if judges:
+        raise UsageError(
+            f"--dry-run cannot tell what {', '.join(judges)} would ask: it depends on what the texts say. Leave them "
+            "out, or score a few samples with them (--limit) and see the usage."
+        )
     if ready and settings is not None:
         raise UsageError("--dry-run cannot tell how many values --relations llm would ask about: leave one out.")
     if settings is None:

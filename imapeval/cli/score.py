@@ -112,6 +112,7 @@ def score(
     from imapeval.samples import read
 
     chosen = _choose(metrics, parse_settings(set_))
+    judges = [metric.name for metric in chosen if metric.requires & {"llm", "logprobs"}]
     settings = gather(
         llm,
         base_url=base_url,
@@ -124,11 +125,17 @@ def score(
         batch=batch,
         imaps=imaps,
         relations=relations,
-        judging=any(metric.requires & {"llm", "logprobs"} for metric in chosen),
+        judging=bool(judges),
     )
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
     if dry_run:
-        tell(samples, settings if _need_imaps(chosen) else None, ready=imaps is not None, json_output=json_output)
+        tell(
+            samples,
+            settings if _need_imaps(chosen) else None,
+            ready=imaps is not None,
+            judges=[] if settings is None else judges,
+            json_output=json_output,
+        )
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:

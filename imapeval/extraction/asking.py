@@ -12,7 +12,7 @@ from imapeval.extraction.forms import Form
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.llm.client import Model, Request
+    from imapeval.llm.client import Completion, Model, Request
     from imapeval.types import Lang
 
 _T = TypeVar("_T")
@@ -25,22 +25,24 @@ class Asker:
 
     Args:
         model: Who is asked.
+        note: The prompt with which a second request says what was wrong with the first completion.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, note: str = faults.RETRY_NOTE) -> None:
         self._model = model
+        self._note = note
         self._form = Form.SCHEMA
 
-    async def ask(self, make: Callable[[Form], Request], understand: Callable[[str], _T], *, lang: Lang) -> _T:
+    async def ask(self, make: Callable[[Form], Request], understand: Callable[[Completion], _T], *, lang: Lang) -> _T:
         """Ask and understand; where the completion has a fault that asking again may mend, once more.
 
         Args:
             make: Makes the request in a form.
-            understand: Reads the completion; raises an `ExtractionError` whose kind is a `Fault`.
+            understand: Reads the completion; raises a `SampleError` whose kind is a `Fault`.
             lang: Of the note that a second request carries.
 
         Raises:
-            ExtractionError: Neither completion can be used.
+            SampleError: Neither completion can be used.
             ProviderError: The model did not answer.
         """
         try:
@@ -51,16 +53,20 @@ class Asker:
                 raise
             _log.info("asking again, because of a completion: %s", fault)
             try:
-                return understand(await self._complete(lambda form: faults.change(make(form), fault, lang=lang)))
+
+                def change(form: Form) -> Request:
+                    return faults.change(make(form), fault, lang=lang, note=self._note)
+
+                return understand(await self._complete(change))
             except ProviderError as second:
                 # The longer request did not fit the model; what was wrong is the first one's truncation.
                 raise error if second.kind == "too-long" else second from None
 
-    async def _complete(self, make: Callable[[Form], Request]) -> str:
+    async def _complete(self, make: Callable[[Form], Request]) -> Completion:
         while True:
             form = self._form
             try:
-                return (await self._model.complete(make(form))).text
+                return await self._model.complete(make(form))
             except ProviderError as error:
                 if error.kind != "unsupported" or form is max(Form):
                     raise

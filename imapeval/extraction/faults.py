@@ -37,6 +37,9 @@ Fault = Literal[
     "wrong-language",
     "not-in-text",
     "not-asked",
+    "no-score",
+    "off-scale",
+    "different-scores",
 ]
 """What is wrong with a completion as a whole."""
 
@@ -64,6 +67,9 @@ _WORDS: Mapping[Lang, Mapping[Fault, str]] = {
         "wrong-language": "it was not in the language of the text",
         "not-in-text": "what it wrote does not stand in the text",
         "not-asked": "its terms were not those asked for",
+        "no-score": "it gave no score in the form that is asked for",
+        "off-scale": "its score is not on the scale",
+        "different-scores": "it gave several scores that differ",
     },
     "zh": {
         "unreadable-completion": "格式与示例不符",
@@ -78,6 +84,9 @@ _WORDS: Mapping[Lang, Mapping[Fault, str]] = {
         "wrong-language": "没有使用原文的语言",
         "not-in-text": "写出的内容不在原文里",
         "not-asked": "term 不是所问的条目",
+        "no-score": "没有按要求的格式给出分数",
+        "off-scale": "分数不在评分范围内",
+        "different-scores": "给出了几个不同的分数",
     },
 }
 
@@ -152,11 +161,18 @@ def faulty(fault: Fault, completion: str) -> ExtractionError:
     )
 
 
-def change(request: Request, fault: Fault, *, lang: Lang) -> Request:
-    """Return the request for a second attempt: with a note at its end, so that the shared prefix stays."""
-    note = prompting.load(RETRY_NOTE, lang=lang, version=VERSION).render(fault=_WORDS[lang][fault])[-1]
+def change(request: Request, fault: Fault, *, lang: Lang, note: str = RETRY_NOTE) -> Request:
+    """Return the request for a second attempt: with a note at its end, so that the shared prefix stays.
+
+    Args:
+        request: The first one.
+        fault: Of its completion.
+        lang: Of the note.
+        note: Its prompt.
+    """
+    said = prompting.load(note, lang=lang, version=VERSION).render(fault=_WORDS[lang][fault])[-1]
     *earlier, last = request.messages
-    changed = replace(request, messages=(*earlier, Message(last.role, f"{last.content}\n\n{note.content}")))
+    changed = replace(request, messages=(*earlier, Message(last.role, f"{last.content}\n\n{said.content}")))
     if fault.endswith("loop"):
         return replace(changed, temperature=max(request.temperature, LOOP_TEMPERATURE))
     if fault == "truncated":

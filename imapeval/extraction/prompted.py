@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from imapeval.extraction.sifting import Parsed
-    from imapeval.llm.client import Model
+    from imapeval.llm.client import Completion, Model
 
 QUESTION = "question-imap"
 """What requests of the first step are named (`Request.schema_name`)."""
@@ -88,9 +88,9 @@ class PromptedReader:
         """
         source = Source(question, under_evaluation=False)
 
-        def understand(completion: str) -> QuestionImap:
-            said = _read_whole(parsing.parse_question, completion)
-            return _report(selecting.select_question(said, source, completion))
+        def understand(completion: Completion) -> QuestionImap:
+            said = _read_whole(parsing.parse_question, completion.text)
+            return _report(selecting.select_question(said, source, completion.text))
 
         if not source.is_empty:
             imap = await self._read(QUESTION, lang, understand, question=source.shown)
@@ -108,16 +108,16 @@ class PromptedReader:
         source = Source(answer, under_evaluation=True)
         asked = [pair.term for pair in imap.query]
 
-        def understand(completion: str) -> tuple[Pair, ...]:
-            said = _read_whole(partial(parsing.parse_inform, asked=asked), completion)
-            return _report(selecting.select_inform(said, source, imap, completion))
+        def understand(completion: Completion) -> tuple[Pair, ...]:
+            said = _read_whole(partial(parsing.parse_inform, asked=asked), completion.text)
+            return _report(selecting.select_inform(said, source, imap, completion.text))
 
         if source.is_empty:
             return AnswerImap(())
         texts = {"question": question, "asked": json.dumps(asked, ensure_ascii=False), "answer": source.shown}
         return AnswerImap(await self._read(_ANSWER, lang, understand, **texts))
 
-    async def _read(self, task: str, lang: Lang, understand: Callable[[str], _T], **texts: str) -> _T:
+    async def _read(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
         def make(form: Form) -> Request:
             return Request(
                 forms.load(task, lang=lang, version=_VERSION, form=form).render(**texts),

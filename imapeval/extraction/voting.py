@@ -113,7 +113,8 @@ class VotingReader:
             SampleError: Too many readings failed, as the first that did; or most agree on nothing that is asked (kind
                 "no-agreement").
         """
-        readings = await self._gather(reader.read_question(question, lang=lang) for reader in self._readers)
+        work = (reader.read_question(question, lang=lang) for reader in self._readers)
+        readings = await gather_readings(work, needed=self._needed)
         query = vote([reading.query for reading in readings], needed=self._needed)
         constraint = vote([reading.constraint for reading in readings], needed=self._needed)
         if not query.pairs:
@@ -131,24 +132,29 @@ class VotingReader:
         Raises:
             SampleError: Too many readings failed, as the first that did.
         """
-        readings = await self._gather(
-            reader.read_answer(answer, question=question, imap=imap, lang=lang) for reader in self._readers
-        )
+        work = (reader.read_answer(answer, question=question, imap=imap, lang=lang) for reader in self._readers)
+        readings = await gather_readings(work, needed=self._needed)
         inform = vote([reading.inform for reading in readings], needed=self._needed)
         return AnswerImap(inform.pairs, measure_stability(inform))
 
-    async def _gather(self, readings: Iterable[Awaitable[_T]]) -> list[_T]:
-        # Every reading is waited for even where one fails: it is paid for, and the cache keeps it.
-        made = await asyncio.gather(*readings, return_exceptions=True)
-        errors = [reading for reading in made if isinstance(reading, BaseException)]
-        for error in errors:
-            # What does not last may not happen again, or waits for its batch ("pending").
-            lasting = error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
-            if not lasting:
-                raise error
-        if len(made) - len(errors) < self._needed:
-            raise errors[0]
-        return [reading for reading in made if not isinstance(reading, BaseException)]
+
+async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> list[_T]:
+    """Return the readings that were made, at least so many.
+
+    Raises:
+        SampleError: Too many failed, as the first that did; or one failed for a reason that does not last.
+    """
+    # Every reading is waited for even where one fails: it is paid for, and the cache keeps it.
+    made = await asyncio.gather(*readings, return_exceptions=True)
+    errors = [reading for reading in made if isinstance(reading, BaseException)]
+    for error in errors:
+        # What does not last may not happen again, or waits for its batch ("pending").
+        lasting = error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
+        if not lasting:
+            raise error
+    if len(made) - len(errors) < needed:
+        raise errors[0]
+    return [reading for reading in made if not isinstance(reading, BaseException)]
 
 
 def vote(readings: Sequence[Sequence[Pair]], *, needed: int) -> Vote:

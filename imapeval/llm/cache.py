@@ -16,13 +16,13 @@ import threading
 import time
 import weakref
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.llm.client import Completion, Usage, canonical
+from imapeval.llm.client import Completion, Token, Usage, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
     from imapeval.llm.client import Model, Request
@@ -107,10 +107,12 @@ class Cached:
         return completion
 
     def _keep(self, key: str, text: str, completion: Completion) -> None:
+        record = asdict(completion)
+        if not completion.tokens:
+            # As it was before there were any, so that an earlier imapeval reads it.
+            del record["tokens"]
         with self._opened() as connection, connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(asdict(completion)))
-            )
+            connection.execute("INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(record)))
 
     def _land(self, key: str, call: asyncio.Task[Completion]) -> None:
         del self._in_flight[key]
@@ -124,7 +126,8 @@ class Cached:
             if row is None:
                 return None
             record = json.loads(row[0])
-            return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True})
+            tokens = tuple(_restore(token) for token in record.get("tokens", ()))
+            return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
 
     @contextlib.contextmanager
     def _opened(self) -> Generator[sqlite3.Connection]:
@@ -145,6 +148,10 @@ class Cached:
 def digest(text: str) -> str:
     """Return the key of a canonical request."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _restore(token: Mapping[str, Any]) -> Token:
+    return Token(token["text"], token["logprob"], tuple((text, logprob) for text, logprob in token["top"]))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, Field, ValidationError
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.llm.client import Completion, Usage
+from imapeval.llm.client import Completion, Token, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,14 @@ _INSTEAD = {
     "seed": None,
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
+    "logprobs": None,
 }
-"""Parameters that some models refuse, and what says the same to those. Reasoning models of OpenAI take no temperature
-and know the limit as "max_completion_tokens"; older servers know it as "max_tokens"."""
+"""Parameters that some models refuse, and what says the same to those. Reasoning models of OpenAI take no temperature,
+give no probabilities and know the limit as "max_completion_tokens"; older servers know it as "max_tokens"."""
+
+_NO_LOGPROBS = re.compile(r"log_?prob", re.I)
+"""OpenAI says "You are not allowed to request logprobs from this model" (status 403), Google "Logprobs is not enabled
+for models/...", vLLM "Requested sample logprobs of 20, which is greater than max allowed: 5"."""
 
 _REFUSES = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|unexpected", re.I)
 
@@ -74,6 +79,8 @@ def write(request: Request, model: str, *, refused: frozenset[str] = frozenset()
         value = body.pop(name)
         if instead := _INSTEAD[name]:
             body[instead] = value
+    if request.logprobs and "logprobs" not in refused:
+        body |= {"logprobs": True, "top_logprobs": request.logprobs}
     return body
 
 
@@ -117,7 +124,7 @@ def read(content: bytes | str, request: Request, *, who: str, answered: bool = F
     elif not said.strip():
         kind, what = "unreadable-reply", f"replied without any text (finish reason {choice.finish_reason!r})"
     else:
-        return Completion(said, reason, reply.model, usage)
+        return Completion(said, reason, reply.model, usage, tokens=_read_tokens(choice.logprobs, request))
     tokens = (usage.prompt_tokens, usage.completion_tokens)
     raise ProviderError(f"{who} {what}", kind=kind, raw=said, tokens=tokens)
 
@@ -162,6 +169,8 @@ class Fault:
 
 def find_refused(fault: Fault, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
     """Return the parameter that a model does not take, where the request can be sent again without it."""
+    if "logprobs" in body and fault.status in (400, 403, 422) and _NO_LOGPROBS.search(fault.message):
+        return "logprobs"
     if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REFUSES.search(fault.text):
         return None
     for name, instead in _INSTEAD.items():
@@ -243,6 +252,7 @@ class _ReplyMessage(BaseModel):
 class _Choice(BaseModel):
     message: _ReplyMessage
     finish_reason: str | None = None
+    logprobs: Any = None
 
 
 class _PromptDetails(BaseModel):
@@ -266,3 +276,30 @@ class _Reply(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
     model: str = ""
     usage: _ReplyUsage | None = None
+
+
+class _Chance(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Place(_Chance):
+    top_logprobs: list[_Chance] = []
+
+
+class _Logprobs(BaseModel):
+    content: list[_Place]
+
+
+def _read_tokens(logprobs: Any, request: Request) -> tuple[Token, ...]:
+    """Return the tokens of a reply; none where the server has them in a form of its own."""
+    if not request.logprobs or logprobs is None:
+        return ()
+    try:
+        places = _Logprobs.model_validate(logprobs).content
+    except ValidationError:
+        return ()
+    return tuple(
+        Token(place.token, place.logprob, tuple((top.token, top.logprob) for top in place.top_logprobs))
+        for place in places
+    )

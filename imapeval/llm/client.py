@@ -36,6 +36,9 @@ class Request:
         max_tokens: Most tokens that may be generated; more is a truncation, which is an error.
         temperature: Of sampling; 0 is greedy.
         seed: Of sampling, or None to leave it to the server.
+        logprobs: How many of the likeliest tokens are wanted at each place of the completion; 0 for none.
+        given: A text whose own tokens are wanted with their probabilities, in place of an answer; then there are no
+            messages. "" for an answer.
     """
 
     messages: tuple[Message, ...]
@@ -45,6 +48,8 @@ class Request:
     max_tokens: int = 2048
     temperature: float = 0.0
     seed: int | None = None
+    logprobs: int = 0
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +68,33 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A token of a completion.
+
+    Attributes:
+        text: As the model has it, white space included.
+        logprob: Natural logarithm of its probability at that place, at most 0; 0 for the first token of a given text,
+            before which there is nothing.
+        top: The likeliest tokens at that place with theirs, the likeliest first.
+    """
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """A finished answer of a model.
 
     Attributes:
-        text: As it came, not yet parsed.
+        text: As it came, not yet parsed; "" where the request was about a given text.
         finish_reason: Why the model stopped, in the server's word.
         model: Who answered, in the server's word.
         usage: What it cost when it was made.
         cached: Whether it was there already, so that this request cost nothing.
+        tokens: What `text` is made of, with probabilities, where the request wants them; () where the server gives
+            none all the same, as many do. Those of the given text where the request was about one.
     """
 
     text: str
@@ -79,6 +102,7 @@ class Completion:
     model: str
     usage: Usage
     cached: bool = False
+    tokens: tuple[Token, ...] = ()
 
 
 class Model(Protocol):
@@ -107,10 +131,11 @@ class Model(Protocol):
         Raises:
             ProviderError: There is none for this request. Kinds: "timeout", "rate-limit", "server", "bad-request",
                 "too-long" (more than the model's context), "unsupported" (no such response format: ask without
-                `schema`, or without `json`), "unreadable-reply" (the reply is no chat completion), "refusal", and
-                "truncated" (more than `max_tokens`; `raw` holds what came).
+                `schema`, or without `json`; or no probabilities of this given text), "unreadable-reply" (the reply is
+                no completion), "refusal", and "truncated" (more than `max_tokens`; `raw` holds what came).
             ServiceError: There will be none for any request. Kinds: "unreachable", "auth", "not-found", "over-budget",
-                and "rate-limit" where it lets nothing through any more.
+                "unsupported" (it never tells probabilities of given texts), and "rate-limit" where it lets nothing
+                through any more.
         """
         ...
 
@@ -130,4 +155,8 @@ def canonical(request: Request, identity: str) -> str:
     # By hand: `asdict` copies the schema all the way down, which takes longer than all the rest.
     fields = {field: getattr(request, field) for field in _FIELDS}
     fields["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
+    # Requests that want no probabilities have the keys that they had before there were any.
+    for name in ("logprobs", "given"):
+        if not fields[name]:
+            del fields[name]
     return json.dumps({"identity": identity, **fields}, sort_keys=True, allow_nan=False, separators=(",", ":"))

@@ -129,7 +129,7 @@ class Ledger:
         """
         if self._max_cost is None or self.price is None:
             return 0.0
-        prompt = _estimate(request)
+        prompt = tokens.estimate_prompt(request)
         while True:
             with self._lock:
                 longest = request.max_tokens if self._longest is None else min(request.max_tokens, self._longest)
@@ -201,7 +201,7 @@ class Metered:
             usage = completion.usage
             unknown = not usage.prompt_tokens and not usage.completion_tokens
             if unknown:
-                usage = Usage(_estimate(request), tokens.estimate(completion.text))
+                usage = Usage(tokens.estimate_prompt(request), tokens.estimate(completion.text))
             self._ledger.pay(usage, estimated=unknown)
             return completion
         except ProviderError as error:
@@ -269,10 +269,6 @@ def _add(a: Spent, b: Spent) -> Spent:
         a.reused_tokens + b.reused_tokens,
         usd,
     )
-
-
-def _estimate(request: Request) -> int:
-    return sum(tokens.estimate(message.content) for message in request.messages)
 
 
 def _wake(turn: asyncio.Future[None]) -> None:

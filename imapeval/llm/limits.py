@@ -151,7 +151,7 @@ class Rates:
         pause = 0.0 if self._requests is None else self._requests.take(1, now)
         estimated = 0.0
         if self._tokens is not None:
-            prompt = sum(tokens.estimate(message.content) for message in request.messages)
+            prompt = tokens.estimate_prompt(request)
             estimated = prompt + min(self._typical, request.max_tokens)
             pause = max(pause, self._tokens.take(estimated, now))
         if pause:

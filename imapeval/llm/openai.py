@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from imapeval.errors import ProviderError, UsageError
-from imapeval.llm import chat
+from imapeval.llm import chat, given
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -87,23 +87,27 @@ class OpenAIModel:
 
     def write(self, request: Request) -> dict[str, Any]:
         """Return what is sent for a request, ready for JSON."""
+        if request.given:
+            return given.write(request, self._name)
         return chat.write(request, self._name, refused=self._refused, limit=self._limit)
 
     async def complete(self, request: Request) -> Completion:
-        """Send one chat completion request; see `Model.complete`.
+        """Send one request, for a chat completion or the probabilities of a given text; see `Model.complete`.
 
         Raises:
             ProviderError: As there, and of kind "unreachable": no connection could be made.
         """
         while True:
             body = self.write(request)
-            response = await self._post(body)
+            response = await self._post(body, "/completions" if request.given else "/chat/completions")
             if response.is_success:
-                completion = chat.read(response.content, request, who=self._who, answered=self._answered)
+                completion = self._read(response.content, request)
                 self._answered = True
                 return completion
             fault = chat.Fault.of(response.status_code, response.text)
-            name = chat.find_refused(fault, body, self._refused)
+            if request.given:
+                given.check(fault, who=self._who)
+            name = None if request.given else chat.find_refused(fault, body, self._refused)
             if name is None:
                 raise chat.explain(
                     fault,
@@ -116,7 +120,12 @@ class OpenAIModel:
             # Requests that were under way meet the same refusal, and come here too.
             self._refused |= {name}
 
-    async def _post(self, body: Mapping[str, Any]) -> httpx2.Response:
+    def _read(self, content: bytes, request: Request) -> Completion:
+        if request.given:
+            return given.read(content, request, who=self._who)
+        return chat.read(content, request, who=self._who, answered=self._answered)
+
+    async def _post(self, body: Mapping[str, Any], path: str) -> httpx2.Response:
         import openai
 
         try:
@@ -133,9 +142,7 @@ class OpenAIModel:
             async with asyncio.timeout(self._timeout):
                 # Bytes out, bytes in: turning requests and replies into the package's types and back would take more
                 # time than all the rest of a call.
-                reply: Any = await client.post(
-                    "/chat/completions", content=content, cast_to=object, options={"headers": headers}
-                )
+                reply: Any = await client.post(path, content=content, cast_to=object, options={"headers": headers})
                 return reply.http_response
         except openai.APIStatusError as error:
             return error.response

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from imapeval.llm.client import Request
 
-    Reply = str | Exception
+    Reply = str | Completion | Exception
 
 
 class ScriptedModel:
-    """Answers with given replies: texts are returned, exceptions raised.
+    """Answers with given replies: texts and completions are returned, exceptions raised.
 
     Args:
         replies: One reply per request, in order; or a function from the request to its reply.
@@ -44,4 +44,4 @@ class ScriptedModel:
         reply = self._replies(request) if callable(self._replies) else self._replies.popleft()
         if isinstance(reply, Exception):
             raise reply
-        return Completion(reply, "stop", self.identity, Usage(0, 0))
+        return reply if isinstance(reply, Completion) else Completion(reply, "stop", self.identity, Usage(0, 0))

@@ -14,6 +14,8 @@ from imapeval._optional import installed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from imapeval.llm.client import Request
+
 _NARROW = 4.0
 """Characters a token, of Latin script. See `estimate` for where it comes from."""
 
@@ -38,6 +40,11 @@ def estimate(text: str) -> int:
     # counts each by its width, without a look at every character.
     wide = (len(text.encode(errors="surrogatepass")) - len(text)) / 2
     return -int(-((len(text) - wide) / _NARROW + wide / _WIDE) // 1)
+
+
+def estimate_prompt(request: Request) -> int:
+    """Return about how many tokens are sent with a request."""
+    return estimate(request.given) + sum(estimate(message.content) for message in request.messages)
 
 
 def count(spec: str, texts: Iterable[str]) -> tuple[int, bool]:

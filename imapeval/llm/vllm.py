@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from imapeval._optional import installed, require
 from imapeval.errors import ImapEvalError, ProviderError, ServiceError, UsageError
-from imapeval.llm.client import Completion, Usage
+from imapeval.llm.client import Completion, Token, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -227,14 +227,18 @@ class VLLMEngine:
             ) from error
 
     def admit(self, request: Request) -> str:
-        """Render the chat and queue it; see `Engine.admit`."""
+        """Render the chat and queue it, or a given text as it is; see `Engine.admit`."""
         try:
-            (inner,) = self._llm.enqueue_chat(
-                [{"role": message.role, "content": message.content} for message in request.messages],
-                self._sample(request),
-                use_tqdm=False,
-                chat_template_kwargs={"enable_thinking": False},
-            )
+            if request.given:
+                sampling = self._sampling.SamplingParams(max_tokens=1, prompt_logprobs=0)
+                (inner,) = self._llm.enqueue(request.given, sampling, use_tqdm=False)
+            else:
+                (inner,) = self._llm.enqueue_chat(
+                    [{"role": message.role, "content": message.content} for message in request.messages],
+                    self._sample(request),
+                    use_tqdm=False,
+                    chat_template_kwargs={"enable_thinking": False},
+                )
         except self._refusals as error:
             raise self._explain(error) from error
         # Queued as "7-9ee5d7b2", reported as "7".
@@ -256,6 +260,7 @@ class VLLMEngine:
             max_tokens=request.max_tokens,
             temperature=request.temperature,
             seed=request.seed,
+            logprobs=request.logprobs or None,
             structured_outputs=self._sampling.StructuredOutputsParams(**form) if form else None,
         )
 
@@ -263,6 +268,10 @@ class VLLMEngine:
         (generated,) = output.outputs
         text, reason = generated.text, generated.finish_reason or ""
         usage = Usage(len(output.prompt_token_ids), len(generated.token_ids), output.num_cached_tokens or 0)
+        decode = self._llm.get_tokenizer().decode
+        if output.prompt_logprobs is not None:
+            tokens = _read_tokens(output.prompt_token_ids, output.prompt_logprobs, decode)
+            return Completion("", reason, self._name, usage, tokens=tokens)
         if reason == "length":
             kind, what = "truncated", f"was cut off at {usage.completion_tokens} tokens, or where its context was full"
         elif reason != "stop":
@@ -270,9 +279,10 @@ class VLLMEngine:
         elif not text.strip():
             kind, what = "unreadable-reply", "replied without any text"
         else:
-            return Completion(text, reason, self._name, usage)
-        tokens = (usage.prompt_tokens, usage.completion_tokens)
-        return ProviderError(f"the model 'vllm:{self._name}' {what}", kind=kind, raw=text, tokens=tokens)
+            tokens = _read_tokens(generated.token_ids, generated.logprobs, decode)
+            return Completion(text, reason, self._name, usage, tokens=tokens)
+        counts = (usage.prompt_tokens, usage.completion_tokens)
+        return ProviderError(f"the model 'vllm:{self._name}' {what}", kind=kind, raw=text, tokens=counts)
 
     def _explain(self, error: Exception) -> ProviderError | ServiceError:
         said = _quote(error)
@@ -290,6 +300,22 @@ class VLLMEngine:
         else:
             kind, mend = "bad-request", "It takes no such request."
         return ProviderError(f"the model 'vllm:{self._name}' did not answer ({said}). {mend}", kind=kind)
+
+
+def _read_tokens(ids: Any, logprobs: Any, decode: Callable[[list[int]], str]) -> tuple[Token, ...]:
+    """Return the tokens of an output that was asked for with probabilities, else none."""
+    if logprobs is None:
+        return ()
+    tokens: list[Token] = []
+    for token_id, places in zip(ids, logprobs, strict=True):
+        if places is None:  # the first of a given text
+            tokens.append(Token(decode([token_id]), 0.0))
+            continue
+        # By number of the token: the likeliest ones, and the one that was drawn where it is none of these.
+        likeliest = sorted(places.values(), key=lambda place: -place.logprob)
+        top = tuple((place.decoded_token or "", place.logprob) for place in likeliest)
+        tokens.append(Token(places[token_id].decoded_token or "", places[token_id].logprob, top))
+    return tuple(tokens)
 
 
 _NO_TEMPLATE = re.compile("ChatTemplateResolutionError|must provide a chat template")

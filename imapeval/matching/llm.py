@@ -18,7 +18,7 @@ from imapeval.types import Failure, Lang
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.llm.client import Model
+    from imapeval.llm.client import Completion, Model
     from imapeval.matching.order import ValueMatcher
     from imapeval.matching.relating import Answer
     from imapeval.types import Imap, Match
@@ -123,9 +123,9 @@ class LLMMatcher:
                 max_tokens=_MAX_TOKENS,
             )
 
-        def understand(completion: str) -> Answer:
+        def understand(completion: Completion) -> Answer:
             try:
-                answer = parse_relations(completion, pairs=len(pairs))
+                answer = parse_relations(completion.text, pairs=len(pairs))
             except ExtractionError as error:
                 raise faults.explain(error) from None
             for entry in answer.dropped:

@@ -84,12 +84,13 @@ class OnImaps:
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
-        views = [self._view(case) for case in cases]
+        views = [self.view(case) for case in cases]
         shown = [view for view in views if not isinstance(view, Failure)]
         scored = iter(self.metric.score(shown) if shown else [])
         return [view if isinstance(view, Failure) else next(scored) for view in views]
 
-    def _view(self, case: Case) -> Case | Failure:
+    def view(self, case: Case) -> Case | Failure:
+        """Return the case as the metric sees it, or why it is shown nothing."""
         if case.imap is None:
             raise TypeError(f"{self.name} needs an imap; case {case.id!r} has none")
         if failure := undefined(case.imap):

@@ -24,9 +24,11 @@ from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.llm import vllm
 from imapeval.llm.client import Completion, Message, Request, Usage
+from imapeval.llm.given import place_tokens
 from imapeval.llm.open import open_model
 from imapeval.llm.openai import OpenAIModel
 from imapeval.llm.vllm import VLLMModel
+from imapeval.metrics.judges.scores import weigh
 from imapeval.types import Failure, Sample
 
 INSTALLED = importlib.util.find_spec("vllm") is not None
@@ -382,6 +384,26 @@ class TestReal:
         first, again, other = [await tell(seed) for seed in (1, 1, 2)]
         assert first == again
         assert first != other
+
+    async def test_probabilities_come_with_the_tokens(self, model):
+        score = {"type": "object", "properties": {"score": {"enum": [1, 2, 3]}}, "required": ["score"]}
+        score["additionalProperties"] = False
+        request = ask("Rate it from 1 to 3.", schema=score, max_tokens=20, logprobs=20)
+        completion = await model.complete(request)
+        assert "".join(token.text for token in completion.tokens).startswith(completion.text)
+        weighed = weigh(completion)
+        assert 1 <= weighed.value <= 3
+        assert 0 < weighed.mass <= 1
+        assert all(len(token.top) >= 20 and token.logprob <= 0 for token in completion.tokens)
+
+    async def test_probabilities_of_a_given_text(self, model):
+        text = "问题：What helps? 休息 🩺"
+        completion = await model.complete(Request((), given=text, max_tokens=1))
+        ends = place_tokens([token.text for token in completion.tokens], text)
+        assert ends is not None
+        assert (len(ends), ends[-1]) == (len(completion.tokens), len(text))
+        assert completion.tokens[0].logprob == 0
+        assert all(token.logprob < 0 for token in completion.tokens[1:])
 
     async def test_samples_of_both_languages_are_read(self, model):
         extractor = TwoStep(PromptedReader(model, max_tokens=32))

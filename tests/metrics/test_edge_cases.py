@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.graph.encoder import open_encoder
 from imapeval.metrics import registry
+from imapeval.metrics.base import Parts
+from imapeval.metrics.cosine import Cosine
 from imapeval.metrics.on_imaps import OnImaps
 
 if TYPE_CHECKING:
@@ -18,3 +21,7 @@ def test_edge_cases_of_metrics_without_models(check_edge_cases: Callable[[Iterab
     metrics = [metric for metric in registry.all_metrics() if not metric.requires & models and not metric.lacks]
     # The same metric sees the texts of an imap, which are short; an empty one is the empty response.
     check_edge_cases(metric for metric in metrics if not isinstance(metric, OnImaps))
+
+
+def test_edge_cases_of_the_encoder(check_edge_cases: Callable[[Iterable[Metric]], None]) -> None:
+    check_edge_cases([Cosine().prepare(Parts(encoder=open_encoder()))])

@@ -1,0 +1,134 @@
+"""FActScore (Min et al. 2023): the share of a response's atomic facts that a source supports.
+
+The response is broken down into independent facts, and each is held against the source by itself: the reference, or
+the passages of a user's file that have most to do with it (option `knowledge`; then no reference is needed).
+
+What differs from the paper: a language model breaks the response down as a whole and not sentence by sentence, with
+one example of ours in the place of eight chosen ones; the source is the reference or the user's, not Wikipedia;
+passages are ranked by BM25 alone; and facts are judged by the model that is named, not by ChatGPT or LLaMA with a
+nonparametric model.
+
+As in the paper, a response that states no fact abstains, and is not scored: `Failure("abstained")`; an empty one is
+one of them. The penalty on short answers that its package has (exp(1 - gamma / facts) below gamma facts) is off
+unless `gamma` is set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.metrics.base import option
+from imapeval.metrics.judges import knowledge as source
+from imapeval.metrics.judges.judge import Judge, show_answer
+from imapeval.metrics.judges.jury import Question
+from imapeval.metrics.judges.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.judges.jury import Jury
+    from imapeval.types import Outcome
+
+_FACTS, _SUPPORT = "atomic-facts", "fact-support"
+
+_ABSTAINED = Failure("metric", "abstained", "the response states no fact, so that no share of its facts is supported")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FActScore(Judge):
+    """FActScore, 0..1; parts `facts` and `supported`, how many there are, `precision`, and `penalty` (1: none).
+
+    Attributes:
+        knowledge: The file of the user's knowledge source; "" for the reference.
+        gamma: Facts from which a response is not penalised for being short; 0 for no penalty.
+    """
+
+    knowledge: str = field(
+        default="",
+        metadata={
+            "option": "file of passages that facts are held against (.jsonl with title and text, or text); the "
+            "reference where none is named",
+            # The signature has its content, not its place.
+            "signature": False,
+        },
+    )
+    gamma: int = option("facts below which a response is penalised for being short; the package has 10, 0 is off", 0)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.gamma < 0:
+            raise ValueError(f"gamma {self.gamma} is negative")
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model and what facts are held against."""
+        needs: set[Need] = {"llm"} if self.knowledge else {"llm", "reference"}
+        return frozenset(needs)
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """A share."""
+        return 0.0, 1.0
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Both steps."""
+        return _FACTS, _SUPPORT
+
+    @property
+    def signature(self) -> str:
+        """As of a judge, with the knowledge source."""
+        return self.sign(source=source.load(self.knowledge).name if self.knowledge else "reference")
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the share of supported facts."""
+        answer = show_answer(case.response)
+        if answer is None:
+            return _ABSTAINED
+        texts = {"question": case.question, "answer": answer}
+        question = Question(_FACTS, case.lang, texts, schema=FACTS_SCHEMA)
+        facts = await jury.ask(question, lambda completion: read_facts(completion.text))
+        if not facts:
+            return _ABSTAINED
+        judged = await asyncio.gather(*(self._support(fact, case, jury) for fact in facts), return_exceptions=True)
+        verdicts: list[bool] = []
+        for verdict in judged:
+            # All are waited for: they are paid for. A fact without a verdict leaves the share unknown.
+            if isinstance(verdict, BaseException):
+                raise verdict
+            verdicts.append(verdict)
+        precision, penalty = fmean(verdicts), _penalise(len(facts), self.gamma)
+        parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
+        return Score(precision * penalty, {name: float(value) for name, value in parts.items()})
+
+    async def _support(self, fact: str, case: Case, jury: Jury) -> bool:
+        shown = case.reference
+        if self.knowledge:
+            passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)
+            if not passages:
+                # Nothing in the source has a word in common with it.
+                return False
+            shown = "\n\n".join(passages)
+        texts = {"question": case.question, "source": shown, "fact": fact}
+        question = Question(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
+        return await jury.ask(question, lambda completion: read_support(completion.text))
+
+
+def build_factscore() -> list[FActScore]:
+    """Return FActScore."""
+    return [
+        FActScore(
+            name="factscore",
+            summary="FActScore, 0..1: share of the response's atomic facts that the reference supports",
+            citation="Min et al. 2023, FActScore, EMNLP 2023",
+        )
+    ]
+
+
+def _penalise(facts: int, gamma: int) -> float:
+    """Return the length penalty as FActScore's package has it: 1 for more than gamma facts, or where gamma is 0."""
+    return 1.0 if not gamma or facts > gamma else math.exp(1 - gamma / facts)

@@ -1,0 +1,183 @@
+"""G-Eval (Liu et al. 2023): a form with a criterion and evaluation steps, filled in with a score from 1 to 5.
+
+The score is weighted by the probabilities that the model gives to all scores where the server tells them, else it is
+the mean of several sampled ones. Which of the two happened is in the parts of every outcome. Of a server that gives
+none each score takes one request more than its samples, which `weights=samples` saves: that none came for one case
+must not decide for others.
+
+What differs from the paper: the form is a JSON object with the score alone, the evaluation steps were written once and
+are shipped (`prompts/geval-*.md`), and the criteria are those of clinical answers. `geval` is the mean of accuracy,
+completeness and specificity, which are metrics of their own as well and ask the same requests.
+
+An empty response, one without a single letter or digit, scores 1 without being asked about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.extraction import prompting
+from imapeval.metrics.base import option
+from imapeval.metrics.judges.judge import Judge, show_answer
+from imapeval.metrics.judges.jury import VERSION, Question
+from imapeval.metrics.judges.scores import HIGHEST, LOWEST, Weighed, read_score, weigh
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.llm.client import Completion
+    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.judges.jury import Jury
+    from imapeval.types import Lang, Outcome
+
+DIMENSIONS = ("accuracy", "completeness", "specificity")
+"""The criteria; those that clinicians rated in Wang et al. 2024."""
+
+TOP_TOKENS = 20
+"""Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
+
+_CRITERIA: tuple[tuple[str, ...], ...] = (DIMENSIONS, *((name,) for name in DIMENSIONS))
+"""Of each metric."""
+
+WEIGHTS = ("auto", "logprobs", "samples")
+
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"score": {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GEval(Judge):
+    """G-Eval on one criterion, or the mean over several, 1..5.
+
+    Parts: `weighted`, 1 where the scores are weighted by probabilities, 0 where they are means of samples; `mass`, the
+    probability that the model writes a score at all, or else `samples`, how many scores a mean is of (the least of
+    them over several criteria); over several criteria also the score of each.
+
+    Attributes:
+        criteria: Names of the criteria; the prompts are "geval-NAME".
+        with_reference: Whether the judge sees the reference ("w/o label" where not).
+        weights: See `WEIGHTS`.
+        samples: See `Jury.poll`.
+    """
+
+    criteria: tuple[str, ...] = field(metadata={"signature": False})
+    with_reference: bool = field(default=True, metadata={"signature": False})
+    weights: str = option(
+        "how scores are weighted: by log-probabilities (logprobs), as the mean of samples (samples), or by "
+        "log-probabilities where the server gives any (auto)",
+        "auto",
+    )
+    samples: int = option("completions whose mean counts where there are no log-probabilities; the paper has 20", 5)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.weights not in WEIGHTS:
+            raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is less than 1")
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model and, unless it is the variant without, a reference."""
+        needs: set[Need] = {"llm"}
+        if self.with_reference:
+            needs.add("reference")
+        if self.weights == "logprobs":
+            needs.add("logprobs")
+        return frozenset(needs)
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The scale of the form."""
+        return float(LOWEST), float(HIGHEST)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The form and its criteria."""
+        return (self._form, *(f"geval-{name}" for name in self.criteria))
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the score, or the mean over the criteria."""
+        answer = show_answer(case.response)
+        if answer is None:
+            return Score(float(LOWEST))
+        rated = await asyncio.gather(
+            *(self._rate(name, case, answer, jury) for name in self.criteria), return_exceptions=True
+        )
+        scores: list[Score] = []
+        for outcome in rated:
+            # All are waited for: they are paid for, and the metrics of single criteria ask them too.
+            if isinstance(outcome, BaseException):
+                raise outcome
+            if isinstance(outcome, Failure):
+                return outcome
+            scores.append(outcome)
+        if len(scores) == 1:
+            return scores[0]
+        # What all of them have: "mass" where all are weighted, "samples" where none is.
+        shared = [name for name in scores[0].parts if all(name in score.parts for score in scores)]
+        parts = {name: min(score.parts[name] for score in scores) for name in shared}
+        each = {name: score.value for name, score in zip(self.criteria, scores, strict=True)}
+        return Score(fmean(each.values()), {**each, **parts})
+
+    @property
+    def _form(self) -> str:
+        return "geval" if self.with_reference else "geval-noref"
+
+    async def _rate(self, criterion: str, case: Case, answer: str, jury: Jury) -> Score | Failure:
+        texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
+        if self.with_reference:
+            texts["reference"] = case.reference
+        question = Question(self._form, case.lang, texts, schema=_SCHEMA)
+        if self.weights != "samples":
+            weighed = await jury.ask(question, _weigh, logprobs=TOP_TOKENS)
+            if weighed is not None:
+                return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
+            if self.weights == "logprobs":
+                return Failure(
+                    "metric",
+                    "no-logprobs",
+                    "the server gives no log-probabilities of the scores. Take another server, or --set "
+                    f"{self.name}.weights=auto.",
+                )
+        scores = await jury.poll(question, lambda completion: read_score(completion.text), samples=self.samples)
+        return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})
+
+
+def build_geval() -> list[GEval]:
+    """Return G-Eval on each criterion and on all, with and without reference."""
+    return [
+        _build(criteria, with_reference=with_reference) for with_reference in (True, False) for criteria in _CRITERIA
+    ]
+
+
+def _build(criteria: tuple[str, ...], *, with_reference: bool) -> GEval:
+    name = "geval" if with_reference else "geval-noref"
+    beside = "" if with_reference else ", without reference"
+    listed = ", ".join(criteria)
+    return GEval(
+        name=name if criteria == DIMENSIONS else f"{name}:{listed}",
+        summary=f"G-Eval, 1..5{beside}: {'mean of ' if criteria == DIMENSIONS else ''}{listed}",
+        citation="Liu et al. 2023, G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment, EMNLP 2023",
+        criteria=criteria,
+        with_reference=with_reference,
+    )
+
+
+def _weigh(completion: Completion) -> Weighed | None:
+    # Read first, so that a score off the scale is a fault also where the weights would hide it.
+    read_score(completion.text)
+    return weigh(completion)
+
+
+def _load_criterion(name: str, lang: Lang) -> str:
+    (message,) = prompting.load(f"geval-{name}", lang=lang, version=VERSION).messages
+    return message.content

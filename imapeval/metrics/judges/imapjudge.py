@@ -1,0 +1,127 @@
+"""`imapjudge`: a judge that sees question, reference, both imaps and how their values match.
+
+It rates accuracy, completeness and specificity from 1 to 5 in one JSON object, with the reason first; the score is
+their mean. The response itself is not shown, only the facts that were read out of it.
+
+Empty cases are those of imapScore: nothing asked is `Failure("no-query")`, a reference without facts
+`Failure("no-reference-facts")`; a response without facts scores 1 in all, without being asked about.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.metrics.base import option
+from imapeval.metrics.imapscore import undefined
+from imapeval.metrics.judges.geval import DIMENSIONS
+from imapeval.metrics.judges.judge import Judge
+from imapeval.metrics.judges.jury import Question
+from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_scores
+from imapeval.types import Relation, Score, values_by_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.judges.jury import Jury
+    from imapeval.types import Match, Outcome, Pair
+
+_TASK = "imap-judge"
+
+_SCORE = {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"why": {"type": "string"}, **dict.fromkeys(DIMENSIONS, _SCORE)},
+    "required": ["why", *DIMENSIONS],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImapJudge(Judge):
+    """The judge, 1..5; parts are the three dimensions and `samples`, how many ratings each is the mean of.
+
+    Attributes:
+        samples: See `Jury.poll`.
+    """
+
+    samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is less than 1")
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model, a reference, and imaps with their matches."""
+        return frozenset({"llm", "reference", "imap"})
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The scale of the ratings."""
+        return float(LOWEST), float(HIGHEST)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The one prompt."""
+        return (_TASK,)
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the mean of the three dimensions."""
+        if case.imap is None or case.matches is None:
+            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
+        if failure := undefined(case.imap):
+            return failure
+        if not case.imap.response:
+            return Score(float(LOWEST), dict.fromkeys(DIMENSIONS, float(LOWEST)))
+        texts = {
+            "question": case.question,
+            "reference": case.reference,
+            "expected": _list_facts(case.imap.reference),
+            "given": _list_facts(case.imap.response),
+            "matches": _list_matches(case.matches),
+        }
+        question = Question(_TASK, case.lang, texts, schema=_SCHEMA)
+        rated = await jury.poll(
+            question, lambda completion: read_scores(completion.text, DIMENSIONS), samples=self.samples
+        )
+        scores = {name: fmean(scores[name] for scores in rated) for name in DIMENSIONS}
+        return Score(fmean(scores.values()), {**scores, "samples": float(len(rated))})
+
+
+def build_imapjudge() -> list[ImapJudge]:
+    """Return the judge."""
+    return [
+        ImapJudge(
+            name="imapjudge",
+            summary="a judge that sees both imaps and their matches, 1..5: mean of accuracy, completeness, specificity",
+            citation="imapeval; after Wang et al. 2024, imapScore",
+        )
+    ]
+
+
+def _list_facts(pairs: Sequence[Pair]) -> str:
+    """Write an imap, a line for each term, every text quoted as in JSON."""
+    return "\n".join(
+        f"{_quote(term)}: {', '.join(map(_quote, values))}" for term, values in values_by_term(pairs).items()
+    )
+
+
+def _list_matches(matches: Sequence[Match]) -> str:
+    """Write the related pairs; "none" where there are none."""
+    related = [match for match in matches if match.relation is not Relation.UNMATCHED]
+    return (
+        "\n".join(
+            f"{_quote(m.term)}: reference {_quote(m.reference)}; answer {_quote(m.response)}; {m.relation.value}"
+            for m in related
+        )
+        or "none"
+    )
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,163 @@
+"""What all metrics that ask a language model have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self, get_args
+
+from imapeval.errors import ImapEvalError, SampleError, UsageError
+from imapeval.extraction import prompting
+from imapeval.extraction.source import Source
+from imapeval.metrics.judges.jury import RETRY_NOTE, VERSION, Jury
+from imapeval.signature import signature
+from imapeval.types import Failure, Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from imapeval.metrics.base import Case, Need, Parts
+    from imapeval.types import Outcome
+
+_SCORED = re.compile(
+    # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
+    r"\{(?=[^{}]*+\})[^{}]*[\"'“”](?:score|accuracy|completeness|specificity|supported)[\"'“”]\s*[:：][^{}]*\}"
+    r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?",
+    re.IGNORECASE,
+)
+"""The forms in which judges answer; the extractor's are known to `imapeval.extraction.forgery`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge(ABC):
+    """A metric whose cases are judged by a language model, one by one.
+
+    A case of which the model makes nothing usable, also when it is asked a second time with what was wrong, is a
+    `Failure` of its own. The model sees texts as data between markers, the response without what is no statement of
+    it (`imapeval.extraction.forgery`); a text that is longer than the model takes is `Failure("too-long")`.
+
+    Attributes:
+        name, summary, citation: See `Metric`.
+        jury: The model, once it is there.
+    """
+
+    name: str = field(metadata={"signature": False})
+    summary: str = field(metadata={"signature": False})
+    citation: str = field(metadata={"signature": False})
+    jury: Jury | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+
+    @property
+    def languages(self) -> frozenset[Lang]:
+        """Those of the prompts."""
+        return frozenset(get_args(Lang))
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Of all judges."""
+        return True
+
+    @property
+    def lacks(self) -> str:
+        """Nothing but the model, which is named with --llm."""
+        return ""
+
+    @property
+    @abstractmethod
+    def requires(self) -> frozenset[Need]:
+        """See `Metric`."""
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[float | None, float | None]:
+        """See `Metric`."""
+
+    @property
+    @abstractmethod
+    def tasks(self) -> tuple[str, ...]:
+        """The prompts that it uses."""
+
+    @abstractmethod
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Judge one case.
+
+        Raises:
+            SampleError: The model did not answer, or nothing that can be used.
+            ServiceError: The model answers nobody any more.
+        """
+
+    @property
+    def signature(self) -> str:
+        """Options, model and prompts of both languages."""
+        return self.sign()
+
+    def sign(self, **more: str) -> str:
+        """Return the signature with further entries."""
+        return signature(
+            self.name,
+            self,
+            **more,
+            model="none" if self.jury is None else self.jury.model.identity,
+            prompts="/".join(prompting.identify(task, VERSION) for task in (*self.tasks, RETRY_NOTE)),
+            v="1",
+        )
+
+    def prepare(self, parts: Parts) -> Self:
+        """Return it with the model to ask; see `Preparable`."""
+        if parts.llm is None:
+            raise UsageError(
+                f"the metric {self.name!r} asks a language model, and none is named. Add --llm openai:NAME."
+            )
+        return replace(self, jury=Jury(parts.llm))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch, waiting for it; see `Metric.score`. Where an event loop runs, use `ask`."""
+        return asyncio.run(self.ask(cases))
+
+    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch, so many cases at a time as the model makes good use of; see `Asking.ask`."""
+        jury = self.jury
+        if jury is None:
+            raise UsageError(f"the metric {self.name!r} has no language model to ask. Call prepare() first.")
+        return await ask_each(cases, lambda case: self.judge_one(case, jury), at_a_time=jury.model.concurrency)
+
+
+async def ask_each(
+    cases: Sequence[Case], judge: Callable[[Case], Awaitable[Outcome]], *, at_a_time: int
+) -> list[Outcome]:
+    """Judge every case; what fails for one alone is its own `Failure`.
+
+    Raises:
+        ImapEvalError: Something that concerns all cases; raised once what was under way is done, and paid for.
+    """
+    outcomes: dict[int, Outcome] = {}
+    fatal: list[ImapEvalError] = []
+    waiting = iter(enumerate(cases))
+
+    async def work() -> None:
+        for place, case in waiting:
+            try:
+                outcomes[place] = await judge(case)
+            except SampleError as error:
+                stage = "llm" if error.stage == "llm" else "metric"
+                outcomes[place] = Failure(stage, error.kind, str(error), error.raw)
+            except ImapEvalError as error:
+                fatal.append(error)
+            if fatal:
+                return
+
+    await asyncio.gather(*(work() for _ in range(min(at_a_time, len(cases)))))
+    if fatal:
+        raise fatal[0]
+    return [outcomes[place] for place in range(len(cases))]
+
+
+def show_answer(response: str) -> str | None:
+    """Return what a judge is shown of a response: without what is no statement of it, such as a ready-made score.
+
+    Returns:
+        None where nothing at all is stated.
+    """
+    shown = _SCORED.sub(" … ", Source(response, under_evaluation=True).shown)
+    return shown if any(map(str.isalnum, shown)) else None

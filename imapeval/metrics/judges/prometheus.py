@@ -1,0 +1,102 @@
+"""Prometheus (Kim et al. 2024): absolute grading with a rubric, in the prompt format of its models.
+
+The prompt is theirs to the letter, in both languages; the rubric is ours (`prompts/prometheus-rubric.*.md`). Any
+model may be asked, but only Prometheus's own were trained for it. A completion without "[RESULT]" and a whole number
+from 1 to 5 behind it is asked for once more, and then a `Failure`: there is no default score.
+
+An empty response, one without a single letter or digit, scores 1 without being asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.extraction import prompting
+from imapeval.metrics.base import option
+from imapeval.metrics.judges.judge import Judge, show_answer
+from imapeval.metrics.judges.jury import VERSION, Question
+from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_result
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.judges.jury import Jury
+    from imapeval.types import Outcome
+
+_RUBRIC = "prometheus-rubric"
+
+_MARKER = re.compile(r"#(?=##)|\[(?=\s*(?:RESULT|SCORE)\s*\])", re.IGNORECASE)
+"""What the format is divided by; it has no closing markers that could hold a text in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prometheus(Judge):
+    """Prometheus's absolute grade, 1..5; parts `samples`, how many grades it is the mean of.
+
+    Attributes:
+        with_reference: Whether the judge sees the reference.
+        samples: See `Jury.poll`.
+    """
+
+    with_reference: bool = field(default=True, metadata={"signature": False})
+    samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is less than 1")
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model and, unless it is the variant without, a reference."""
+        needs: set[Need] = {"llm", "reference"} if self.with_reference else {"llm"}
+        return frozenset(needs)
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The scale of the rubric."""
+        return float(LOWEST), float(HIGHEST)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The format and the rubric."""
+        return (self._format, _RUBRIC)
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the grade."""
+        answer = show_answer(case.response)
+        if answer is None:
+            return Score(float(LOWEST))
+        (rubric,) = prompting.load(_RUBRIC, lang=case.lang, version=VERSION).messages
+        texts = {"question": _hold(case.question), "answer": _hold(answer), "rubric": rubric.content}
+        if self.with_reference:
+            texts["reference"] = _hold(case.reference)
+        question = Question(self._format, case.lang, texts)
+        grades = await jury.poll(question, lambda completion: read_result(completion.text), samples=self.samples)
+        return Score(fmean(grades), {"samples": float(len(grades))})
+
+    @property
+    def _format(self) -> str:
+        return "prometheus" if self.with_reference else "prometheus-noref"
+
+
+def build_prometheus() -> list[Prometheus]:
+    """Return Prometheus with and without reference."""
+    citation = "Kim et al. 2024, Prometheus 2, EMNLP 2024"
+    return [
+        Prometheus(name="prometheus", summary="Prometheus's absolute grade by a rubric, 1..5", citation=citation),
+        Prometheus(
+            name="prometheus-noref",
+            summary="Prometheus's absolute grade by a rubric, 1..5, without reference",
+            citation=citation,
+            with_reference=False,
+        ),
+    ]
+
+
+def _hold(text: str) -> str:
+    """Return the text without what divides the prompt's parts, character for character as long."""
+    return _MARKER.sub(lambda found: "＃" if found[0] == "#" else "［", text)

@@ -1,0 +1,227 @@
+"""QuestEval and QAFactEval: questions about one text answered from the other, here by a language model.
+
+`questeval:llm` and `qafacteval:llm` are ports of the two procedures onto the language model that is asked; their
+numbers are not those of the original models. Each differs from its paper in the same way: one prompt makes questions
+with answers out of a text, at most `MAX_QUESTIONS`, where the papers take noun phrases and names by spaCy and a
+trained generator; and one prompt answers all questions from a text, where the papers have trained readers whose
+confidence says what cannot be answered: here an answer is there or it is not.
+
+QuestEval (Scialom et al. 2021), reference form: questions of the reference are answered from the response (recall)
+and questions of the response from the reference (precision). A side is the mean of answerability and of the token F1
+of both answers (SQuAD's, in Chinese by character), over all its questions; the score is the mean of the two sides. As
+in the package, BERTScore, question weighting and consistency filters are off.
+
+QAFactEval (Fabbri et al. 2022): questions of the response alone. Those that the response itself does not answer alike
+(token F1 of more than .60) are left out; the others are answered from the reference, and each answer is rated against
+the expected one from 1 to 5 by a prompt, in the place of the trained LERC-QuIP; 1..5 becomes 0..1, and a question
+without an answer counts 0. The score is the mean: precision only.
+
+Empty cases: an empty response scores 0, as in both packages. A reference of which no question can be made is
+`Failure("no-questions")` for QuestEval; a response of which none can be made has precision 0 for QuestEval, and is
+`Failure("no-questions")` for QAFactEval, whose mean is of nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import string
+from collections import Counter
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.metrics.judges.judge import Judge, show_answer
+from imapeval.metrics.judges.jury import Question
+from imapeval.metrics.judges.lists import (
+    ANSWERS_SCHEMA,
+    QUESTIONS_SCHEMA,
+    SCORES_SCHEMA,
+    read_answers,
+    read_overlaps,
+    read_questions,
+)
+from imapeval.metrics.judges.scores import HIGHEST, LOWEST
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.judges.jury import Jury
+    from imapeval.types import Lang, Outcome
+
+_QUESTIONS, _ANSWERS, _OVERLAP = "text-questions", "text-answers", "answer-overlap"
+
+_CONSISTENT = 0.60
+"""Token F1 above which a response answers its own question alike: QAFactEval's `get_filter`."""
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation + "，。、；：？！“”‘’（）《》")
+_HAN = re.compile("([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+
+_NO_REFERENCE_QUESTIONS = Failure(
+    "metric", "no-questions", "no question can be made of the reference: it states no fact"
+)
+_NO_RESPONSE_QUESTIONS = Failure(
+    "metric", "no-questions", "no question can be made of the response that the response itself answers"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestEval(Judge):
+    """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model and a reference."""
+        return frozenset({"llm", "reference"})
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """A mean of shares."""
+        return 0.0, 1.0
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Questions and answers."""
+        return _QUESTIONS, _ANSWERS
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the mean of precision and recall."""
+        answer = show_answer(case.response)
+        if answer is None:
+            return Score(0.0)
+        of_reference, of_response = await asyncio.gather(
+            _make_questions(case.reference, case.lang, jury), _make_questions(answer, case.lang, jury)
+        )
+        if not of_reference:
+            return _NO_REFERENCE_QUESTIONS
+        recall, precision = await asyncio.gather(
+            _compare(of_reference, answer, case.lang, jury), _compare(of_response, case.reference, case.lang, jury)
+        )
+        questions = float(len(of_reference) + len(of_response))
+        return Score((precision + recall) / 2, {"precision": precision, "recall": recall, "questions": questions})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAFactEval(Judge):
+    """QAFactEval by a language model, 0..1.
+
+    Parts: `questions`, those that are not left out; `answered`, the share of them that the reference answers; `f1`, the
+    mean token F1 of the answers, 0 where there is none.
+    """
+
+    @property
+    def requires(self) -> frozenset[Need]:
+        """The language model and a reference."""
+        return frozenset({"llm", "reference"})
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """Ratings brought to 0..1."""
+        return 0.0, 1.0
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Questions, answers and their overlap."""
+        return _QUESTIONS, _ANSWERS, _OVERLAP
+
+    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+        """Return the mean overlap."""
+        answer = show_answer(case.response)
+        if answer is None:
+            return Score(0.0)
+        made = await _make_questions(answer, case.lang, jury)
+        own = await _answer(list(made), answer, case.lang, jury)
+        kept = {
+            question: expected
+            for (question, expected), given in zip(made.items(), own, strict=True)
+            if measure_f1(expected, given) > _CONSISTENT
+        }
+        if not kept:
+            return _NO_RESPONSE_QUESTIONS
+        given = await _answer(list(kept), case.reference, case.lang, jury)
+        answered = [
+            (question, expected, found)
+            for (question, expected), found in zip(kept.items(), given, strict=True)
+            if found
+        ]
+        overlaps = await _rate(answered, case.lang, jury)
+        f1 = sum(measure_f1(expected, found) for _, expected, found in answered) / len(kept)
+        parts = {"questions": float(len(kept)), "answered": len(answered) / len(kept), "f1": f1}
+        return Score(sum((score - LOWEST) / (HIGHEST - LOWEST) for score in overlaps) / len(kept), parts)
+
+
+def build_questions() -> list[Judge]:
+    """Return both metrics."""
+    return [
+        QuestEval(
+            name="questeval:llm",
+            summary="QuestEval by a language model, 0..1: questions of each text answered from the other",
+            citation="after Scialom et al. 2021, QuestEval, EMNLP 2021; questions and answers by the language model",
+        ),
+        QAFactEval(
+            name="qafacteval:llm",
+            summary="QAFactEval by a language model, 0..1: questions of the response answered from the reference",
+            citation="after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language "
+            "model",
+        ),
+    ]
+
+
+def measure_f1(expected: str, given: str) -> float:
+    """Return the token F1 of two answers, 0..1, as SQuAD measures it (Rajpurkar et al. 2016); Chinese by character.
+
+    >>> measure_f1("The aspirin tablet", "an aspirin")
+    0.6666666666666666
+    """
+    a, b = _split(expected), _split(given)
+    if not a or not b:
+        return float(a == b)
+    shared = (Counter(a) & Counter(b)).total()
+    return 2 * shared / (len(a) + len(b))
+
+
+def _split(text: str) -> list[str]:
+    plain = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
+    return _HAN.sub(r" \1 ", plain).split()
+
+
+async def _compare(questions: Mapping[str, str], text: str, lang: Lang, jury: Jury) -> float:
+    """Return the mean of answerability and token F1 of questions that are answered from a text."""
+    if not questions:
+        return 0.0
+    given = await _answer(list(questions), text, lang, jury)
+    f1 = [measure_f1(expected, found) for expected, found in zip(questions.values(), given, strict=True)]
+    return fmean([*f1, *(float(bool(found)) for found in given)])
+
+
+async def _make_questions(text: str, lang: Lang, jury: Jury) -> dict[str, str]:
+    question = Question(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA)
+    return await jury.ask(question, lambda completion: read_questions(completion.text))
+
+
+async def _answer(questions: Sequence[str], text: str, lang: Lang, jury: Jury) -> list[str]:
+    if not questions:
+        return []
+    numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
+    texts = {"text": text, "questions": numbered}
+    question = Question(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA)
+    return await jury.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
+
+
+async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, jury: Jury) -> list[int]:
+    if not answered:
+        return []
+    pairs = "\n".join(
+        f"{number}. question {_quote(asked)}; A {_quote(expected)}; B {_quote(found)}"
+        for number, (asked, expected, found) in enumerate(answered, 1)
+    )
+    question = Question(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
+    return await jury.ask(question, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

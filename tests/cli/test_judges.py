@@ -1,0 +1,127 @@
+"""Metrics that ask a language model, from the command line to the run's files."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[..., Path]
+
+SAMPLES = [
+    Sample("good", "How is gout treated?", ("Take ibuprofen 400 mg.",), "Ibuprofen 400 mg helps."),
+    Sample("bad", "How is gout treated?", ("Take ibuprofen 400 mg.",), "No idea, refuse this."),
+]
+REPLIES = {
+    "geval": {"score": 4},
+    "imap-judge": {"why": "agrees", "accuracy": 5, "completeness": 4, "specificity": 3},
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "Server"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = body["response_format"]["json_schema"]["name"]
+        self.server.asked.append(asked)
+        said = json.dumps(REPLIES[asked])
+        if "refuse this" in body["messages"][-1]["content"]:
+            said = "I cannot rate this."
+        choice = {"finish_reason": "stop", "message": {"content": said}}
+        content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """A model that rates; `asked` has the names of the schemas, request by request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def read_results(run: Path) -> dict[tuple[str, str], dict]:
+    lines = (run / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
+
+
+def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server) -> None:
+    data = write_data(SAMPLES)
+    assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
+    metrics = "imapscore,geval:accuracy,imapjudge,blend"
+    options = ("--metrics", metrics, "--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", server.url)
+    settings = ("--set", "blend.judge=imapjudge", "--set", "geval:accuracy.samples=2", "--price", "1,2")
+    done = imapeval("score", data, *options, *settings, "--out", "run", "--json", "--max-failures", "2")
+    assert done.returncode == 0, done.stderr
+    results = read_results(tmp_path / "run")
+    assert (results["good", "geval:accuracy"]["score"], results["good", "imapjudge"]["score"]) == (4.0, 4.0)
+    imapscore = results["good", "imapscore"]["score"]
+    # (5 + 4 + 3) / 3 on 1..5 is .75 on 0..1.
+    assert results["good", "blend"]["score"] == pytest.approx((imapscore + 0.75) / 2)
+    assert results["bad", "geval:accuracy"]["failure"]["stage"] in ("metric", "llm")
+    assert results["bad", "geval:accuracy"]["score"] is None
+    assert "openai:stub" in results["good", "geval:accuracy"]["signature"]
+    usage = json.loads(done.stdout)["usage"]
+    assert usage["usd"] > 0
+    # What was paid for is not paid for again, in another run either.
+    asked = len(server.asked)
+    again = imapeval("score", data, *options, *settings, "--out", "again", "--json", "--max-failures", "2")
+    assert again.returncode == 0
+    assert [row["score"] for row in read_results(tmp_path / "again").values() if row["id"] == "good"] == [
+        row["score"] for row in results.values() if row["id"] == "good"
+    ]
+    assert server.asked[asked:].count("imap-judge") <= 2
+
+
+def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_data: WriteData) -> None:
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "geval")
+    assert done.returncode == 2
+    assert "'geval' asks a language model, and none is named. Add --llm openai:NAME." in done.stderr
+
+
+def test_a_dry_run_does_not_pretend_to_know_what_judges_ask(
+    imapeval: Command, write_data: WriteData, server: Server
+) -> None:
+    options = ("--metrics", "imapscore,geval", "--llm", "openai:stub", "--base-url", server.url, "--dry-run")
+    done = imapeval("score", write_data(SAMPLES), *options)
+    assert done.returncode == 2
+    assert "--dry-run cannot tell what geval would ask" in done.stderr
+    assert not server.asked
+
+
+def test_imaps_and_a_model_that_nobody_asks_exclude_each_other(imapeval: Command, write_data: WriteData) -> None:
+    options = ("--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
+    done = imapeval("score", write_data(SAMPLES), *options)
+    assert done.returncode == 2
+    assert "--imaps and --llm exclude each other" in done.stderr

@@ -1,0 +1,133 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.judges.questions import build_questions, measure_f1
+from imapeval.types import Failure, Score
+
+METRICS = {metric.name: metric for metric in build_questions()}
+
+CASE = Case("1", "How is a boil treated?", "Warm cloths three times a day.", "Warm cloths, or cephalexin.", "en")
+ABOUT_REFERENCE = {"What treats a boil?": "warm cloths", "How often?": "three times a day"}
+ABOUT_RESPONSE = {
+    "What may be put on a boil?": "warm cloths",
+    "Which antibiotic?": "cephalexin",
+    "Who said so?": "nobody",
+}
+OF_RESPONSE = {
+    "What treats a boil?": "warm cloths or cephalexin",
+    "How often?": "",
+    "What may be put on a boil?": "the warm cloths",
+    "Which antibiotic?": "cephalexin",
+    "Who said so?": "",
+}
+OF_REFERENCE = {"What may be put on a boil?": "warm cloths", "Which antibiotic?": "", "Who said so?": ""}
+
+
+def list_questions(texts):
+    return json.dumps({"questions": [{"question": asked, "answer": answer} for asked, answer in texts.items()]})
+
+
+def reply(request):
+    asked = request.messages[-1].content
+    if request.schema_name == "text-questions":
+        return list_questions(ABOUT_REFERENCE if CASE.reference in asked else ABOUT_RESPONSE)
+    if request.schema_name == "text-answers":
+        answers = OF_REFERENCE if CASE.reference in asked else OF_RESPONSE
+        lines = asked.partition("<questions>\n")[2].removesuffix("\n</questions>").splitlines()
+        numbered = [line.partition(". ") for line in lines]
+        return json.dumps({"answers": [{"number": int(n), "answer": answers[asked]} for n, _, asked in numbered]})
+    assert asked == ('<pairs>\n1. question "What may be put on a boil?"; A "warm cloths"; B "warm cloths"\n</pairs>')
+    return '{"scores": [{"number": 1, "score": 4}]}'
+
+
+async def judge(name, model, case=CASE):
+    (outcome,) = await METRICS[name].prepare(Parts(llm=model)).ask([case])
+    return outcome
+
+
+async def test_questeval_asks_both_ways():
+    model = ScriptedModel(reply)
+    outcome = await judge("questeval:llm", model)
+    # F1 of "warm cloths" and "warm cloths or cephalexin" is 2 * 2 / (2 + 4); "three times a day" ("a" is an article)
+    # has no answer. Answerability 1 and 0.
+    recall = (2 / 3 + 0 + 1 + 0) / 4
+    # "warm cloths" is there, the two others are not.
+    precision = (1 + 0 + 0 + 1 + 0 + 0) / 6
+    assert outcome.value == pytest.approx((recall + precision) / 2, abs=1e-12)
+    assert outcome.parts == pytest.approx({"recall": recall, "precision": precision, "questions": 5.0}, abs=1e-12)
+    assert len(model.requests) == 4
+
+
+async def test_qafacteval_asks_of_the_response_what_it_answers_itself():
+    outcome = await judge("qafacteval:llm", ScriptedModel(reply))
+    # "Who said so?" is left out, for the response does not answer it. Of the two others the reference answers one, and
+    # that is rated 4 of 1..5; the other counts 0.
+    assert outcome == Score((3 / 4 + 0) / 2, {"questions": 2.0, "answered": 0.5, "f1": 0.5})
+
+
+async def test_qafacteval_rates_nothing_where_nothing_is_answered():
+    def refuse(request):
+        if request.schema_name == "text-answers" and CASE.reference in request.messages[-1].content:
+            return '{"answers": [{"number": 1, "answer": ""}, {"number": 2, "answer": ""}]}'
+        return reply(request)
+
+    outcome = await judge("qafacteval:llm", ScriptedModel(refuse))
+    assert outcome == Score(0.0, {"questions": 2.0, "answered": 0.0, "f1": 0.0})
+
+
+@pytest.mark.parametrize("response", ["", "?", "🙂"])
+@pytest.mark.parametrize("name", METRICS)
+async def test_an_empty_response_is_worth_nothing(name, response):
+    assert await judge(name, ScriptedModel([]), replace(CASE, response=response)) == Score(0.0)
+
+
+async def test_a_reference_or_response_without_facts():
+    def nothing(request):
+        return list_questions({}) if request.schema_name == "text-questions" else reply(request)
+
+    for name in METRICS:
+        outcome = await judge(name, ScriptedModel(nothing))
+        assert isinstance(outcome, Failure)
+        assert (outcome.stage, outcome.kind) == ("metric", "no-questions")
+
+    def greet(request):
+        asked = request.messages[-1].content
+        if request.schema_name == "text-questions" and CASE.reference not in asked:
+            return list_questions({})
+        return reply(request)
+
+    outcome = await judge("questeval:llm", ScriptedModel(greet))
+    assert (outcome.parts["precision"], outcome.parts["questions"]) == (0.0, 2.0)
+
+
+@pytest.mark.parametrize("name", METRICS)
+async def test_what_cannot_be_read_is_a_failure(name):
+    outcome = await judge(name, ScriptedModel(lambda _: "Warm cloths."))
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, outcome.kind) == ("metric", "unreadable-completion")
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "f1"),
+    [
+        # `calculate_f1_squad` of QuestEval's utils.py, worked out by hand.
+        ("The aspirin tablet", "an aspirin", 2 / 3),
+        ("three times a day", "Three times, day", 1.0),
+        ("rest", "", 0.0),
+        ("the", "a", 1.0),
+        ("rest rest", "rest", 2 / 3),
+        ("每天热敷三次", "热敷三次。", 8 / 10),
+        ("查CT", "做CT", 2 / 4),
+    ],
+)
+def test_answers_are_compared_as_in_squad(expected, given, f1):
+    assert measure_f1(expected, given) == pytest.approx(f1, abs=1e-12)
+
+
+def test_the_names_say_that_a_language_model_runs_them():
+    assert [*METRICS] == ["questeval:llm", "qafacteval:llm"]
+    assert all(metric.requires == {"llm", "reference"} for metric in METRICS.values())
