@@ -34,7 +34,9 @@ def list_all(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("metric", "what it is", "needs", "languages", "here")
+    table = Table()
+    for title in ("metric", "what it is", "needs", "in", "here"):
+        table.add_column(title, no_wrap=title == "metric")
     for metric in found:
         if not isinstance(metric, OnImaps):
             needs = ", ".join(sorted(metric.requires)) or "-"

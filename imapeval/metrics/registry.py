@@ -30,7 +30,21 @@ GROUP = "imapeval.metrics"
 ALL_OFFLINE = "all-offline"
 """In place of names: every metric that can be computed here as it is."""
 
-_OURS = ("imapscore", "lexical")
+_OURS = (
+    "imapscore",
+    "lexical",
+    "cosine",
+    "neural.bertscore",
+    "neural.moverscore",
+    "neural.bartscore",
+    "neural.bleurt",
+    "neural.comet",
+    "neural.unieval",
+    "neural.alignscore",
+    "neural.entailment",
+    "likelihood",
+    "judges",
+)
 """Modules of this package whose `build` returns metrics, in the order of the lists."""
 
 _ONLY_ASKED = frozenset({"llm", "logprobs"})
@@ -48,7 +62,7 @@ def all_metrics() -> list[Metric]:
 
 def all_offline() -> list[Metric]:
     """Return the metrics that can be computed here as it is: no language model is asked, and nothing is lacking."""
-    return [metric for metric in all_metrics() if not metric.requires & _ONLY_ASKED and not metric.lacks]
+    return [metric for metric in all_metrics() if _is_offline(metric)]
 
 
 def get(name: str) -> Metric:
@@ -69,7 +83,7 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
     """Return metrics with their options set.
 
     Args:
-        wanted: Names; "all-offline" stands for all that can be computed here as it is.
+        wanted: Names; "all-offline" stands for all that can be computed here as it is, with these options.
         options: What to set, as users write it: by the name of the metric, then of the option. What is set of a metric
             holds for it on imaps too.
 
@@ -80,13 +94,19 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
     found: dict[str, Metric] = {}
     used: set[str] = set()
     for name in wanted:
-        for metric in all_offline() if name == ALL_OFFLINE else [get(name)]:
+        for metric in all_metrics() if name == ALL_OFFLINE else [get(name)]:
             base = metric.metric.name if isinstance(metric, OnImaps) else metric.name
-            used.add(base)
-            found[metric.name] = set_options(metric, named.get(base, {}))
+            chosen = set_options(metric, named.get(base, {}))
+            if name != ALL_OFFLINE or _is_offline(chosen):
+                used.add(base)
+                found[metric.name] = chosen
     if unused := named.keys() - used:
         raise UsageError(f"an option is set of {min(unused)!r}, but it is not among the metrics: {', '.join(found)}.")
     return list(found.values())
+
+
+def _is_offline(metric: Metric) -> bool:
+    return not metric.requires & _ONLY_ASKED and not metric.lacks
 
 
 @cache

@@ -1,0 +1,100 @@
+"""GPTScore (Fu et al. 2023): how likely one text is as another way to say the other.
+
+The mean log-probability of the tokens of the response after an instruction, the reference and "In other words ,"; or
+of the reference after the response, or the mean of both directions (their "avg_f"). Instructions, template and
+directions are those of the authors' code for text from data (jinlanfu/GPTScore, score_d2t.py and opt_score.py, with
+"ist" and without "demo"): aspects informativeness, naturalness and quality, or none, without an instruction. The
+Chinese ones are our translations. Unlike there, no full stop is added to texts, and the likelihood is of all tokens of
+the text as they stand after the template.
+
+Higher is better; 0 would be certain. Empty and long cases: a reference or response of white space only is a `Failure`
+("no-reference-tokens", "no-response-tokens"); what does not fit into the model's context is `Failure("too-long")`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.metrics.base import option
+from imapeval.metrics.likelihood.likelihood import NOT_FINITE, Likelihood
+from imapeval.metrics.likelihood.reading import Given
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case
+    from imapeval.metrics.likelihood.likelihood import Measure
+    from imapeval.types import Lang
+
+_ASPECTS: dict[str, dict[Lang, str]] = {
+    "informativeness": {
+        "en": "Convert the following text into another expression that preserves key information. \n",
+        "zh": "将下面的文字改写成保留关键信息的另一种表达。\n",
+    },
+    "naturalness": {
+        "en": "Convert the following text into another expression that is as natural as a native speaker. \n",
+        "zh": "将下面的文字改写成像母语者一样自然的另一种表达。\n",
+    },
+    "quality": {
+        "en": "Convert the following text into another expression that is fluent and grammatically correct. \n",
+        "zh": "将下面的文字改写成通顺且合乎语法的另一种表达。\n",
+    },
+    "none": {"en": "", "zh": ""},
+}
+"""BAGEL_demos.json, "asp_definition", with the colon replaced as score_d2t.py does."""
+
+_TEMPLATES: dict[Lang, tuple[str, str]] = {"en": ("{} In other words ,", " "), "zh": ("{}换句话说，", "")}
+"""What stands before the text whose likelihood is told, and between both."""
+
+_DIRECTIONS = {"response": ("response",), "reference": ("reference",), "both": ("response", "reference")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GptScore(Likelihood):
+    """GPTScore; parts `response` and `reference`, the directions that are asked for.
+
+    Raises:
+        ValueError: There is no such aspect or direction.
+    """
+
+    aspect: str = option(f"what the instruction asks for: {', '.join(_ASPECTS)}", "informativeness")
+    direction: str = option("whose likelihood is told after the other: response, reference, or both (mean)", "response")
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("aspect", self.aspect, _ASPECTS), ("direction", self.direction, _DIRECTIONS)):
+            if value not in known:
+                raise ValueError(f"{name}={value!r} is none of {', '.join(known)}")
+
+    def measure(self, case: Case) -> Measure:
+        """See `Likelihood.measure`."""
+        texts = {"response": case.response.strip(), "reference": case.reference.strip()}
+        for name, text in texts.items():
+            if not text:
+                return Failure("metric", f"no-{name}-tokens", f"the {name} holds no text to tell the likelihood of")
+        directions = _DIRECTIONS[self.direction]
+        template, space = _TEMPLATES[case.lang]
+        given: list[Given] = []
+        for target in directions:
+            source = texts["reference" if target == "response" else "response"]
+            prefix = _ASPECTS[self.aspect][case.lang] + template.format(source)
+            given.append(Given(prefix, space + texts[target], whole=True))
+        readings = yield given
+        parts = {name: fmean(reading.logprobs) for name, reading in zip(directions, readings, strict=True)}
+        if not all(map(math.isfinite, parts.values())):
+            return NOT_FINITE
+        return Score(fmean(parts.values()), parts)
+
+
+def build() -> list[Likelihood]:
+    """Return the metrics of this module, for the registry."""
+    return [
+        GptScore(
+            name="gptscore",
+            summary="GPTScore: how likely the response is as another way to say the reference",
+            citation="Fu et al. 2023, GPTScore: Evaluate as You Desire",
+            range=(None, 0.0),
+            higher_is_better=True,
+        )
+    ]

@@ -1,0 +1,179 @@
+r"""Perplexities of a model under test: how likely it finds the reference.
+
+- `perplexity`, `byte-perplexity`, `bits-per-byte`: of the reference, after the question. By word, by byte and in bits
+  as lm-evaluation-harness defines them; the words of a text are what white space separates, so that `perplexity` is
+  defined for English only. The response plays no part.
+- `relaxed-perplexity`, `relaxed-cross-entropy` (Arias-Duart et al. 2025): of the reference, wherever in the response
+  the model would come to it. The target is the reference, the completion is the response of the model under test: at
+  each step i = 0..n the question and the first i tokens of the response stand before the reference, and P(A_i|B_i) is
+  the product of the probabilities of the reference's tokens there. n is the number of the response's tokens as far as
+  it is looked at (option `steps`), and len(target) the number of the reference's directly after the question. Tokens
+  that hold parts of one character count as one. For short references: the work grows with n x (n + len(target)).
+
+Lower is better. The question is given as "Question: ...\nAnswer:", in Chinese as "问题：...\n回答：".
+
+Empty and long cases:
+
+- a reference of white space only is `Failure("no-reference-tokens")`;
+- after a response without text the relaxed perplexity has the one step 0, and is the reference's perplexity by token;
+- a text that is longer than the context of a loaded model is read in windows, of which the later ones do not see the
+  question (part `pieces`), as lm-evaluation-harness does; a reference that does not fit behind a response is
+  `Failure("too-long")`, and so is everything that is longer than the context of a server's model;
+- a perplexity that no float holds is `Failure("overflow")`; its logarithm is there as another metric.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from imapeval.metrics.base import option
+from imapeval.metrics.likelihood.likelihood import NOT_FINITE, Likelihood
+from imapeval.metrics.likelihood.numbers import (
+    compute_bits_per_byte,
+    compute_byte_perplexity,
+    compute_relaxed_cross_entropy,
+    compute_relaxed_perplexity,
+    compute_word_perplexity,
+    count_bytes,
+    count_words,
+)
+from imapeval.metrics.likelihood.reading import Given
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from imapeval.metrics.base import Case
+    from imapeval.metrics.likelihood.likelihood import Measure
+    from imapeval.types import Lang, Outcome
+
+_PROMPTS: dict[Lang, tuple[str, str]] = {"en": ("Question: {}\nAnswer:", " "), "zh": ("问题：{}\n回答：", "")}
+"""What stands before an answer, and between both: the English is the form of most tasks of lm-evaluation-harness."""
+
+_NO_REFERENCE = Failure("metric", "no-reference-tokens", "the reference holds no text whose likelihood could be told")
+
+_HARNESS = "Jelinek et al. 1977, Perplexity; as in lm-evaluation-harness 0.4.13"
+
+_RELAXED = "Arias-Duart et al. 2025, Automatic Evaluation of Healthcare LLMs Beyond Question-Answering, NAACL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perplexity(Likelihood):
+    """How likely the reference is after the question; parts `loglikelihood`, `tokens`, `words`, `bytes`.
+
+    Attributes:
+        compute: Gives the number, from the tokens' log-probabilities and the text.
+    """
+
+    compute: Callable[[Sequence[float], str], float] = field(metadata={"signature": False})
+
+    def measure(self, case: Case) -> Measure:
+        """See `Likelihood.measure`."""
+        text = case.reference.strip()
+        if not text:
+            return _NO_REFERENCE
+        prompt, space = _PROMPTS[case.lang]
+        [reading] = yield [Given(prompt.format(case.question), space + text)]
+        parts = {
+            "loglikelihood": math.fsum(reading.logprobs),
+            "tokens": float(len(reading.logprobs)),
+            "words": float(count_words(text)),
+            "bytes": float(count_bytes(text)),
+        }
+        if reading.pieces > 1:
+            parts["pieces"] = float(reading.pieces)
+        return _settle(self.compute(reading.logprobs, text), parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaxedPerplexity(Likelihood):
+    """How likely the reference is anywhere in the response; parts `completion_tokens`, `target_tokens`, `truncated`.
+
+    Attributes:
+        compute: Gives the number, from what is computed of the steps.
+
+    Raises:
+        ValueError: `steps` is below 1.
+    """
+
+    compute: Callable[..., float] = field(metadata={"signature": False})
+    # Ours: the work grows with its square, and 50 tokens are two sentences.
+    steps: int = option("after how many tokens of the response the reference is looked for at most", 50)
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"steps={self.steps} leaves nothing of the response; give 1 or more")
+
+    def measure(self, case: Case) -> Measure:
+        """See `Likelihood.measure`."""
+        target, response = case.reference.strip(), case.response.strip()
+        if not target:
+            return _NO_REFERENCE
+        form, space = _PROMPTS[case.lang]
+        prompt, completion = form.format(case.question), space + response
+        ends: list[int] = []
+        if response:
+            [whole] = yield [Given(prompt, completion)]
+            ends = sorted(set(whole.ends))
+        seen = ends[: self.steps]
+        readings = yield [Given(prompt + completion[:end], space + target, whole=True) for end in (0, *seen)]
+        tokens = len(readings[0].logprobs)
+        parts = {"completion_tokens": float(len(seen)), "target_tokens": float(tokens)}
+        if len(seen) < len(ends):
+            parts["truncated"] = 1.0
+        logprobs = [math.fsum(reading.logprobs) for reading in readings]
+        return _settle(self.compute(logprobs, completion=len(seen), target=tokens), parts)
+
+
+def build() -> list[Likelihood]:
+    """Return the metrics of this module, for the registry."""
+    return [
+        Perplexity(
+            name="perplexity",
+            summary="how surprising the reference is to the model under test, by word",
+            range=(1.0, None),
+            languages=frozenset({"en"}),
+            citation=_HARNESS,
+            compute=compute_word_perplexity,
+        ),
+        Perplexity(
+            name="byte-perplexity",
+            summary="how surprising the reference is to the model under test, by byte",
+            range=(1.0, None),
+            citation=_HARNESS,
+            compute=compute_byte_perplexity,
+        ),
+        Perplexity(
+            name="bits-per-byte",
+            summary="how surprising the reference is to the model under test, in bits a byte",
+            range=(0.0, None),
+            citation=_HARNESS,
+            compute=compute_bits_per_byte,
+        ),
+        RelaxedPerplexity(
+            name="relaxed-perplexity",
+            summary="how surprising the reference is anywhere in the response, to the model that gave it",
+            range=(1.0, None),
+            citation=_RELAXED,
+            compute=compute_relaxed_perplexity,
+        ),
+        RelaxedPerplexity(
+            name="relaxed-cross-entropy",
+            summary="logarithm of the relaxed perplexity, in nats",
+            range=(0.0, None),
+            citation=_RELAXED,
+            compute=compute_relaxed_cross_entropy,
+        ),
+    ]
+
+
+def _settle(value: float, parts: Mapping[str, float]) -> Outcome:
+    if math.isnan(value) or not all(map(math.isfinite, parts.values())):
+        return NOT_FINITE
+    if math.isinf(value):
+        return Failure(
+            "metric", "overflow", "the perplexity is above 1.8e308; bits-per-byte or relaxed-cross-entropy can tell it"
+        )
+    return Score(value, parts)

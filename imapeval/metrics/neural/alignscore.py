@@ -1,0 +1,175 @@
+"""AlignScore (Zha et al. 2023): whether each sentence of the response is supported by the reference.
+
+The reference is cut into chunks of about 350 words at the ends of sentences, the response into sentences. A RoBERTa
+with a head of three labels tells how likely each chunk supports each sentence; the best chunk counts, and the mean over
+the sentences is the score (the authors' mode nli_sp). The computation is that of alignscore/inference.py in
+yuh-zha/AlignScore, the checkpoint the authors' own.
+
+- An empty response claims nothing, and scores 0.
+- Of a pair of more than 512 tokens the chunk loses its end, or where the sentence alone is that long, the longer of the
+  two: part "truncated".
+- Where the pairs come to more than `MAX_WORDS`: `Failure("too-long")`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import ResourceError
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.checkpoints import (
+    Headed,
+    build_encoder,
+    fetch_settings,
+    fill,
+    read_state,
+    say_lack_of_settings,
+    share,
+    take,
+)
+from imapeval.metrics.neural.inputs import encode_pairs, run
+from imapeval.metrics.neural.learned import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.neural.models import choose_device
+from imapeval.metrics.neural.sentences import say_lack as say_lack_of_sentences
+from imapeval.metrics.neural.sentences import say_splitter, split
+from imapeval.metrics.neural.weights import EXTRA, fetch, identify, say_lack
+from imapeval.types import Failure, Lang, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_CHUNK = 350
+"""Words of a chunk of the reference: inference.py."""
+
+_SUPPORTED = 0
+"""Which of the three labels is support: inference.py takes the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignScore:
+    """AlignScore (0..1): mean over the response's sentences of how well the reference supports them."""
+
+    name = "alignscore"
+    summary = "AlignScore: whether the reference supports each sentence of the response"
+    citation = "Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en"})
+    range = (0.0, 1.0)
+    higher_is_better = True
+
+    model: str = option("checkpoint of AlignScore: a file, or a folder or name at the hub with it", "yzha/AlignScore")
+    checkpoint: str = option("which file of the folder or hub", "AlignScore-large.ckpt")
+    encoder: str = option("folder or name at the hub with configuration and vocabulary of the encoder", "roberta-large")
+    sentences: str = field(default_factory=say_splitter)
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    @property
+    def lacks(self) -> str:
+        return (
+            say_lack(self.name, self.model) or say_lack_of_sentences() or say_lack_of_settings(self.name, self.encoder)
+        )
+
+    @property
+    def signature(self) -> str:
+        if self.network is None:
+            return sign(self, "")
+        # Not where they lie on this computer.
+        named = replace(self, checkpoint=self.identity.partition("#")[0], encoder=Path(self.encoder).name)
+        return sign(named, self.network.encoder.precision)
+
+    def prepare(self, parts: Parts) -> AlignScore:
+        """Return it with its model; see `Preparable`.
+
+        Raises:
+            ResourceError: Also where nltk's model of sentences is not there.
+        """
+        split("")
+        device = choose_device(parts.device)
+        place = fetch(self.model)
+        file = place if place.is_file() else place / self.checkpoint
+        key = ("alignscore", str(file.resolve()), self.encoder, device)
+        network = share(key, lambda: _load(file, self.encoder, device))
+        return replace(self, network=network, identity=identify(str(file)))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure, empty=Score(0.0))
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        network = need(self.network, self.name)
+        encoder = network.encoder
+        paired = [_pair(case) for case in cases]
+        flat = [pair for pairs in paired if not isinstance(pairs, Failure) for claim in pairs for pair in claim]
+        rows = encode_pairs(encoder, flat, longest=encoder.max_tokens, cut="only_first")
+
+        def forward(batch: dict[str, Any]) -> Any:
+            logits = network.head["three-way"](encoder.model(**batch).pooler_output)
+            return logits.float().softmax(-1)[:, _SUPPORTED]
+
+        values: list[float] = run(encoder, rows, forward, budget=encoder.budget).tolist() if rows else []
+        supported = iter(zip(values, rows, strict=True))
+        for pairs in paired:
+            if isinstance(pairs, Failure):
+                yield pairs
+                continue
+            told = [[next(supported) for _ in claim] for claim in pairs]
+            value = fmean(max(value for value, _ in claim) for claim in told)
+            yield settle(value, {}, cut=any(row.cut for claim in told for _, row in claim))
+
+
+def build() -> list[AlignScore]:
+    """Return the metrics of this module, for the registry."""
+    return [AlignScore()]
+
+
+def _pair(case: Case) -> list[list[tuple[str, str]]] | Failure:
+    """Return for each sentence of the response its pairs with all chunks of the reference."""
+    chunks, claims = _cut_into_chunks(case.reference), split(case.response)
+    words = sum(len(chunk.split()) for chunk in chunks) * len(claims)
+    words += sum(len(claim.split()) for claim in claims) * len(chunks)
+    return refuse_long(words) if words > MAX_WORDS else [[(chunk, claim) for chunk in chunks] for claim in claims]
+
+
+def _cut_into_chunks(text: str) -> list[str]:
+    sentences = split(text) or [""]
+    size = max(1, len(sentences) // (len(text.split()) // _CHUNK + 1))
+    return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
+
+
+def _load(file: Path, encoder: str, device: str) -> Headed:
+    torch, transformers = (
+        require(module, distribution=module, extra=EXTRA, needed_for="alignscore")
+        for module in ("torch", "transformers")
+    )
+    if not file.is_file():
+        raise ResourceError(
+            f"there is no {file}. Say which checkpoint of the folder is meant: --set alignscore.checkpoint=FILE"
+        )
+    folder = fetch_settings(encoder)
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ResourceError(
+            f"configuration and vocabulary of {encoder!r} in {folder} cannot be read: {error}"
+        ) from error
+    state = read_state(file)
+    loaded = build_encoder(
+        "RobertaModel",
+        config,
+        take(state, "base_model."),
+        tokenizer=tokenizer,
+        device=device,
+        longest=min(tokenizer.model_max_length, config.max_position_embeddings - 2),
+        place=str(file),
+    )
+    head = fill(torch.nn.Linear(config.hidden_size, 3), take(state, "tri_layer."), place=str(file))
+    return Headed(loaded, {"three-way": head.to(device, loaded.model.dtype)}, {})

@@ -1,0 +1,131 @@
+"""BARTScore (Yuan, Neubig and Liu 2021): how likely one text is as what a model writes for the other.
+
+The mean log-likelihood of the target's tokens, its end included, given the source. Precision is that of the response
+given the reference, recall that of the reference given the response, F their mean (section 3.3 of the paper). The
+computation is that of bart_score.py in neulab/BARTScore, with any sequence-to-sequence model.
+
+- An empty text is one of no token but its end, whose likelihood the model tells like any other's.
+- Of a longer text the first 1,024 tokens count (or what the model takes, where that is less): part "truncated".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.inputs import Row, encode, run
+from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models import Loaded, load
+from imapeval.metrics.neural.weights import EXTRA, identify, say_lack
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_MAX_TOKENS = 1024
+"""max_length of bart_score.py."""
+
+_VOCABULARY_SHARE = 4
+"""By how much batches are smaller than an encoder's. The output has a number for each token and word of the
+vocabulary: 1,024 tokens by BART's 50,264 words are 206 MB in single precision, and their logarithms as much again."""
+
+_WAYS = {"precision": ("precision",), "recall": ("recall",), "f": ("precision", "recall")}
+
+
+@dataclass(frozen=True, slots=True)
+class BartScore:
+    """BARTScore: a mean log-likelihood, 0 at best; parts `precision` and `recall`, those of them that are asked for."""
+
+    name = "bartscore"
+    summary = "BARTScore: how likely response and reference are, each given the other"
+    citation = "Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en"})
+    range = (None, 0.0)
+    higher_is_better = True
+
+    model: str = option("sequence-to-sequence model: a folder, or a name at the hub", "facebook/bart-large-cnn")
+    direction: str = option("precision (reference to response), recall (response to reference) or f (their mean)", "f")
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    def __post_init__(self) -> None:
+        if self.direction not in _WAYS:
+            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_WAYS)}")
+
+    @property
+    def lacks(self) -> str:
+        return say_lack(self.name, self.model)
+
+    @property
+    def signature(self) -> str:
+        return sign(self, self.loaded.precision if self.loaded else "")
+
+    def prepare(self, parts: Parts) -> BartScore:
+        """Return it with its model; see `Preparable`."""
+        loaded = load(self.model, "seq2seq", device=parts.device)
+        return replace(self, loaded=loaded, identity=identify(self.model))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure)
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
+        pairs = [_direct(case, way) for case in cases for way in ways]
+        rows = _encode(loaded, pairs)
+        values: list[float] = run(
+            loaded, rows, lambda batch: _weigh(loaded, batch), budget=loaded.budget // _VOCABULARY_SHARE
+        ).tolist()
+        for start in range(0, len(rows), len(ways)):
+            parts = dict(zip(ways, values[start:], strict=False))
+            yield settle(fmean(parts.values()), parts, cut=any(row.cut for row in rows[start : start + len(ways)]))
+
+
+def build() -> list[BartScore]:
+    """Return the metrics of this module, for the registry."""
+    return [BartScore()]
+
+
+def _direct(case: Case, way: str) -> tuple[str, str]:
+    """Return source and target."""
+    return (case.reference, case.response) if way == "precision" else (case.response, case.reference)
+
+
+def _encode(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+    longest = min(_MAX_TOKENS, loaded.max_tokens)
+    sources = encode(loaded, [source for source, _ in pairs], longest=longest)
+    targets = encode(loaded, [target for _, target in pairs], longest=longest)
+    return [
+        Row(
+            {
+                "input_ids": source.fields["input_ids"],
+                "attention_mask": source.fields["attention_mask"],
+                "labels": target.fields["input_ids"],
+                "label_mask": target.fields["attention_mask"],
+            },
+            source.cut or target.cut,
+        )
+        for source, target in zip(sources, targets, strict=True)
+    ]
+
+
+def _weigh(loaded: Loaded, batch: dict[str, Any]) -> Any:
+    torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bartscore")
+    labels = batch["labels"]
+    logits = loaded.model(
+        input_ids=batch["input_ids"],
+        attention_mask=batch["attention_mask"],
+        # Not as labels=...: the model would compute a loss over the vocabulary a second time.
+        decoder_input_ids=loaded.model.prepare_decoder_input_ids_from_labels(labels=labels),
+    ).logits
+    losses = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), labels.flatten(), ignore_index=loaded.tokenizer.pad_token_id, reduction="none"
+    )
+    return -losses.view(labels.shape).sum(1) / batch["label_mask"].sum(1)

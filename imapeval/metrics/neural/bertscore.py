@@ -1,0 +1,309 @@
+"""BERTScore (Zhang et al. 2020): each token of one text beside the most similar token of the other, by a BERT.
+
+The numbers are those of the package bert_score 0.3.13 on the same weights; here every text is encoded once, however
+many pairs it stands in. The value is F1; parts `precision`, `recall`, `f1`, and `truncated`, 1 where a text is longer
+than the model takes (512 tokens of roberta-large and bert-base-chinese) and only its beginning counts, as there.
+
+Models: roberta-large (17th layer) for English, bert-base-chinese (8th) for Chinese, as bert_score takes them, or the
+one that is set, for both languages.
+
+- `idf` weighs tokens by how rare they are among the references of a file of samples; without it all weigh the same.
+- `rescale` subtracts the score of unrelated texts, of a baseline file: (score - baseline) / (1 - baseline), which
+  spreads the scores and may be negative.
+
+Empty cases:
+
+- a response without a token of its own scores 0 before rescaling, as in bert_score;
+- a reference without one is `Failure("no-reference-tokens")`; bert_score gives 0;
+- with `idf`, a text all of whose tokens weigh 0, since they are in all texts of the collection, is
+  `Failure("no-weight")`; bert_score gives NaN.
+
+F1 is 0 where precision or recall is not positive; the quotient means nothing there. bert_score lets padding count as a
+token of cosine 0, which matters only where a token has no positive cosine at all: here padding does not count.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from imapeval._optional import require
+from imapeval.errors import InputError, UsageError
+from imapeval.metrics.base import option
+from imapeval.metrics.neural.embeddings import Embedded, TokenEmbedder, open_embedder, together
+from imapeval.metrics.neural.weights import EXTRA, identify, say_lack, sign_file
+from imapeval.signature import signature
+from imapeval.types import Failure, Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Case, Device, Need, Parts
+    from imapeval.metrics.neural.idf import TokenWeights
+
+DEFAULTS: dict[Lang, str] = {"en": "roberta-large", "zh": "bert-base-chinese"}
+"""Models by language: bert_score 0.3.13, utils.lang2model."""
+
+LAYERS = {
+    "roberta-large": 17,
+    "roberta-base": 10,
+    "bert-base-chinese": 8,
+    "bert-base-uncased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-multilingual-cased": 9,
+    "xlm-roberta-base": 9,
+    "xlm-roberta-large": 17,
+    "distilbert-base-uncased": 5,
+    "distilroberta-base": 5,
+    "microsoft/deberta-base-mnli": 9,
+    "microsoft/deberta-large-mnli": 18,
+    "microsoft/deberta-xlarge-mnli": 40,
+    "microsoft/deberta-v3-large": 12,
+    "allenai/scibert_scivocab_uncased": 8,
+}
+"""Best layer by model, by correlation with ratings of translations: bert_score 0.3.13, utils.model2layers."""
+
+PACKAGE = "bert-score"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What scores texts of one language.
+
+    Attributes:
+        embedder: Gives vectors.
+        weights: Of tokens; None where all weigh the same.
+        baseline: Precision, recall and F1 of unrelated texts; None where nothing is rescaled.
+        identity: Model, layer and baseline, for the signature.
+    """
+
+    embedder: TokenEmbedder
+    weights: TokenWeights | None
+    baseline: tuple[float, float, float] | None
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class BertScore:
+    """BERTScore as a metric; see the module's docstring.
+
+    Raises:
+        ValueError: `layer` is below -1.
+    """
+
+    model: str = option(
+        "model, a folder or a name at the hub; for both languages. Empty: roberta-large (English), "
+        "bert-base-chinese (Chinese)",
+        "",
+    )
+    layer: int = option("layer that is compared, 0 for the embeddings; -1: the one that bert_score takes", -1)
+    idf: str = option("file of samples (JSON Lines) whose references tell how rare a token is. Empty: no weights", "")
+    rescale: str = option("baseline file (LAYER,P,R,F), or 'bert-score' for that of the package. Empty: raw cosine", "")
+    ready: Mapping[Lang, _Ready] | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+
+    name: ClassVar[str] = "bertscore"
+    summary: ClassVar[str] = "BERTScore F1: similar tokens by a BERT"
+    citation: ClassVar[str] = "Zhang et al. 2020, BERTScore; as bert_score 0.3.13 computes it"
+    requires: ClassVar[frozenset[Need]] = frozenset({"reference", "weights"})
+    languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.layer < -1:
+            raise ValueError(f"layer={self.layer} is no layer; give 0 or more, or -1 for the one that bert_score takes")
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """F1 lies in 0..1; rescaled it may be anything below 1."""
+        return (None, 1.0) if self.rescale else (0.0, 1.0)
+
+    @property
+    def lacks(self) -> str:
+        """See `Metric.lacks`."""
+        return "" if self.ready else say_lack(self.name, *dict.fromkeys(self._models().values()))
+
+    @property
+    def signature(self) -> str:
+        """See `Metric.signature`; once prepared with identities in place of names and paths."""
+        if self.ready is None:
+            return signature(self.name, self, v=1)
+        model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
+        # The file of baselines is part of the identity of each.
+        known = replace(self, model=model, idf=sign_file(self.idf), rescale=Path(self.rescale).name)
+        return signature(self.name, known, precision=next(iter(self.ready.values())).embedder.loaded.precision, v=1)
+
+    def prepare(self, parts: Parts) -> BertScore:
+        """Return it with its models; see `Preparable`.
+
+        Raises:
+            UsageError: The layer, or the baseline, is not there for this model.
+            InputError: The file of samples or of the baseline is at fault.
+            MissingExtraError, ResourceError: See `load`.
+        """
+        return replace(self, ready={lang: self._open(lang, parts.device) for lang in DEFAULTS})
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        if self.ready is None:
+            raise TypeError("bertscore has to be prepared before it can score")
+        torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bertscore")
+        outcomes: dict[int, Outcome] = {}
+        with torch.inference_mode():
+            for lang, places in together(cases):
+                scored = _score(self.ready[lang], [cases[place] for place in places], torch)
+                outcomes |= zip(places, scored, strict=True)
+        return [outcomes[place] for place in range(len(cases))]
+
+    def _models(self) -> dict[Lang, str]:
+        return {lang: self.model or default for lang, default in DEFAULTS.items()}
+
+    def _open(self, lang: Lang, device: Device) -> _Ready:
+        model = self._models()[lang]
+        layer = self._choose_layer(model)
+        try:
+            embedder = open_embedder(model, layer, device=device)
+        except ValueError as error:
+            raise UsageError(f"bertscore.layer={layer}: {error}. Set another with --set bertscore.layer=N.") from error
+        weights = None
+        if self.idf:
+            from imapeval.metrics.neural.idf import count, read_collection
+
+            texts = read_collection(Path(self.idf).expanduser(), "references", lang=lang)
+            weights = count(text.ids for text in embedder.tokenize(texts))
+        identity = f"{identify(model)}@{layer}"
+        if not self.rescale:
+            return _Ready(embedder, weights, None, identity)
+        file = _find_baseline(model, lang) if self.rescale == PACKAGE else Path(self.rescale).expanduser()
+        return _Ready(embedder, weights, _read_baseline(file, layer), f"{identity}-{sign_file(str(file))}")
+
+    def _choose_layer(self, model: str) -> int:
+        if self.layer >= 0:
+            return self.layer
+        name = _recognise(model)
+        if name not in LAYERS:
+            raise UsageError(
+                f"bert_score names no layer of the model {model!r}. Say which one is compared: --set bertscore.layer=N."
+            )
+        return LAYERS[name]
+
+
+def build() -> list[BertScore]:
+    """Return the metrics of this module, for the registry."""
+    return [BertScore()]
+
+
+def match(
+    reference: Embedded, response: Embedded, weights: tuple[Sequence[float], Sequence[float]], *, torch: Any
+) -> Any:
+    """Return precision and recall of a response, as a tensor of two (Zhang et al. 2020, section 3).
+
+    Args:
+        reference: With vectors.
+        response: With vectors.
+        weights: Of the tokens of the reference, and of the response; some of each are positive.
+        torch: The module.
+    """
+    units = [torch.nn.functional.normalize(text.vectors, dim=-1) for text in (response, reference)]
+    cosines = units[0] @ units[1].T
+    shares = [torch.tensor(side, device=cosines.device) for side in reversed(weights)]
+    best = [cosines.amax(1), cosines.amax(0)]
+    return torch.stack([(top * share).sum() / share.sum() for top, share in zip(best, shares, strict=True)])
+
+
+def _score(ready: _Ready, cases: Sequence[Case], torch: Any) -> list[Outcome]:
+    embedded = ready.embedder.embed(text for case in cases for text in (case.reference, case.response))
+    weights = {text: _weigh(ready, made) for text, made in embedded.items()}
+    outcomes: list[Outcome | None] = []
+    scored: list[Any] = []
+    for case in cases:
+        reference, response = embedded[case.reference], embedded[case.response]
+        if reference.is_empty:
+            outcomes.append(_NO_TOKENS)
+        elif response.is_empty:
+            outcomes.append(_make_score(ready, 0.0, 0.0, truncated=reference.truncated))
+        elif not any(weights[case.reference]) or not any(weights[case.response]):
+            outcomes.append(_NO_WEIGHT)
+        else:
+            both = (weights[case.reference], weights[case.response])
+            scored.append(match(reference, response, both, torch=torch))
+            outcomes.append(None)
+    # Once for all pairs: each transfer from a GPU waits for it.
+    numbers = iter(torch.stack(scored).tolist() if scored else [])
+    return [
+        _make_score(
+            ready, *next(numbers), truncated=embedded[case.reference].truncated or embedded[case.response].truncated
+        )
+        if outcome is None
+        else outcome
+        for case, outcome in zip(cases, outcomes, strict=True)
+    ]
+
+
+_NO_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds nothing to compare with")
+
+_NO_WEIGHT = Failure(
+    "metric",
+    "no-weight",
+    "every token of a text is in all texts of the collection given as idf, so that none of them weighs anything; "
+    "give a larger collection, or none",
+)
+
+
+def _weigh(ready: _Ready, text: Embedded) -> list[float]:
+    tokenizer = ready.embedder.loaded.tokenizer
+    if ready.weights is not None:
+        return ready.weights.weigh(text.ids)
+    # These two alone, as bert_score has it (scorer.BERTScorer.score): T5's only special token counts.
+    silent = (tokenizer.cls_token_id, tokenizer.sep_token_id)
+    return [0.0 if token in silent else 1.0 for token in text.ids]
+
+
+def _make_score(ready: _Ready, precision: float, recall: float, *, truncated: bool) -> Score:
+    f1 = 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
+    numbers = [min(1.0, number) for number in (precision, recall, f1)]
+    if ready.baseline is not None:
+        numbers = [(number - base) / (1 - base) for number, base in zip(numbers, ready.baseline, strict=True)]
+    parts = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
+    return Score(parts["f1"], {**parts, "truncated": float(truncated)})
+
+
+def _recognise(model: str) -> str:
+    """Return under what name bert_score knows a model: its own, or that of which the last part is the folder's."""
+    last = Path(model).expanduser().resolve().name
+    return next((name for name in LAYERS if last == name.rpartition("/")[2]), model)
+
+
+def _find_baseline(model: str, lang: Lang) -> Path:
+    name = _recognise(model)
+    try:
+        files = metadata.files(PACKAGE) or []
+    except metadata.PackageNotFoundError as error:
+        raise UsageError(
+            f"bertscore.rescale={PACKAGE} takes the files of that package, which is not installed. "
+            f"Install it with: pip install --no-deps {PACKAGE}==0.3.13"
+        ) from error
+    for file in files:
+        if file.as_posix().endswith(f"rescale_baseline/{lang}/{name}.tsv"):
+            return Path(str(file.locate()))
+    raise UsageError(
+        f"the package {PACKAGE} has no baseline of the model {name!r} for the language {lang!r}. Give a file of your "
+        "own: --set bertscore.rescale=FILE."
+    )
+
+
+def _read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
+    mend = "Give a file with the columns LAYER,P,R,F, one line per layer, as those of the package bert-score."
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if int(row["LAYER"]) == layer:
+                    precision, recall, f1 = (float(row[column]) for column in "PRF")
+                    if max(precision, recall, f1) >= 1:
+                        raise InputError(f"the baseline of layer {layer} is not below 1", path=path, mend=mend)
+                    return precision, recall, f1
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"no file of baselines ({error!r})", path=path, mend=mend) from error
+    raise InputError(f"there is no baseline of layer {layer}", path=path, mend=mend)

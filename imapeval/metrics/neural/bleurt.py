@@ -1,0 +1,171 @@
+"""BLEURT-20 (Sellam et al. 2020, Pu et al. 2021): a regression of human ratings on reference and response.
+
+RemBERT reads both as one input, and a linear layer makes a number of its first vector, about 0 to 1. The weights are
+those that bleurt-pytorch 0.0.1 wrote from the authors' checkpoint for TensorFlow: BLEURT-20 and its smaller kin
+BLEURT-20-D12, -D6 and -D3. Texts are split by the authors' SentencePiece model, and cut as in their bleurt/encoding.py.
+
+- An empty response is an input of the reference alone, of which the model makes a number like of any other.
+- Of a pair of more than 512 tokens the longer text loses its end: part "truncated".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import installed, require
+from imapeval.errors import ResourceError
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.checkpoints import Headed, build_encoder, fill, read_state, share, take
+from imapeval.metrics.neural.inputs import Row, run
+from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models import choose_device
+from imapeval.metrics.neural.weights import EXTRA, fetch, identify, say_lack
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_PIECES = "spm.model"
+"""The SentencePiece model as bleurt-pytorch names it."""
+
+_SPECIAL = 3
+"""[CLS] reference [SEP] response [SEP]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bleurt:
+    """BLEURT: a quality that the model was trained to tell, unbounded."""
+
+    name = "bleurt"
+    summary = "BLEURT-20: a regression of human ratings on reference and response"
+    citation = "Sellam et al. 2020, BLEURT; Pu et al. 2021, Learning Compact Metrics for MT"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en", "zh"})
+    range = (None, None)
+    higher_is_better = True
+
+    model: str = option(
+        "BLEURT-20 as bleurt-pytorch wrote it: a folder, or a name at the hub", "lucadiliello/BLEURT-20"
+    )
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    @property
+    def lacks(self) -> str:
+        lack = say_lack(self.name, self.model)
+        return lack if lack or installed("sentencepiece") else f"pip install 'imapeval[{EXTRA}]'"
+
+    @property
+    def signature(self) -> str:
+        return sign(self, self.network.encoder.precision if self.network else "")
+
+    def prepare(self, parts: Parts) -> Bleurt:
+        """Return it with its model; see `Preparable`."""
+        device = choose_device(parts.device)
+        place = fetch(self.model)
+        network = share(("bleurt", str(place.resolve()), device), lambda: _load(place, device))
+        return replace(self, network=network, identity=identify(self.model))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure)
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        network = need(self.network, self.name)
+        encoder = network.encoder
+        rows = [_encode(encoder.tokenizer, case.reference, case.response, encoder.max_tokens) for case in cases]
+
+        def forward(batch: dict[str, Any]) -> Any:
+            return network.head["classifier"](encoder.model(**batch).pooler_output)[:, 0]
+
+        for row, value in zip(rows, run(encoder, rows, forward, budget=encoder.budget).tolist(), strict=True):
+            yield settle(value, {}, cut=row.cut)
+
+
+def build() -> list[Bleurt]:
+    """Return the metrics of this module, for the registry."""
+    return [Bleurt()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The authors' tokenizer: the SentencePiece model alone, as in bleurt/lib/tokenizers.py."""
+
+    model: Any
+    pad_token_id: int
+
+    def tokenize(self, text: str) -> list[int]:
+        return self.model.encode(text)
+
+    def find(self, piece: str) -> int:
+        return self.model.piece_to_id(piece)
+
+
+def _encode(pieces: _Pieces, reference: str, response: str, longest: int) -> Row:
+    expected, said = pieces.tokenize(reference), pieces.tokenize(response)
+    room = longest - _SPECIAL
+    cut = len(expected) + len(said) > room
+    while len(expected) + len(said) > room:
+        (expected if len(expected) > len(said) else said).pop()
+    end = pieces.find("[SEP]")
+    ids = [pieces.find("[CLS]"), *expected, end, *said, end]
+    types = [0] * (len(expected) + 2) + [1] * (len(said) + 1)
+    return Row({"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}, cut)
+
+
+def _load(place: Path, device: str) -> Headed:
+    torch, transformers, sentencepiece = (
+        require(module, distribution=module, extra=EXTRA, needed_for="bleurt")
+        for module in ("torch", "transformers", "sentencepiece")
+    )
+    try:
+        read = json.loads((place / "config.json").read_text(encoding="utf-8"))
+        # RemBERT with other names: see modeling_bleurt.py of bleurt-pytorch.
+        config = transformers.RemBertConfig(
+            input_embedding_size=read["embedding_size"],
+            **{
+                name: read[name]
+                for name in (
+                    "vocab_size",
+                    "hidden_size",
+                    "num_hidden_layers",
+                    "num_attention_heads",
+                    "intermediate_size",
+                    "hidden_act",
+                    "max_position_embeddings",
+                    "type_vocab_size",
+                    "layer_norm_eps",
+                    "pad_token_id",
+                )
+            },
+        )
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(place / _PIECES))
+    # RuntimeError: what sentencepiece 0.2 raises of an absent or damaged file.
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise ResourceError(
+            f"{place} is no BLEURT-20 as bleurt-pytorch writes it, with config.json and {_PIECES}: {error!r}"
+        ) from error
+    file = place / "model.safetensors"
+    if not file.is_file():
+        file = place / "pytorch_model.bin"
+    state = read_state(file)
+    encoder = build_encoder(
+        "RemBertModel",
+        config,
+        {
+            name.replace("encoder.embedding_projection.", "encoder.embedding_hidden_mapping_in."): tensor
+            for name, tensor in take(state, "bleurt.").items()
+        },
+        tokenizer=_Pieces(pieces, read["pad_token_id"]),
+        device=device,
+        longest=read["max_position_embeddings"],
+        place=str(file),
+    )
+    classifier = fill(torch.nn.Linear(read["hidden_size"], 1), take(state, "classifier."), place=str(file))
+    return Headed(encoder, {"classifier": classifier.to(device, encoder.model.dtype)}, {})

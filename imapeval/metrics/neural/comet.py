@@ -1,0 +1,284 @@
+"""COMET (Rei et al. 2020 and 2022): a regression on the vectors of question, response and reference.
+
+Of XLM-RoBERTa all layers are mixed by learnt weights and averaged over the tokens; of the vectors of response,
+reference and question and of their products and differences a feed-forward network makes a number, about 0 to 1 with
+the default model. COMET was made for translations: what is the source text there is the question here.
+
+The checkpoint is the authors', a folder with `hparams.yaml` and `checkpoints/model.ckpt`; of their models those of the
+class "regression_metric" are read, such as wmt22-comet-da and wmt20-comet-da. The computation is that of the package
+unbabel-comet 2.2.7.
+
+- An empty text is one without tokens of its own, of whose vector the network makes a number like of any other's.
+- Of a longer text the first 510 tokens count: part "truncated".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import ResourceError
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.checkpoints import (
+    Headed,
+    build_encoder,
+    fetch_settings,
+    fill,
+    read_state,
+    say_lack_of_settings,
+    share,
+    take,
+)
+from imapeval.metrics.neural.inputs import encode, run
+from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models import choose_device
+from imapeval.metrics.neural.weights import EXTRA, fetch, find, identify, say_lack
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_CLASS = "regression_metric"
+
+_POOLS = ("avg", "max", "cls", "default")
+
+_EPSILON = 1e-12
+"""Added to the variance in the norm of a layer: comet/modules/layerwise_attention.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comet:
+    """COMET: a quality that the model was trained to tell, unbounded."""
+
+    name = "comet"
+    summary = "COMET: a regression on the vectors of question, response and reference"
+    citation = "Rei et al. 2022, COMET-22: Unbabel-IST 2022 Submission for the Metrics Shared Task"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en", "zh"})
+    range = (None, None)
+    higher_is_better = True
+
+    model: str = option(
+        "folder with hparams.yaml and checkpoints/model.ckpt, or a name at the hub", "Unbabel/wmt22-comet-da"
+    )
+    encoder: str = option(
+        "folder or name at the hub with configuration and vocabulary of the encoder; empty: as hparams.yaml says", ""
+    )
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    @property
+    def lacks(self) -> str:
+        if lack := say_lack(self.name, self.model):
+            return lack
+        try:
+            encoder = self.encoder or _name_encoder(self.model)
+        except ResourceError as error:
+            return str(error)
+        return say_lack_of_settings(self.name, encoder)
+
+    @property
+    def signature(self) -> str:
+        if self.network is None:
+            return sign(self, "")
+        encoder = Path(self.encoder or self.network.settings["pretrained_model"]).name
+        return sign(replace(self, encoder=encoder), self.network.encoder.precision)
+
+    def prepare(self, parts: Parts) -> Comet:
+        """Return it with its model; see `Preparable`.
+
+        Raises:
+            ResourceError: Also where the checkpoint is of another class of COMET's models.
+        """
+        device = choose_device(parts.device)
+        place = fetch(self.model)
+        settings = _read_settings(place)
+        encoder = self.encoder or str(settings["pretrained_model"])
+        key = ("comet", str(place.resolve()), encoder, device)
+        network = share(key, lambda: _load(place, settings, encoder, device))
+        return replace(self, network=network, identity=identify(self.model))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure)
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        network = need(self.network, self.name)
+        texts = list(dict.fromkeys(text for case in cases for text in (case.question, case.response, case.reference)))
+        rows = encode(network.encoder, texts, longest=network.encoder.max_tokens)
+        place = {text: index for index, text in enumerate(texts)}
+        values = _estimate(
+            network,
+            run(network.encoder, rows, lambda batch: _embed(network, batch), budget=network.encoder.budget),
+            source=[place[case.question] for case in cases],
+            response=[place[case.response] for case in cases],
+            reference=[place[case.reference] for case in cases],
+        )
+        for case, value in zip(cases, values, strict=True):
+            read = (case.question, case.response, case.reference)
+            yield settle(value, {}, cut=any(rows[place[text]].cut for text in read))
+
+
+def build() -> list[Comet]:
+    """Return the metrics of this module, for the registry."""
+    return [Comet()]
+
+
+def _embed(network: Headed, batch: dict[str, Any]) -> Any:
+    """Return a vector for each text."""
+    torch = _require_torch()
+    states = network.encoder.model(**batch, output_hidden_states=True).hidden_states
+    mask = batch["attention_mask"].float()
+    layer = network.settings["layer"]
+    mixed = _mix(torch, network, states, mask) if layer == "mix" else states[layer].float()
+    pool = network.settings["pool"]
+    if pool == "default":
+        return states[-1][:, 0]
+    if pool == "cls":
+        return mixed[:, 0]
+    padding = batch["input_ids"].eq(network.encoder.tokenizer.pad_token_id).unsqueeze(-1)
+    if pool == "max":
+        return mixed.masked_fill(padding, float("-inf")).amax(1)
+    return mixed.masked_fill(padding, 0.0).sum(1) / mask.sum(1, keepdim=True)
+
+
+def _mix(torch: Any, network: Headed, states: Sequence[Any], mask: Any) -> Any:
+    shares, wide = network.head["shares"], mask.unsqueeze(-1)
+    mixed: Any = 0.0
+    for share_of_layer, state in zip(shares, states, strict=True):
+        layer = state.float()
+        if network.settings["layer_norm"]:
+            # Over all numbers of a text at once, not of each token.
+            count = mask.sum(1) * layer.shape[-1]
+            mean = ((layer * wide).flatten(1).sum(1) / count).view(-1, 1, 1)
+            variance = (((layer - mean) * wide) ** 2).flatten(1).sum(1) / count
+            layer = (layer - mean) / torch.sqrt(variance + _EPSILON).view(-1, 1, 1)
+        mixed = mixed + share_of_layer * layer
+    return network.head["gamma"] * mixed
+
+
+def _estimate(
+    network: Headed, vectors: Any, *, source: list[int], response: list[int], reference: list[int]
+) -> list[float]:
+    said, expected, asked = vectors[response], vectors[reference], vectors[source]
+    features = [said, expected, said * expected, (said - expected).abs(), said * asked, (said - asked).abs()]
+    torch = _require_torch()
+    with torch.inference_mode():
+        return network.head["estimator"](torch.cat(features, 1)).view(-1).tolist()
+
+
+def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -> Headed:
+    torch, transformers = _require_torch(), import_module("transformers")
+    file = _find_checkpoint(place)
+    folder = fetch_settings(encoder)
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ResourceError(
+            f"configuration and vocabulary of {encoder!r} in {folder} cannot be read: {error}"
+        ) from error
+    state = read_state(file)
+    loaded = build_encoder(
+        "XLMRobertaModel",
+        config,
+        take(state, "encoder.model."),
+        tokenizer=tokenizer,
+        device=device,
+        # comet/encoders: max_positions is two less than the configuration says, a text has two less than that.
+        longest=config.max_position_embeddings - 4,
+        place=str(file),
+    )
+    # The few numbers of the head stay on the processor, in single precision.
+    head: dict[str, Any] = {
+        "estimator": fill(_build_estimator(torch, settings, config), take(state, "estimator.ff."), place=str(file))
+    }
+    if settings["layer"] == "mix":
+        learnt = take(state, "layerwise_attention.")
+        try:
+            raw = torch.cat([learnt[f"scalar_parameters.{layer}"] for layer in range(config.num_hidden_layers + 1)])
+            gamma = learnt["gamma"]
+        except KeyError as error:
+            raise ResourceError(f"the weights in {file} lack the part layerwise_attention.{error.args[0]}") from error
+        shares = _sparsemax(torch, raw) if settings["layer_transformation"] == "sparsemax" else raw.softmax(0)
+        head |= {"shares": shares.tolist(), "gamma": float(gamma)}
+    return Headed(loaded, head, settings)
+
+
+def _build_estimator(torch: Any, settings: Mapping[str, Any], config: Any) -> Any:
+    """Return the network of comet/modules/feedforward.py, in whose numbering dropout has its places."""
+    sizes = [config.hidden_size * 6, *settings["hidden_sizes"]]
+    layers: list[Any] = []
+    for wide, narrow in pairwise(sizes):
+        layers += [torch.nn.Linear(wide, narrow), _activation(torch, settings["activations"]), torch.nn.Identity()]
+    layers.append(torch.nn.Linear(sizes[-1], 1))
+    if settings["final_activation"]:
+        layers.append(_activation(torch, settings["final_activation"]))
+    return torch.nn.Sequential(*layers)
+
+
+def _activation(torch: Any, name: str) -> Any:
+    made = getattr(torch.nn, name.title(), None)
+    if made is None:
+        raise ResourceError(f"hparams.yaml names the activation {name!r}, which torch does not have.")
+    return made()
+
+
+def _sparsemax(torch: Any, scores: Any) -> Any:
+    """Return the point of the probability simplex that is nearest to the scores (Martins and Astudillo 2016)."""
+    ordered = scores.sort(descending=True).values
+    above = ordered.cumsum(0) - 1
+    ranks = torch.arange(1, len(scores) + 1)
+    support = int((ranks * ordered > above).sum())
+    return (scores - above[support - 1] / support).clamp(min=0)
+
+
+def _find_checkpoint(place: Path) -> Path:
+    files = sorted((place / "checkpoints").glob("*.ckpt"))
+    if len(files) != 1:
+        raise ResourceError(f"{place} holds {len(files)} files checkpoints/*.ckpt; give a folder with one.")
+    return files[0]
+
+
+def _read_settings(place: Path) -> dict[str, Any]:
+    """Return what hparams.yaml says of the network.
+
+    Raises:
+        ResourceError: It is absent, lacks something, or is of a model that is not read here.
+    """
+    file = place / "hparams.yaml"
+    yaml = require("yaml", distribution="PyYAML", extra=EXTRA, needed_for="comet")
+    try:
+        read: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        wanted = ("class_identifier", "encoder_model", "pretrained_model", "pool", "layer", "layer_transformation")
+        settings = {name: read[name] for name in (*wanted, "layer_norm", "hidden_sizes", "activations")}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise ResourceError(
+            f"{file} does not say how COMET's network is built ({error}). Give the folder that the authors' checkpoint "
+            "came in, with hparams.yaml and checkpoints/model.ckpt."
+        ) from error
+    settings["final_activation"] = read.get("final_activation")
+    known = {"class_identifier": (_CLASS,), "encoder_model": ("XLM-RoBERTa",), "pool": _POOLS}
+    for name, values in known.items():
+        if settings[name] not in values:
+            raise ResourceError(f"{file}: {name} is {settings[name]!r}; read is {' or '.join(values)}.")
+    return settings
+
+
+def _name_encoder(model: str) -> str:
+    """Return which encoder the checkpoint names, of a model that is here."""
+    place = find(model)
+    if place is None:
+        raise ResourceError(f"the weights of {model!r} are not on this computer.")
+    return str(_read_settings(place)["pretrained_model"])
+
+
+def _require_torch() -> Any:
+    return require("torch", distribution="torch", extra=EXTRA, needed_for="comet")

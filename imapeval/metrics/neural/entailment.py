@@ -1,0 +1,119 @@
+"""Entailment: whether one text follows from the other, by a model of natural language inference.
+
+The probability of "entailment", with those of "contradiction" and "neutral" as parts. Precision takes the reference as
+premise and asks whether the response follows; recall asks it the other way round, which is whether the response says
+what the reference says; "both" is their mean. The model sees both texts at once (a cross-encoder); which of its labels
+is which is read from its configuration.
+
+- An empty response says nothing that could follow, and scores 0.
+- Of a pair that is longer than the model takes, the longer text loses its end: part "truncated".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import ResourceError
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.inputs import encode_pairs, run
+from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models import Loaded, load
+from imapeval.metrics.neural.weights import identify, say_lack
+from imapeval.types import Lang, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_WAYS = {"precision": ("precision",), "recall": ("recall",), "both": ("precision", "recall")}
+
+_LABELS = ("entailment", "neutral", "contradiction")
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Probability that one text follows from the other (0..1); parts `precision` and `recall`, those asked for."""
+
+    name = "entailment"
+    summary = "whether the response follows from the reference, by a model of inference"
+    citation = "Bowman et al. 2015 and Williams et al. 2018, SNLI and MultiNLI; a model trained on them"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en"})
+    range = (0.0, 1.0)
+    higher_is_better = True
+
+    model: str = option("model with the three labels of MultiNLI: a folder, or a name at the hub", "roberta-large-mnli")
+    direction: str = option(
+        "precision (the response follows from the reference), recall (the other way round) or both (their mean)",
+        "precision",
+    )
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    def __post_init__(self) -> None:
+        if self.direction not in _WAYS:
+            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_WAYS)}")
+
+    @property
+    def lacks(self) -> str:
+        return say_lack(self.name, self.model)
+
+    @property
+    def signature(self) -> str:
+        return sign(self, self.loaded.precision if self.loaded else "")
+
+    def prepare(self, parts: Parts) -> Entailment:
+        """Return it with its model; see `Preparable`.
+
+        Raises:
+            ResourceError: Also where the model's labels are others.
+        """
+        loaded = load(self.model, "classifier", device=parts.device)
+        _order_labels(loaded, self.model)
+        return replace(self, loaded=loaded, identity=identify(self.model))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure, empty=Score(0.0))
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
+        order = _order_labels(loaded, self.model)
+        pairs = [_direct(case, way) for case in cases for way in ways]
+        rows = encode_pairs(loaded, pairs, longest=loaded.max_tokens, cut="longest_first")
+
+        def forward(batch: dict[str, Any]) -> Any:
+            return loaded.model(**batch).logits.float().softmax(-1)[:, order]
+
+        found: list[list[float]] = run(loaded, rows, forward, budget=loaded.budget).tolist()
+        for start in range(0, len(rows), len(ways)):
+            mine = slice(start, start + len(ways))
+            entailed, neutral, contradicted = zip(*found[mine], strict=True)
+            parts = dict(zip(ways, entailed, strict=True))
+            parts |= {"neutral": fmean(neutral), "contradiction": fmean(contradicted)}
+            yield settle(fmean(entailed), parts, cut=any(row.cut for row in rows[mine]))
+
+
+def build() -> list[Entailment]:
+    """Return the metrics of this module, for the registry."""
+    return [Entailment()]
+
+
+def _direct(case: Case, way: str) -> tuple[str, str]:
+    """Return premise and hypothesis."""
+    return (case.reference, case.response) if way == "precision" else (case.response, case.reference)
+
+
+def _order_labels(loaded: Loaded, model: str) -> list[int]:
+    """Return where the model puts entailment, neutral and contradiction: models differ in it."""
+    places = {str(label).lower(): int(place) for label, place in loaded.model.config.label2id.items()}
+    if places.keys() != set(_LABELS):
+        raise ResourceError(
+            f"the labels of {model!r} are {', '.join(sorted(places))}, in place of {', '.join(_LABELS)}. Take a model "
+            "of inference, or name its labels in id2label and label2id of its config.json."
+        )
+    return [places[label] for label in _LABELS]

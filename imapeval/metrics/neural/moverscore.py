@@ -1,0 +1,236 @@
+"""MoverScore (Zhao et al. 2019): how far the tokens of one text have to be moved to become those of the other.
+
+The authors' package is dead (it needs pytorch_pretrained_bert, or transformers 2). This is its computation, on any
+encoder of transformers: 1 - the earth mover's distance between the tokens of reference and response, each with its
+weight. Tokens that continue a word (##), ASCII punctuation and stop words do not count; [CLS] and [SEP] do.
+
+- version 2 (moverscore_v2.py, the authors' later and quicker one, and what is mostly meant): vectors of the last
+  layer, single tokens, Euclidean distance of unit vectors.
+- version 1 (moverscore.py, the paper): minimum, mean and maximum of the last five layers, n-grams as weighted means of
+  their tokens, squared distance.
+
+Models: distilbert-base-uncased for English, as version 2 takes it; for Chinese the authors name none, and it is
+bert-base-chinese here. What their code reads off the signs of WordPiece (##) holds for BERT's kin only: of
+SentencePiece no piece is left out.
+
+The parts: `truncated`, 1 where a text is longer than the model takes and only its beginning counts, as there. Empty
+cases:
+
+- a response without a token of its own scores 0, as if it were at distance 1 from everything; the authors' code
+  compares its [CLS] and [SEP];
+- a reference without one is `Failure("no-reference-tokens")`;
+- a text in which nothing counts and has a weight, because of `stop_words` or `idf`, is `Failure("no-weight")`.
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from imapeval._optional import installed, require
+from imapeval.errors import InputError
+from imapeval.metrics.base import option
+from imapeval.metrics.neural.embeddings import Embedded, Pool, TokenEmbedder, open_embedder, together
+from imapeval.metrics.neural.weights import EXTRA, LACK, identify, say_lack, sign_file
+from imapeval.signature import signature
+from imapeval.types import Failure, Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Case, Device, Need, Parts
+    from imapeval.metrics.neural.idf import Side, TokenWeights
+
+DEFAULTS: dict[Lang, str] = {"en": "distilbert-base-uncased", "zh": "bert-base-chinese"}
+
+_ITERATIONS = 1_000_000
+"""Of the network simplex: ten times POT's default, which sufficed for every pair of 512 tokens that was tried."""
+
+_PUNCTUATION = frozenset(string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What scores texts of one language.
+
+    Attributes:
+        embedder: Gives vectors.
+        weights: Of the tokens of either side; None where all weigh the same.
+        skipped: Tokens that do not count.
+        identity: Of the model, for the signature.
+    """
+
+    embedder: TokenEmbedder
+    weights: Mapping[Side, TokenWeights] | None
+    skipped: frozenset[str]
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoverScore:
+    """MoverScore as a metric; see the module's docstring.
+
+    Raises:
+        ValueError: There is no such version, or it has no such n-grams.
+    """
+
+    model: str = option(
+        "model, a folder or a name at the hub; for both languages. Empty: distilbert-base-uncased (English), "
+        "bert-base-chinese (Chinese)",
+        "",
+    )
+    version: int = option("2: last layer, single tokens; 1: the paper's, five layers, n-grams, squared distance", 2)
+    ngram: int = option("tokens that are moved together, 1 or 2; 2 with version 1 only", 1)
+    idf: str = option(
+        "file of samples (JSON Lines) that tells how rare a token is on either side. Empty: all alike", ""
+    )
+    stop_words: str = option("file of words that do not count, between white space. Empty: none", "")
+    ready: Mapping[Lang, _Ready] | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+
+    name: ClassVar[str] = "moverscore"
+    summary: ClassVar[str] = "MoverScore: the way from one text's tokens to the other's, by a BERT"
+    citation: ClassVar[str] = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
+    requires: ClassVar[frozenset[Need]] = frozenset({"reference", "weights"})
+    languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
+    higher_is_better: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.version not in (1, 2):
+            raise ValueError(f"version={self.version}; there are 1 and 2")
+        if self.ngram not in (1, 2) or self.ngram > 1 == self.version - 1:
+            raise ValueError(f"ngram={self.ngram}; version 1 has 1 and 2, version 2 has 1 only")
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The distance of two unit vectors is at most 2, its square 4."""
+        return (-1.0, 1.0) if self.version == 2 else (-3.0, 1.0)
+
+    @property
+    def lacks(self) -> str:
+        """See `Metric.lacks`."""
+        if self.ready:
+            return ""
+        return say_lack(self.name, *dict.fromkeys(self._models().values())) if installed("POT") else LACK
+
+    @property
+    def signature(self) -> str:
+        """See `Metric.signature`; once prepared with identities in place of names and paths."""
+        solver = metadata.version("POT") if installed("POT") else ""
+        if self.ready is None:
+            return signature(self.name, self, pot=solver, v=1)
+        model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
+        known = replace(self, model=model, idf=sign_file(self.idf), stop_words=sign_file(self.stop_words))
+        precision = next(iter(self.ready.values())).embedder.loaded.precision
+        return signature(self.name, known, precision=precision, pot=solver, v=1)
+
+    def prepare(self, parts: Parts) -> MoverScore:
+        """Return it with its models; see `Preparable`.
+
+        Raises:
+            InputError: The file of samples or of stop words cannot be read.
+            MissingExtraError, UsageError, ResourceError: See `load`.
+        """
+        _require_solver()
+        return replace(self, ready={lang: self._open(lang, parts.device) for lang in DEFAULTS})
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        if self.ready is None:
+            raise TypeError("moverscore has to be prepared before it can score")
+        outcomes: dict[int, Outcome] = {}
+        for lang, places in together(cases):
+            ready = self.ready[lang]
+            some = [cases[place] for place in places]
+            embedded = ready.embedder.embed(text for case in some for text in (case.reference, case.response))
+            for place, case in zip(places, some, strict=True):
+                outcomes[place] = self._compare(ready, embedded[case.reference], embedded[case.response])
+        return [outcomes[place] for place in range(len(cases))]
+
+    def _models(self) -> dict[Lang, str]:
+        return {lang: self.model or default for lang, default in DEFAULTS.items()}
+
+    def _open(self, lang: Lang, device: Device) -> _Ready:
+        model = self._models()[lang]
+        pool: Pool = "last" if self.version == 2 else "power-means"
+        embedder = open_embedder(model, None, pool=pool, device=device)
+        weights: dict[Side, TokenWeights] | None = None
+        if self.idf:
+            from imapeval.metrics.neural.idf import SIDES, count, read_collection
+
+            path = Path(self.idf).expanduser()
+            weights = {
+                side: count(text.ids for text in embedder.tokenize(read_collection(path, side, lang=lang)))
+                for side in SIDES
+            }
+        return _Ready(embedder, weights, _PUNCTUATION | _read_words(self.stop_words), identify(model))
+
+    def _compare(self, ready: _Ready, reference: Embedded, response: Embedded) -> Outcome:
+        parts = {"truncated": float(reference.truncated or response.truncated)}
+        if reference.is_empty:
+            return Failure("metric", "no-reference-tokens", "the reference holds nothing to compare with")
+        if response.is_empty:
+            return Score(0.0, parts)
+        torch = require("torch", distribution="torch", extra=EXTRA, needed_for="moverscore")
+        with torch.inference_mode():
+            given, masses = _make_units(ready, reference, "references", self.ngram, torch=torch)
+            found, other_masses = _make_units(ready, response, "responses", self.ngram, torch=torch)
+            if not len(given) or not len(found):
+                return _NO_WEIGHT
+            # 2 - 2 cos is the squared distance of unit vectors.
+            squares = (2 - 2 * (given @ found.T)).clamp(0.0, 4.0)
+            costs = (squares.sqrt() if self.version == 2 else squares).numpy()
+        return Score(1.0 - _move(masses, other_masses, costs), parts)
+
+
+def build() -> list[MoverScore]:
+    """Return the metrics of this module, for the registry."""
+    return [MoverScore()]
+
+
+_NO_WEIGHT = Failure(
+    "metric",
+    "no-weight",
+    "nothing in a text weighs anything: all its tokens are stop words, or in every text of the collection given as "
+    "idf; give fewer words, or a larger collection",
+)
+
+
+def _make_units(ready: _Ready, text: Embedded, side: Side, size: int, *, torch: Any) -> tuple[Any, Any]:
+    """Return what is moved: float64 tensors of unit vectors, of shape (units, dimension), and of their weights, > 0."""
+    tokens = ready.embedder.loaded.tokenizer.convert_ids_to_tokens(text.ids)
+    kept = [place for place, token in enumerate(tokens) if "##" not in token and token not in ready.skipped]
+    if not kept:
+        return torch.empty(0, 1), torch.empty(0)
+    all_weights = [1.0] * len(tokens) if ready.weights is None else ready.weights[side].weigh(text.ids)
+    # Of a text shorter than an n-gram all tokens are one (moverscore.py, slide_window).
+    windows = torch.tensor(kept).unfold(0, min(size, len(kept)), 1)
+    weights = torch.tensor(all_weights, dtype=torch.float64)[windows]
+    # On the processor, where the optimiser works too; Apple's GPUs have no float64.
+    vectors = text.vectors.cpu().double()[windows]
+    units = (weights.unsqueeze(-1) * vectors).sum(1)
+    masses = weights.sum(1)
+    return torch.nn.functional.normalize(units[masses > 0], dim=-1), masses[masses > 0]
+
+
+def _move(masses: Any, other_masses: Any, costs: Any) -> float:
+    """Return the least cost of moving one distribution to the other, each of total 1."""
+    shares, other_shares = ((side / side.sum()).numpy() for side in (masses, other_masses))
+    return float(_require_solver().emd2(shares, other_shares, costs, numItermax=_ITERATIONS))
+
+
+def _require_solver() -> Any:
+    return require("ot", distribution="POT", extra=EXTRA, needed_for="moverscore")
+
+
+def _read_words(path: str) -> frozenset[str]:
+    if not path:
+        return frozenset()
+    try:
+        return frozenset(Path(path).expanduser().read_text(encoding="utf-8").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the stop words cannot be read ({error})", path=path, mend="Give a text file (UTF-8) of words."
+        ) from error

@@ -1,0 +1,139 @@
+"""UniEval (Zhong et al. 2022): a T5 model is asked a yes-no question about the response.
+
+A dimension is P(Yes) / (P(Yes) + P(No)) of the first word of the model's answer, with the questions that UniEval asks
+about summaries. The document is the reference here: what an answer should agree with. Consistency and fluency are asked
+of each sentence and averaged, coherence and relevance of the whole response. "overall" is the mean of the four, as the
+authors' `SumEvaluator` has it.
+
+- An empty response scores 0.
+- Of a longer input the first 1,024 tokens count: part "truncated".
+- Where the sentences and what each is compared with come to more than `MAX_WORDS`: `Failure("too-long")`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.metrics.base import Need, option
+from imapeval.metrics.neural.inputs import Row, encode, run
+from imapeval.metrics.neural.learned import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.neural.models import Loaded, load
+from imapeval.metrics.neural.sentences import say_lack as say_lack_of_sentences
+from imapeval.metrics.neural.sentences import say_splitter, split
+from imapeval.metrics.neural.weights import identify, say_lack
+from imapeval.types import Failure, Lang, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.metrics.base import Case, Parts
+    from imapeval.types import Outcome
+
+_MAX_TOKENS = 1024
+"""max_length of UniEval's metric/scorer.py. T5 has no longest text of its own, its positions are relative."""
+
+# utils.py of maszhongming/UniEval, task "summarization", word for word: the model was trained on them.
+_QUESTIONS = {
+    "coherence": "Is this a coherent summary to the document? </s> summary: {response} </s> document: {reference}",
+    "consistency": "Is this claim consistent with the document? </s> claim: {response} </s> document: {reference}",
+    "fluency": "Is this a fluent paragraph? </s> paragraph: {response}",
+    "relevance": "Is this summary relevant to the reference? </s> summary: {response} </s> reference: {reference}",
+}
+
+_BY_SENTENCE = ("consistency", "fluency")
+
+
+@dataclass(frozen=True, slots=True)
+class UniEval:
+    """UniEval (0..1); the dimensions that are asked for are parts."""
+
+    name = "unieval"
+    summary = "UniEval: a T5 model says whether the response is coherent, consistent, fluent and relevant"
+    citation = "Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text Generation"
+    requires = frozenset[Need]({"reference", "weights"})
+    languages = frozenset[Lang]({"en"})
+    range = (0.0, 1.0)
+    higher_is_better = True
+
+    model: str = option("UniEval's T5 model: a folder, or a name at the hub", "MingZhong/unieval-sum")
+    dimension: str = option("coherence, consistency, fluency, relevance, or overall (their mean)", "overall")
+    sentences: str = field(default_factory=say_splitter)
+    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
+    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+
+    def __post_init__(self) -> None:
+        if self.dimension not in (*_QUESTIONS, "overall"):
+            raise ValueError(f"dimension={self.dimension!r} is none of {', '.join(_QUESTIONS)}, overall")
+
+    @property
+    def lacks(self) -> str:
+        return say_lack(self.name, self.model) or say_lack_of_sentences()
+
+    @property
+    def signature(self) -> str:
+        return sign(self, self.loaded.precision if self.loaded else "")
+
+    def prepare(self, parts: Parts) -> UniEval:
+        """Return it with its model; see `Preparable`.
+
+        Raises:
+            ResourceError: Also where nltk's model of sentences is not there.
+        """
+        split("")
+        loaded = load(self.model, "seq2seq", device=parts.device)
+        return replace(self, loaded=loaded, identity=identify(self.model))
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Metric.score`."""
+        return score_known(self, cases, self._measure, empty=Score(0.0))
+
+    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        loaded = need(self.loaded, self.name)
+        asked = [_ask(case, tuple(_QUESTIONS) if self.dimension == "overall" else (self.dimension,)) for case in cases]
+        inputs = [text for each in asked if not isinstance(each, Failure) for texts in each.values() for text in texts]
+        rows = encode(loaded, inputs, longest=_MAX_TOKENS)
+        answers = iter(zip(rows, _answer(loaded, rows), strict=True))
+        for each in asked:
+            if isinstance(each, Failure):
+                yield each
+                continue
+            told = {dimension: [next(answers) for _ in texts] for dimension, texts in each.items()}
+            parts = {dimension: fmean(value for _, value in answers) for dimension, answers in told.items()}
+            yield settle(fmean(parts.values()), parts, cut=any(row.cut for some in told.values() for row, _ in some))
+
+
+def build() -> list[UniEval]:
+    """Return the metrics of this module, for the registry."""
+    return [UniEval()]
+
+
+def _ask(case: Case, dimensions: Sequence[str]) -> dict[str, list[str]] | Failure:
+    """Return the model's inputs by dimension."""
+    sentences = split(case.response)
+    asked: dict[str, list[str]] = {}
+    for dimension in dimensions:
+        responses = sentences if dimension in _BY_SENTENCE else [case.response]
+        asked[dimension] = [
+            "question: " + _QUESTIONS[dimension].format(reference=case.reference, response=response)
+            for response in responses
+        ]
+    words = sum(min(_MAX_TOKENS, len(text.split())) for texts in asked.values() for text in texts)
+    return refuse_long(words) if words > MAX_WORDS else asked
+
+
+def _answer(loaded: Loaded, rows: Sequence[Row]) -> list[float]:
+    """Return P(Yes) / (P(Yes) + P(No)) of each input."""
+    if not rows:
+        return []
+    yes, no = (int(loaded.tokenizer(word)["input_ids"][0]) for word in ("Yes", "No"))
+    start: int = loaded.model.config.decoder_start_token_id
+
+    def forward(batch: dict[str, Any]) -> Any:
+        first = batch["input_ids"].new_full((len(batch["input_ids"]), 1), start)
+        logits = loaded.model(**batch, decoder_input_ids=first).logits[:, 0].float()
+        # The quotient of the two softmax values, in which the rest of the vocabulary cancels out.
+        return (logits[:, yes] - logits[:, no]).sigmoid()
+
+    return run(loaded, rows, forward, budget=loaded.budget).tolist()

@@ -1,0 +1,48 @@
+"""Sentences by nltk's Punkt, and what is said where its model is not there."""
+
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import ResourceError
+from imapeval.metrics.neural import sentences
+
+# Not for the splitter: the small models of the fixtures are torch's.
+pytestmark = pytest.mark.neural
+
+
+def test_sentences_and_abbreviations(punkt: Path) -> None:
+    text = "See Dr. Smith, e.g. on Monday.  Rest!\nIs it better? Yes"
+    assert sentences.split(text) == ["See Dr. Smith, e.g. on Monday.", "Rest!", "Is it better?", "Yes"]
+    assert sentences.split("") == []
+    assert sentences.split(" \n") == []
+    assert sentences.say_lack() == ""
+
+
+def test_the_same_as_sent_tokenize(punkt: Path) -> None:
+    from nltk.tokenize import sent_tokenize
+
+    text = "Take 2.5 mg daily. Do not stop it (see below). It costs $3.50... Really? I.e. ask Mr. Lee."
+    assert sentences.split(text) == sent_tokenize(text)
+
+
+def test_without_its_model(punkt: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import nltk.data
+
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sentences, "_SYSTEM", ())
+    monkeypatch.setattr(nltk.data, "path", [])
+    assert sentences.say_lack() == "sentences: python -m nltk.downloader punkt_tab"
+    with pytest.raises(ResourceError, match=r"python -m nltk\.downloader punkt_tab"):
+        sentences.split("Rest.")
+
+
+def test_a_damaged_model_is_refused(punkt: Path) -> None:
+    (punkt / "tokenizers" / "punkt_tab" / "english" / "ortho_context.tab").unlink()
+    with pytest.raises(ResourceError, match="damaged"):
+        sentences.split("Rest.")
+
+
+def test_the_splitter_is_named_with_its_version() -> None:
+    assert sentences.say_splitter().startswith("punkt-nltk-3.")
