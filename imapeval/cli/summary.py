@@ -14,7 +14,10 @@ def print_summary(rows: "Sequence[SummaryRow]") -> None:
     from rich.table import Table
 
     several = any(row.system for row in rows)
-    table = Table("metric", *(["system"] if several else []))
+    table = Table()
+    table.add_column("metric", no_wrap=True)
+    if several:
+        table.add_column("system")
     for title in ("scored", "failed", "mean", "95% interval"):
         table.add_column(title, justify="right")
     for row in rows:
