@@ -84,19 +84,19 @@ async def evaluate(
 
     async def settle_batch(batch: Sequence[_Read]) -> None:
         facts = await _find_facts(batch, matcher)
-        fresh: list[Result] = []
-        outcomes = await _score_all(
-            {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}, metrics, facts
-        )
-        for metric in metrics:
-            fresh.extend(
-                Result(sample.id, metric.name, outcome, signatures[metric.name])
-                for sample, outcome in outcomes[metric.name]
-            )
+        wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
+        scored, error = await _score_all(wanting, metrics, facts)
+        fresh = [
+            Result(sample.id, metric.name, outcome, signatures[metric.name])
+            for metric in metrics
+            for sample, outcome in zip(wanting[metric.name], scored.get(metric.name, ()), strict=metric.name in scored)
+        ]
         if run is not None:
             records = [record for found in facts.values() for record in found if isinstance(record, ImapRecord)]
             run.add(imaps=records, results=fresh)
         made.extend(fresh)
+        if error is not None:
+            raise error
         if progress is not None:
             progress(len(batch))
 
@@ -221,27 +221,22 @@ async def _score_all(
     wanting: Mapping[str, Sequence[Sample]],
     metrics: Sequence[Metric],
     facts: Mapping[str, Sequence[ImapRecord | Failure]],
-) -> dict[str, list[tuple[Sample, Outcome]]]:
-    """Return for each metric the samples that want it, with their outcomes.
+) -> tuple[dict[str, list[Outcome]], BaseException | None]:
+    """Return the outcomes of each metric that got through, and what stopped another one, if anything did.
 
-    Metrics that wait for a language model wait together, while the others have the processor, one after the other.
+    Metrics that wait for a language model wait together, while the others have the processor, one after the other. None
+    of them loses its work because another is stopped.
     """
 
     async def work(some: Sequence[Metric]) -> None:
         for metric in some:
-            samples = wanting[metric.name]
-            found[metric.name] = list(zip(samples, await _score(metric, samples, facts), strict=True))
+            found[metric.name] = await _score(metric, wanting[metric.name], facts)
 
-    found: dict[str, list[tuple[Sample, Outcome]]] = {}
+    found: dict[str, list[Outcome]] = {}
     asking = [metric for metric in metrics if isinstance(metric, Asking)]
     lines = [[metric] for metric in asking] + [[metric for metric in metrics if metric not in asking]]
-    tasks = [asyncio.create_task(work(line)) for line in lines]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-    return found
+    ends = await asyncio.gather(*map(work, lines), return_exceptions=True)
+    return found, next((end for end in ends if end is not None), None)
 
 
 async def _score(
@@ -251,10 +246,17 @@ async def _score(
     views = {sample.id: _view(metric, sample, facts) for sample in samples}
     cases = [case for view in views.values() for case in view if isinstance(case, Case)]
 
+    def compute(batch: Sequence[Case]) -> list[Outcome]:
+        try:
+            return metric.score(batch)
+        except StopIteration as error:
+            # Which no future can carry out of a thread: who waits for it would wait for ever.
+            raise RuntimeError(f"StopIteration in {metric.name}") from error
+
     async def work(batch: Sequence[Case]) -> list[Outcome]:
         if isinstance(metric, Asking):
             return await metric.ask(batch)
-        return await asyncio.to_thread(metric.score, batch)
+        return await asyncio.to_thread(compute, batch)
 
     scored = map(_note_stability, await _attempt_all("metric", work, cases), cases)
     return [

@@ -353,6 +353,17 @@ def test_metrics_that_wait_wait_together():
         assert (failure.stage, failure.kind) == ("metric", "internal")
 
 
-def test_a_dead_service_of_a_judge_ends_the_run():
-    with pytest.raises(ServiceError, match="nobody answers"):
-        run([sample("a", "dead")], metrics=[Length(), Judge()])
+def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(tmp_path: Path):
+    samples, metrics = [sample("a", "rest"), sample("b", "dead")], [IMAPSCORE, Length(), Judge(), Judge("other")]
+    words, same = Words(), Same()
+    settings = evaluate.settle(metrics, extractor=words, matcher=same, seed=0)
+    with (
+        RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
+        pytest.raises(ServiceError, match="nobody answers"),
+    ):
+        evaluate.score(samples, metrics=metrics, extractor=words, matcher=same, run=writer)
+    kept = Run(tmp_path / "run")
+    assert {(result.id, result.metric) for result in kept.results()} == {
+        (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
+    }
+    assert (tmp_path / "run" / "imaps.jsonl").stat().st_size > 0

@@ -164,7 +164,7 @@ def example(name: str) -> dict[str, Any]:
     code = re.search(rf"<!-- example:{name} -->\n```python\n(.*?)```", read(ROOT / "CONTRIBUTING.md"), re.DOTALL)
     assert code is not None
     defined: dict[str, Any] = {"__name__": f"example_{name}"}
-    exec(compile(code[1], "CONTRIBUTING.md", "exec"), defined)
+    exec(compile(code[1], "CONTRIBUTING.md", "exec", dont_inherit=True), defined)
     return defined
 
 
@@ -172,7 +172,7 @@ def test_the_example_of_a_metric() -> None:
     (metric,) = example("metric")["build"]()
     case = Case("1", "What helps?", "Rest.", "Rest. Rest.", "en")
     assert metric.score([case]) == [Score(5 / 11)]
-    assert metric.signature == "brevity|unit:character|v:1"
+    assert metric.signature == "brevity|most:1|unit:character|v:1"
 
 
 async def test_the_example_of_a_provider() -> None:

@@ -39,6 +39,11 @@ def gather(
             "--batch and --relations llm exclude each other: batches hold the readings of texts, and what is read has "
             "to be related at once. Leave --batch out: what was imported is taken from the cache all the same."
         )
+    if batch is not None and judging:
+        raise UsageError(
+            "--batch and metrics that ask the model exclude each other: batches hold the readings of texts only. Leave "
+            "--batch out: what was imported is taken from the cache all the same."
+        )
     if llm is not None and imaps is not None and relations == "graph" and not judging:
         raise UsageError(
             "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "

@@ -151,6 +151,7 @@ class CandidateFinder:
         near, cosines = self._index.search(vectors, BY_ENCODER)
         # What the encoder hears nothing in is near to nothing.
         near[~vectors.any(axis=1)] = 0
+        near[np.array([not norm for norm in norms])] = 0
         series = [
             find_in_series(self._graph, self._grams, norm, rows.tolist())
             for norm, rows in zip(norms, letters, strict=True)

@@ -218,6 +218,8 @@ class Linker:
 
     def _sift(self, values: Sequence[str]) -> list[str]:
         """Return the values that a closer look may link, by their letters alone: it takes five times as long."""
+        if not values:
+            return []
         norms = [normalise(value) for value in values]
 
         def may_link(norm: str, name: str, cosine: float) -> bool:

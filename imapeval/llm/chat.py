@@ -169,7 +169,8 @@ class Fault:
 
 def find_refused(fault: Fault, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
     """Return the parameter that a model does not take, where the request can be sent again without it."""
-    if "logprobs" in body and fault.status in (400, 403, 422) and _NO_LOGPROBS.search(fault.message):
+    refuses = _NO_LOGPROBS.search(fault.message) and not _TOO_LONG.search(fault.text)
+    if "logprobs" in body and fault.status in (400, 403, 422) and refuses:
         return "logprobs"
     if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REFUSES.search(fault.text):
         return None

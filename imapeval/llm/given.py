@@ -66,12 +66,14 @@ def read(content: bytes | str, request: Request, *, who: str) -> Completion:
         ) from error
     choice = reply.choices[0]
     found = choice.logprobs
-    if found is None or len(found.tokens) <= 1 < len(request.given):
+    ends = None if found is None else place_tokens(found.tokens, request.given)
+    if found is None or (ends is None and len(found.tokens) <= 1):
         raise _refuse(who, "its reply repeats no text")
-    ends = place_tokens(found.tokens, request.given)
     size = 0 if ends is None else len(ends)
-    # Only the first one has nothing before it.
-    logprobs = [0.0 if place == 0 else logprob for place, logprob in enumerate(found.token_logprobs[:size])]
+    # Only the first one may have nothing before it.
+    logprobs = list(found.token_logprobs[:size])
+    if logprobs and logprobs[0] is None:
+        logprobs[0] = 0.0
     tokens = [
         Token(text, logprob) for text, logprob in zip(found.tokens, logprobs, strict=False) if logprob is not None
     ]

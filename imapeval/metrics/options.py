@@ -83,6 +83,6 @@ def _parse(place: str, text: str, default: str | float | bool) -> str | float | 
     except ValueError as error:
         kind = "whole number" if isinstance(default, int) else "number"
         raise UsageError(f"{place}={text!r} is no {kind}, such as {default}.") from error
-    if not math.isfinite(number):
+    if isinstance(number, float) and not math.isfinite(number):
         raise UsageError(f"{place}={text!r} is not finite. Give a number, such as {default}.")
     return number

@@ -101,7 +101,10 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
                 used.add(base)
                 found[metric.name] = chosen
     if unused := named.keys() - used:
-        raise UsageError(f"an option is set of {min(unused)!r}, but it is not among the metrics: {', '.join(found)}.")
+        name = min(unused)
+        lacks = set_options(get(name), named[name]).lacks
+        told = f" It lacks {lacks}." if lacks else ""
+        raise UsageError(f"an option is set of {name!r}, but it is not among the metrics: {', '.join(found)}.{told}")
     return list(found.values())
 
 

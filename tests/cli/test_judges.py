@@ -125,3 +125,10 @@ def test_imaps_and_a_model_that_nobody_asks_exclude_each_other(imapeval: Command
     done = imapeval("score", write_data(SAMPLES), *options)
     assert done.returncode == 2
     assert "--imaps and --llm exclude each other" in done.stderr
+
+
+def test_batches_hold_no_judgements(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
+    options = ("--metrics", "geval", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1", "--batch", tmp_path)
+    done = imapeval("score", write_data(SAMPLES), *options)
+    assert done.returncode == 2
+    assert "--batch and metrics that ask the model exclude each other" in done.stderr

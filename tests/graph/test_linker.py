@@ -250,3 +250,8 @@ def test_rating_is_bounded_and_highest_for_itself():
 @pytest.mark.parametrize("text", ["", "😀", "(", "%%"])
 def test_what_has_no_letter_means_nothing(linker, text):
     assert linker.search(text, lang="en") == []
+
+
+def test_nothing_but_signs_is_near_nothing_whatever_stands_beside_it(linker):
+    signs = "+" * 300 + " diabetes"
+    assert linker.search(signs, lang="en") == linker.search_many([signs, "diabetes"], lang="en")[0] == []

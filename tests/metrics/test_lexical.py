@@ -148,7 +148,7 @@ def test_parts_of_token_f1():
 
 def test_length_ratio():
     # BLEU's tokens: 4 words and 1 full stop; 2 words.
-    expected = Score(2 / 5, {"response": 2.0, "reference": 5.0})
+    expected = Score(2 / 5, {"response_tokens": 2.0, "reference_tokens": 5.0})
     assert score("length-ratio", "rest and drink water.", "drink water") == expected
     assert value(score("length-ratio", "多喝水", "多喝温水。", "zh")) == 5 / 3
 

@@ -1,12 +1,28 @@
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
+from typing import ClassVar
 
 import pytest
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.metrics import imapscore, lexical, registry
+from imapeval.metrics.base import option
 from imapeval.metrics.imapscore import ImapScore
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """A metric that looks for its weights."""
+
+    model: str = option("weights", "/here")
+    name: ClassVar = "lacking"
+    requires: ClassVar = frozenset({"reference"})
+    signature: ClassVar = "lacking"
+
+    @property
+    def lacks(self) -> str:
+        return f"weights of {self.model}"
 
 
 @pytest.fixture(autouse=True)
@@ -90,4 +106,14 @@ def test_options_hold_for_a_metric_on_texts_and_on_imaps():
     with pytest.raises(UsageError, match="the metric 'imapscore' has no option 'x'"):
         registry.choose(["imapscore"], {"imapscore": {"x": "1"}})
     with pytest.raises(UsageError, match=r"set of 'bleu', but it is not among the metrics: rouge1\+imap"):
-        registry.choose(["rouge1+imap"], {"bleu": {"x": "1"}})
+        registry.choose(["rouge1+imap"], {"bleu": {}})
+
+
+def build_lacking() -> list[Lacking]:
+    return [Lacking()]
+
+
+def test_an_option_of_a_metric_that_lacks_something_says_what(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_lacking")
+    with pytest.raises(UsageError, match=r"set of 'lacking', but .*It lacks weights of /nowhere"):
+        registry.choose(["all-offline"], {"lacking": {"model": "/nowhere"}})

@@ -91,4 +91,4 @@ class LengthRatio(Comparison):
         expected, given = len(split_for_bleu(reference, tokens)), len(split_for_bleu(response, tokens))
         if not expected:
             return NO_REFERENCE_TOKENS
-        return Score(given / expected, {"response": float(given), "reference": float(expected)})
+        return Score(given / expected, {"response_tokens": float(given), "reference_tokens": float(expected)})

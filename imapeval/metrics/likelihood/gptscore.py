@@ -53,7 +53,7 @@ _DIRECTIONS = {"response": ("response",), "reference": ("reference",), "both": (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GptScore(Likelihood):
-    """GPTScore; parts `response` and `reference`, the directions that are asked for.
+    """GPTScore; parts `of_response` and `of_reference`, the directions that are asked for.
 
     Raises:
         ValueError: There is no such aspect or direction.
@@ -81,7 +81,7 @@ class GptScore(Likelihood):
             prefix = _ASPECTS[self.aspect][case.lang] + template.format(source)
             given.append(Given(prefix, space + texts[target], whole=True))
         readings = yield given
-        parts = {name: fmean(reading.logprobs) for name, reading in zip(directions, readings, strict=True)}
+        parts = {f"of_{name}": fmean(reading.logprobs) for name, reading in zip(directions, readings, strict=True)}
         if not all(map(math.isfinite, parts.values())):
             return NOT_FINITE
         return Score(fmean(parts.values()), parts)

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from imapeval.study.resample import Floats
 
 
+MAX_CLASSES = 50
+"""Time grows with their square; nobody tells more grades apart."""
+
+
+_EXACT = 2.0**53
+"""Whole numbers below it are exact in double precision."""
+
+
 def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[Family]:
     """Measure how well a number orders answers of ordered classes: `vus`.
 
@@ -28,6 +36,9 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[Family]:
         gold: The class of each answer; only their order counts.
         scores: Finite numbers; higher stands for a higher class.
     """
+    if len(set(gold)) > MAX_CLASSES:
+        reason = f"{len(set(gold))} classes: grades are {MAX_CLASSES} at most. Is the gold column a number?"
+        return [Family(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
     if len(set(gold)) < 2:
         reason = "every answer is of the same class: there is no order"
         return [Family(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
@@ -52,16 +63,20 @@ def weigh_order(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], fl
     def weigh(weights: Floats) -> float:
         ties = np.add.reduceat(weights[order][:, None] * is_class, starts, axis=0)
         sizes = ties.sum(axis=0)
-        return _count_chains(ties) / float(sizes.prod()) if sizes.all() else np.nan
+        if not sizes.all():
+            return np.nan
+        choices = float(sizes.prod())
+        # Numbers are exact, shares do not overflow.
+        return _count_chains(ties) / choices if choices < _EXACT else _count_chains(ties / sizes)
 
     return weigh
 
 
 def _count_chains(ties: Floats) -> float:
-    """Return how many choices of one answer per class are in the right order.
+    """Return how many choices of one answer per class are in the right order; of shares, the share.
 
     Args:
-        ties: Answers of each class at each distinct number, shape (numbers, classes), numbers ascending.
+        ties: Answers of each class, or their share, at each distinct number, shape (numbers, classes), numbers ascending.
     """
     # At each number, the chains of the first k classes that end before it.
     before = [np.ones(len(ties))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -117,8 +118,8 @@ def _parse_all(parse: Callable[[_Cell], Any], cells: Sequence[_Cell]) -> list[An
 
 def _parse_text(cell: _Cell) -> str:
     """Return a label as text: JSON's true and CSV's true are the same."""
-    if cell.value is None:
-        return NO_ANSWER
+    if cell.value is None or (isinstance(cell.value, float) and not math.isfinite(cell.value)):
+        return NO_ANSWER  # Parquet's empty cells are NaN
     if isinstance(cell.value, bool):
         return "true" if cell.value else "false"
     if isinstance(cell.value, float) and cell.value.is_integer():

@@ -115,7 +115,7 @@ def test_gptscore() -> None:
     ]
     response, reference = total(" Drink and rest.") / 16, total(" Rest helps.") / 12
     assert isinstance(outcome, Score)
-    assert outcome.parts == {"response": pytest.approx(response), "reference": pytest.approx(reference)}
+    assert outcome.parts == {"of_response": pytest.approx(response), "of_reference": pytest.approx(reference)}
     assert outcome.value == pytest.approx((response + reference) / 2)
     assert measure("gptscore").value == pytest.approx(response)
     assert measure("gptscore", direction="reference").value == pytest.approx(reference)

@@ -4,13 +4,14 @@ import itertools
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.study.closed.estimate import estimate
 from imapeval.study.closed.labels import measure_labels
-from imapeval.study.closed.ordinal import measure_order
+from imapeval.study.closed.ordinal import MAX_CLASSES, measure_order, weigh_order
 
 
 def vus(gold: list[int], scores: list[float]) -> float | None:
@@ -62,3 +63,10 @@ def test_many_answers_are_exact_and_quick():
     gold = [0] * 10_000 + [1] * 10_000 + [2] * 10_000
     assert vus(gold, [float(n) for n in range(30_000)]) == 1
     assert vus(gold, [float(-n) for n in range(30_000)]) == 0
+
+
+def test_many_grades_are_no_overflow_and_too_many_are_refused():
+    gold = [grade for grade in range(MAX_CLASSES) for _ in range(200)]
+    assert weigh_order(np.asarray(gold), np.asarray(gold, dtype=float))(np.ones(len(gold))) == pytest.approx(1.0)
+    (family,) = measure_order(list(range(MAX_CLASSES + 1)), [0.0] * (MAX_CLASSES + 1))
+    assert family.undefined["vus"] == "51 classes: grades are 50 at most. Is the gold column a number?"
