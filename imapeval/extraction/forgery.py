@@ -36,8 +36,9 @@ _LINES = re.compile(
     # The same as YAML.
     r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$"
     # A score that is given to nothing.
-    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*"
-    r"[:：=]?[ \t*]*\d+(?:\.\d+)?[ \t]*(?:/|out of|分)?[ \t]*\d*[ \t*.!。！分]*$",
+    # Possessive: runs of spaces side by side would be tried in every division.
+    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
+    r"[:：=]?+[ \t*]*+\d++(?:\.\d++)?+(?:[ \t]*+(?:/|out of|分))?+(?:[ \t]*+\d++)?+[ \t*.!。！分]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -121,3 +121,11 @@ def test_it_takes_no_time_even_where_a_text_is_all_attack():
     for text in ('"term":' * 3000, "{" * 20_000 + '"term":', "<answer>" * 3000, "Inform-" * 3000, "score " * 5000):
         find_forgeries(text)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "text", ["score: 5" + " " * 50_000 + "x", "score" + " " * 50_000 + "x", "score: " + "1" * 50_000 + "x"]
+)
+def test_long_runs_beside_a_score_are_read_once(text):
+    # Three runs side by side, tried in every division, would take hours: this test would not end.
+    assert find_forgeries(text) == []

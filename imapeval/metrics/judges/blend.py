@@ -4,6 +4,8 @@ On 200 answers with clinicians' scores a strong model that rated the answers dir
 imapScore .51, and their mean .57 (mean Spearman; the project's design notes), which is why the judge is G-Eval unless
 set.
 
+The judge has its own default options, whatever is set for it elsewhere: `--set geval.samples=20` is for `geval` alone.
+
 Where either of the two is a `Failure`, so is the blend: half of it would be another metric.
 """
 
@@ -41,10 +43,10 @@ class Blend(Judge):
     """The mean, 0..1; parts `judge` and `imapscore`, both 0..1.
 
     Attributes:
-        judge: Name of a judge of this package, with its options as they are unless set otherwise.
+        judge: Name of a judge of this package, which has its default options.
     """
 
-    judge: str = option(f"the judge: {', '.join(_JUDGES)}", "geval")
+    judge: str = option(f"the judge, with its default options: {', '.join(_JUDGES)}", "geval")
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -97,7 +99,7 @@ def build_blend() -> list[Blend]:
     return [
         Blend(
             name="blend",
-            summary="mean of a judge and imapScore, 0..1",
+            summary="mean of a judge, with its default options, and imapScore, 0..1",
             citation="imapeval; after Wang et al. 2024, imapScore",
         )
     ]

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import option
 from imapeval.metrics.judges import knowledge as source
-from imapeval.metrics.judges.judge import Judge, show_answer
-from imapeval.metrics.judges.jury import Question
+from imapeval.metrics.judges.judge import Judge
+from imapeval.metrics.judges.jury import LIST_TOKENS, Question, gather_all
 from imapeval.metrics.judges.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
 from imapeval.types import Failure, Score
 
@@ -86,21 +86,16 @@ class FActScore(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the share of supported facts."""
-        answer = show_answer(case.response)
+        answer = self.show(case.response)
         if answer is None:
             return _ABSTAINED
         texts = {"question": case.question, "answer": answer}
-        question = Question(_FACTS, case.lang, texts, schema=FACTS_SCHEMA)
+        question = Question(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=LIST_TOKENS)
         facts = await jury.ask(question, lambda completion: read_facts(completion.text))
         if not facts:
             return _ABSTAINED
-        judged = await asyncio.gather(*(self._support(fact, case, jury) for fact in facts), return_exceptions=True)
-        verdicts: list[bool] = []
-        for verdict in judged:
-            # All are waited for: they are paid for. A fact without a verdict leaves the share unknown.
-            if isinstance(verdict, BaseException):
-                raise verdict
-            verdicts.append(verdict)
+        # A fact without a verdict leaves the share unknown.
+        verdicts = await gather_all(self._support(fact, case, jury) for fact in facts)
         precision, penalty = fmean(verdicts), _penalise(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})

@@ -14,15 +14,14 @@ An empty response, one without a single letter or digit, scores 1 without being 
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.extraction import prompting
 from imapeval.metrics.base import option
-from imapeval.metrics.judges.judge import Judge, show_answer
-from imapeval.metrics.judges.jury import VERSION, Question
+from imapeval.metrics.judges.judge import Judge
+from imapeval.metrics.judges.jury import VERSION, Question, gather_all
 from imapeval.metrics.judges.scores import HIGHEST, LOWEST, Weighed, read_score, weigh
 from imapeval.types import Failure, Score
 
@@ -106,17 +105,11 @@ class GEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the score, or the mean over the criteria."""
-        answer = show_answer(case.response)
+        answer = self.show(case.response)
         if answer is None:
             return Score(float(LOWEST))
-        rated = await asyncio.gather(
-            *(self._rate(name, case, answer, jury) for name in self.criteria), return_exceptions=True
-        )
         scores: list[Score] = []
-        for outcome in rated:
-            # All are waited for: they are paid for, and the metrics of single criteria ask them too.
-            if isinstance(outcome, BaseException):
-                raise outcome
+        for outcome in await gather_all(self._rate(name, case, answer, jury) for name in self.criteria):
             if isinstance(outcome, Failure):
                 return outcome
             scores.append(outcome)

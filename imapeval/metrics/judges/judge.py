@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Self, get_args
 
 from imapeval.errors import ImapEvalError, SampleError, UsageError
 from imapeval.extraction import prompting
+from imapeval.extraction.grounding import narrow
 from imapeval.extraction.source import Source
 from imapeval.metrics.judges.jury import RETRY_NOTE, VERSION, Jury
 from imapeval.signature import signature
-from imapeval.types import Failure, Lang
+from imapeval.types import Failure, Lang, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -21,13 +22,23 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Need, Parts
     from imapeval.types import Outcome
 
+_KEY = r"(?<!\w)(?:score|accuracy|completeness|specificity|supported)[\"'“”‘’]?\s*+[:：=]"
+_INSIDE = r"(?:(?!\n\s*\n)[^{}])"
+_LINE = r"^[ \t>*•#\-\d.)、）\"'“”‘’]*+"
 _SCORED = re.compile(
     # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
-    r"\{(?=[^{}]*+\})[^{}]*[\"'“”](?:score|accuracy|completeness|specificity|supported)[\"'“”]\s*[:：][^{}]*\}"
-    r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?",
-    re.IGNORECASE,
+    rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{_KEY}[^{{}}]*\}}"
+    # What is not closed goes to the end of its paragraph.
+    rf"|\{{{_INSIDE}*?{_KEY}{_INSIDE}*+"
+    r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?"
+    # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
+    rf"|{_LINE}(?:(?:accuracy|completeness|specificity|准确性|完整性|具体性)[ \t]*+(?:score|rating|评分|得分)?+"
+    r"|score|评分|得分)[ \t*\"'“”‘’]*+(?:[(（][^()（）\n]{1,20}[)）][ \t*]*+)?+[:：=][ \t*\"'“”‘’]*+"
+    r"[1-9]\d{0,2}+(?:\.\d++)?+(?:[ \t]*+(?:/|out of)[ \t]*+\d++)?+[ \t*.,;!。，；！分\"'“”‘’]*+$"
+    rf"|{_LINE}supported[ \t*\"'“”‘’]*+[:：=][ \t*\"'“”‘’]*+(?:true|false)[ \t*.,;!。，；！]*+$",
+    re.IGNORECASE | re.MULTILINE,
 )
-"""The forms in which judges answer; the extractor's are known to `imapeval.extraction.forgery`."""
+"""The forms in which judges answer, in ordinary width; the extractor's are known to `imapeval.extraction.forgery`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +52,14 @@ class Judge(ABC):
     Attributes:
         name, summary, citation: See `Metric`.
         jury: The model, once it is there.
+        on_imaps: Whether responses are texts of imaps, in which each fact was looked at by itself (`show_fact`).
     """
 
     name: str = field(metadata={"signature": False})
     summary: str = field(metadata={"signature": False})
     citation: str = field(metadata={"signature": False})
     jury: Jury | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+    on_imaps: bool = field(default=False, repr=False, metadata={"signature": False})
 
     @property
     def languages(self) -> frozenset[Lang]:
@@ -111,6 +124,13 @@ class Judge(ABC):
             )
         return replace(self, jury=Jury(parts.llm))
 
+    def show(self, response: str) -> str | None:
+        """Return what the model is shown of a response, None where it states nothing at all; see `show_answer`."""
+        if self.on_imaps:
+            # Its lines "term: value" are ours, and look like forged ones: "system: digestive".
+            return response if _says(response) else None
+        return show_answer(response)
+
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch, waiting for it; see `Metric.score`. Where an event loop runs, use `ask`."""
         return asyncio.run(self.ask(cases))
@@ -159,5 +179,27 @@ def show_answer(response: str) -> str | None:
     Returns:
         None where nothing at all is stated.
     """
-    shown = _SCORED.sub(" … ", Source(response, under_evaluation=True).shown)
-    return shown if any(map(str.isalnum, shown)) else None
+    shown = Source(response, under_evaluation=True).shown
+    parts: list[str] = []
+    done = 0
+    # As long, character for character.
+    for scored in _SCORED.finditer(narrow(shown)):
+        parts += shown[done : scored.start()], " … "
+        done = scored.end()
+    shown = "".join((*parts, shown[done:]))
+    return shown if _says(shown) else None
+
+
+def show_fact(pair: Pair) -> Pair | None:
+    """Return what a judge is shown of a fact, of which term and value are looked at singly, each as by `show_answer`.
+
+    Returns:
+        None where one of them is nothing but what `show_answer` leaves out.
+    """
+    # A value without a letter, such as "+", says nothing to `show_answer`, but is one.
+    term, value = (show_answer(text) if _says(text) else text for text in (pair.term, pair.value))
+    return None if term is None or value is None else Pair(" ".join(term.split()), " ".join(value.split()))
+
+
+def _says(text: str) -> bool:
+    return any(map(str.isalnum, text))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction import prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.extraction.voting import gather_readings
-from imapeval.llm.client import Request
+from imapeval.llm.client import LASTING, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from imapeval.llm.client import Completion, Model
     from imapeval.types import Lang
@@ -28,6 +30,10 @@ SAMPLING_TEMPERATURE = 1.0
 _MAX_TOKENS = 1024
 """Of a completion, as prometheus-eval has it. A score takes six; it is a limit, and models that think need room."""
 
+LIST_TOKENS = 4096
+"""Of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese characters that
+take half a token each, with room for the JSON around them."""
+
 _T = TypeVar("_T")
 
 
@@ -40,12 +46,14 @@ class Question:
         lang: Its language.
         texts: What goes into it.
         schema: Of the JSON that it asks for; None where it asks for something else.
+        max_tokens: Most tokens of the completion.
     """
 
     task: str
     lang: Lang
     texts: Mapping[str, str]
     schema: Mapping[str, Any] | None = None
+    max_tokens: int = _MAX_TOKENS
 
 
 class Jury:
@@ -82,7 +90,7 @@ class Jury:
                 schema=question.schema if form is Form.SCHEMA else None,
                 schema_name=question.task,
                 json=form is Form.JSON and question.schema is not None,
-                max_tokens=_MAX_TOKENS,
+                max_tokens=question.max_tokens,
                 temperature=temperature,
                 seed=seed,
                 logprobs=logprobs,
@@ -109,3 +117,22 @@ class Jury:
             for seed in range(1, samples + 1)
         )
         return await gather_readings(work, needed=samples // 2 + 1)
+
+
+async def gather_all(work: Iterable[Awaitable[_T]]) -> list[_T]:
+    """Return what all of them return, in order; all are waited for also where one fails, for they are paid for.
+
+    Raises:
+        ImapEvalError: One failed: what concerns more than one sample, else what may not happen again, else the first.
+    """
+    made = await asyncio.gather(*work, return_exceptions=True)
+    errors = [result for result in made if isinstance(result, BaseException)]
+    if errors:
+        raise min(errors, key=_rank)
+    return [result for result in made if not isinstance(result, BaseException)]
+
+
+def _rank(error: BaseException) -> int:
+    if not isinstance(error, SampleError):
+        return 0
+    return 1 if isinstance(error, ProviderError) and error.kind not in LASTING else 2

@@ -108,7 +108,8 @@ def _load(path: str) -> Knowledge:
 
 def _read_lines(text: str, file: Path) -> list[str]:
     passages: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    # JSON may hold a line separator such as U+2028 as it is.
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

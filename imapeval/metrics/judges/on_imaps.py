@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 from imapeval.metrics.base import Asking
+from imapeval.metrics.judges.judge import show_fact
 from imapeval.metrics.on_imaps import Form, OnImaps
 from imapeval.types import Failure
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Case
     from imapeval.metrics.judges.judge import Judge
-    from imapeval.types import Outcome
+    from imapeval.types import Outcome, Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,24 @@ class AskedOnImaps(OnImaps):
         scored = iter(await metric.ask([view for view in views if not isinstance(view, Failure)]))
         return [view if isinstance(view, Failure) else next(scored) for view in views]
 
+    def view(self, case: Case) -> Case | Failure:
+        """Return the case as the judge sees it: of both imaps what `show_fact` leaves; see `OnImaps.view`."""
+        if case.imap is not None:
+            reference, response = _show(case.imap.reference), _show(case.imap.response)
+            case = replace(case, imap=replace(case.imap, reference=reference, response=response))
+        # Slots make another class of it, which the short form does not know.
+        return OnImaps.view(self, case)
+
 
 def put_judges_on_imaps(judges: Iterable[Judge]) -> list[AskedOnImaps]:
     """Return the judges that compare two texts on imaps, in both forms."""
     return [
-        AskedOnImaps(judge, form)
+        AskedOnImaps(replace(judge, on_imaps=True), form)
         for judge in judges
         if "reference" in judge.requires and "imap" not in judge.requires
         for form in get_args(Form)
     ]
+
+
+def _show(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    return tuple(shown for pair in pairs if (shown := show_fact(pair)) is not None)

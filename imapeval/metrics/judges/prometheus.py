@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction import prompting
 from imapeval.metrics.base import option
-from imapeval.metrics.judges.judge import Judge, show_answer
+from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.jury import VERSION, Question
 from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_result
 from imapeval.types import Score
@@ -67,7 +67,7 @@ class Prometheus(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the grade."""
-        answer = show_answer(case.response)
+        answer = self.show(case.response)
         if answer is None:
             return Score(float(LOWEST))
         (rubric,) = prompting.load(_RUBRIC, lang=case.lang, version=VERSION).messages

@@ -23,7 +23,6 @@ Empty cases: an empty response scores 0, as in both packages. A reference of whi
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import string
@@ -32,8 +31,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.judges.judge import Judge, show_answer
-from imapeval.metrics.judges.jury import Question
+from imapeval.metrics.judges.judge import Judge
+from imapeval.metrics.judges.jury import LIST_TOKENS, Question, gather_all
 from imapeval.metrics.judges.lists import (
     ANSWERS_SCHEMA,
     QUESTIONS_SCHEMA,
@@ -90,16 +89,17 @@ class QuestEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the mean of precision and recall."""
-        answer = show_answer(case.response)
+        answer = self.show(case.response)
         if answer is None:
             return Score(0.0)
-        of_reference, of_response = await asyncio.gather(
-            _make_questions(case.reference, case.lang, jury), _make_questions(answer, case.lang, jury)
+        of_reference, of_response = await gather_all(
+            _make_questions(text, case.lang, jury) for text in (case.reference, answer)
         )
         if not of_reference:
             return _NO_REFERENCE_QUESTIONS
-        recall, precision = await asyncio.gather(
-            _compare(of_reference, answer, case.lang, jury), _compare(of_response, case.reference, case.lang, jury)
+        recall, precision = await gather_all(
+            _compare(questions, text, case.lang, jury)
+            for questions, text in ((of_reference, answer), (of_response, case.reference))
         )
         questions = float(len(of_reference) + len(of_response))
         return Score((precision + recall) / 2, {"precision": precision, "recall": recall, "questions": questions})
@@ -130,7 +130,7 @@ class QAFactEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the mean overlap."""
-        answer = show_answer(case.response)
+        answer = self.show(case.response)
         if answer is None:
             return Score(0.0)
         made = await _make_questions(answer, case.lang, jury)
@@ -176,10 +176,13 @@ def measure_f1(expected: str, given: str) -> float:
 
     >>> measure_f1("The aspirin tablet", "an aspirin")
     0.6666666666666666
+
+    Where both are nothing but articles and punctuation, they are compared as they are; no answer, "", is worth 0.
     """
     a, b = _split(expected), _split(given)
-    if not a or not b:
-        return float(a == b)
+    if not a and not b:
+        # The blood group "A" is an article to SQuAD, and "+" punctuation; no answer is none, whatever is expected.
+        return float(given != "" and expected.lower() == given.lower())
     shared = (Counter(a) & Counter(b)).total()
     return 2 * shared / (len(a) + len(b))
 
@@ -199,7 +202,7 @@ async def _compare(questions: Mapping[str, str], text: str, lang: Lang, jury: Ju
 
 
 async def _make_questions(text: str, lang: Lang, jury: Jury) -> dict[str, str]:
-    question = Question(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA)
+    question = Question(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=LIST_TOKENS)
     return await jury.ask(question, lambda completion: read_questions(completion.text))
 
 
@@ -208,7 +211,7 @@ async def _answer(questions: Sequence[str], text: str, lang: Lang, jury: Jury) -
         return []
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
     texts = {"text": text, "questions": numbered}
-    question = Question(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA)
+    question = Question(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=LIST_TOKENS)
     return await jury.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
 
 

@@ -28,7 +28,11 @@ _NUMBER = (
 )
 """A number, as it may be said: "4", "4/5", "3 to 4"."""
 _ANY = re.compile(_NUMBER, re.IGNORECASE)
-_RESULT = re.compile(rf"\[RESULT\]\s*[:：]?\s*[(\[（]?\s*(?:{_NUMBER})?", re.IGNORECASE)
+_RESULT = re.compile(
+    rf"\[RESULT\]\s*[:：]?\s*[(\[（]?\s*(?:{_NUMBER}(?P<more>[ \t)\]）,;，；、]*+\d)?)?", re.IGNORECASE
+)
+_SCALE = re.compile(rf"[(（\[]\s*{LOWEST}\s*(?:[-–—~～至到]|to)\s*{HIGHEST}\s*[)）\]]", re.IGNORECASE)
+"""The scale, as forms name it: "Score (1-5):"."""
 
 _LONGEST_DIGITS = 9
 """Of a number that is read; more are none of a scale, and thousands are refused by Python."""
@@ -82,6 +86,8 @@ def read_result(completion: str) -> int:
         ExtractionError: As of `read_score`.
     """
     found = list(_RESULT.finditer(parsing.strip_thoughts(completion)))
+    if any(match["more"] for match in found):
+        raise faults.faulty("different-scores", completion)
     return _settle([match for match in found if match["number"]], completion)
 
 
@@ -113,11 +119,16 @@ def weigh(completion: Completion) -> Weighed | None:
 
 def _sum_up(token: Token, at: int) -> Weighed | None:
     """Return the weighted score where it stands at that place of the token."""
-    before, after = token.text[:at], token.text[at + 1 :]
-    scores = {f"{before}{score}{after}".strip(): score for score in range(LOWEST, HIGHEST + 1)}
+    before, after = token.text[:at].strip(), token.text[at + 1 :].strip()
+    # Tokens differ in what else they hold: "4", " 4", "4}". What may lead to another number is none: "4.", "4/".
+    alike = re.compile(rf"\s*{re.escape(before)}\s*(\d)(?:{re.escape(after)}|[^\w.,/／~～–—-]*)\s*")
     mass = value = 0.0
     for text, logprob in token.top:
-        if (score := scores.get(text.strip())) is not None:
+        found = alike.fullmatch(text)
+        if found and LOWEST <= (score := int(found[1])) <= HIGHEST:
+            if math.isnan(logprob) or logprob > 0:
+                return None
+            # Minus infinity, of what the server rules out, is a probability of 0.
             mass += math.exp(logprob)
             value += math.exp(logprob) * score
     # Rounding may bring it over 1.
@@ -125,11 +136,16 @@ def _sum_up(token: Token, at: int) -> Weighed | None:
 
 
 def _find(body: str, key: str) -> list[re.Match[str]]:
-    return _after(body, key) or list(_ANY.finditer(body))
+    return _after(body, key) or list(_ANY.finditer(_blank_scale(body)))
 
 
 def _after(body: str, key: str) -> list[re.Match[str]]:
-    return list(re.finditer(rf"(?<!\w){key}[\s\"'”’*]*[:：=][\s\"'“‘*]*{_NUMBER}", body, re.IGNORECASE))
+    return list(re.finditer(rf"(?<!\w){key}[\s\"'”’*]*[:：=][\s\"'“‘*]*{_NUMBER}", _blank_scale(body), re.I))
+
+
+def _blank_scale(body: str) -> str:
+    """Return the text without the scale, character for character as long."""
+    return _SCALE.sub(lambda scale: " " * len(scale[0]), body)
 
 
 def _body(completion: str) -> str:

@@ -14,7 +14,6 @@ yuh-zha/AlignScore, the checkpoint the authors' own.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from imapeval.metrics.neural.checkpoints import (
     build_encoder,
     fetch_settings,
     fill,
+    identify_settings,
     read_state,
     say_lack_of_settings,
     share,
@@ -36,11 +36,12 @@ from imapeval.metrics.neural.learned import MAX_WORDS, UNSIGNED, need, refuse_lo
 from imapeval.metrics.neural.models import choose_device
 from imapeval.metrics.neural.sentences import say_lack as say_lack_of_sentences
 from imapeval.metrics.neural.sentences import say_splitter, split
-from imapeval.metrics.neural.weights import EXTRA, fetch, identify, say_lack
+from imapeval.metrics.neural.weights import EXTRA, fetch, find, identify, say_lack
 from imapeval.types import Failure, Lang, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from imapeval.metrics.base import Case, Parts
     from imapeval.types import Outcome
@@ -74,7 +75,10 @@ class AlignScore:
     @property
     def lacks(self) -> str:
         return (
-            say_lack(self.name, self.model) or say_lack_of_sentences() or say_lack_of_settings(self.name, self.encoder)
+            say_lack(self.name, self.model)
+            or self._say_lack_of_checkpoint()
+            or say_lack_of_sentences()
+            or say_lack_of_settings(self.name, self.encoder)
         )
 
     @property
@@ -82,7 +86,7 @@ class AlignScore:
         if self.network is None:
             return sign(self, "")
         # Not where they lie on this computer.
-        named = replace(self, checkpoint=self.identity.partition("#")[0], encoder=Path(self.encoder).name)
+        named = replace(self, checkpoint=self.identity.partition("#")[0], encoder=self.network.settings["encoder"])
         return sign(named, self.network.encoder.precision)
 
     def prepare(self, parts: Parts) -> AlignScore:
@@ -93,8 +97,7 @@ class AlignScore:
         """
         split("")
         device = choose_device(parts.device)
-        place = fetch(self.model)
-        file = place if place.is_file() else place / self.checkpoint
+        file = self._choose_file(fetch(self.model))
         key = ("alignscore", str(file.resolve()), self.encoder, device)
         network = share(key, lambda: _load(file, self.encoder, device))
         return replace(self, network=network, identity=identify(str(file)))
@@ -102,6 +105,15 @@ class AlignScore:
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
         return score_known(self, cases, self._measure, empty=Score(0.0))
+
+    def _choose_file(self, place: Path) -> Path:
+        return place if place.is_file() else place / self.checkpoint
+
+    def _say_lack_of_checkpoint(self) -> str:
+        place = find(self.model)
+        if place is None or self._choose_file(place).is_file():
+            return ""
+        return f"{self.checkpoint} in {place}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
 
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         network = need(self.network, self.name)
@@ -172,4 +184,4 @@ def _load(file: Path, encoder: str, device: str) -> Headed:
         place=str(file),
     )
     head = fill(torch.nn.Linear(config.hidden_size, 3), take(state, "tri_layer."), place=str(file))
-    return Headed(loaded, {"three-way": head.to(device, loaded.model.dtype)}, {})
+    return Headed(loaded, {"three-way": head.to(device, loaded.model.dtype)}, {"encoder": identify_settings(encoder)})

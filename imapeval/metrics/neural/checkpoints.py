@@ -12,13 +12,13 @@ import threading
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
 from imapeval.metrics.neural.models import Loaded
-from imapeval.metrics.neural.weights import EXTRA
+from imapeval.metrics.neural.weights import EXTRA, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,26 +112,46 @@ def fetch_settings(model: str) -> Path:
         ) from error
 
 
+def identify_settings(model: str) -> str:
+    """Return "NAME#DIGEST" of a model's configuration and vocabulary that are here, as `weights.identify` does.
+
+    Raises:
+        ResourceError: They are not here.
+    """
+    folder = find_settings(model)
+    if folder is None:
+        raise ResourceError(f"configuration and vocabulary of {model!r} are not on this computer.")
+    files = {file.name: file for form in _SETTINGS for file in folder.glob(form) if file.is_file()}
+    return f"{Path(model).expanduser().resolve().name}#{digest(files)}"
+
+
 def read_state(file: Path) -> dict[str, Any]:
     """Return the tensors of a checkpoint by name: one of Lightning, or of torch.
 
     Raises:
-        ResourceError: It cannot be read; or it holds more than tensors and plain values, which is code that would run.
+        ResourceError: It cannot be read, or holds no tensors by name; or it holds more than tensors and plain values,
+            which is code that would run.
     """
-    torch = require("torch", distribution="torch", extra=EXTRA, needed_for=f"the checkpoint {file}")
+    torch, safetensors = (
+        require(module, distribution=module, extra=EXTRA, needed_for=f"the checkpoint {file}")
+        for module in ("torch", "safetensors")
+    )
     try:
         if file.suffix == ".safetensors":
             return import_module("safetensors.torch").load_file(file)
         read = torch.load(file, map_location="cpu", weights_only=True)
-        return read.get("state_dict", read)
     except pickle.UnpicklingError as error:
         raise ResourceError(
             f"{file} holds more than tensors and plain values, or is damaged, and is not opened: what is pickled can "
             f"run any code. If you trust it, write its tensors alone: python -c \"import torch; f = '{file}'; "
             "torch.save({'state_dict': torch.load(f, weights_only=False)['state_dict']}, f)\""
         ) from error
-    except (OSError, RuntimeError, EOFError, ValueError) as error:
+    except (OSError, RuntimeError, EOFError, ValueError, safetensors.SafetensorError) as error:
         raise ResourceError(f"the checkpoint {file} cannot be read: {error}") from error
+    state = cast("dict[Any, Any]", read).get("state_dict", read) if isinstance(read, dict) else read
+    if isinstance(state, dict) and all(isinstance(name, str) for name in cast("dict[Any, Any]", state)):
+        return cast("dict[str, Any]", state)
+    raise ResourceError(f"the checkpoint {file} holds no tensors by name. Give the one that the authors published.")
 
 
 def take(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:

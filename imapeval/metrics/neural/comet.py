@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
@@ -28,6 +27,7 @@ from imapeval.metrics.neural.checkpoints import (
     build_encoder,
     fetch_settings,
     fill,
+    identify_settings,
     read_state,
     say_lack_of_settings,
     share,
@@ -41,6 +41,7 @@ from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from imapeval.metrics.base import Case, Parts
     from imapeval.types import Outcome
@@ -88,8 +89,7 @@ class Comet:
     def signature(self) -> str:
         if self.network is None:
             return sign(self, "")
-        encoder = Path(self.encoder or self.network.settings["pretrained_model"]).name
-        return sign(replace(self, encoder=encoder), self.network.encoder.precision)
+        return sign(replace(self, encoder=self.network.settings["encoder"]), self.network.encoder.precision)
 
     def prepare(self, parts: Parts) -> Comet:
         """Return it with its model; see `Preparable`.
@@ -209,7 +209,7 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
             raise ResourceError(f"the weights in {file} lack the part layerwise_attention.{error.args[0]}") from error
         shares = _sparsemax(torch, raw) if settings["layer_transformation"] == "sparsemax" else raw.softmax(0)
         head |= {"shares": shares.tolist(), "gamma": float(gamma)}
-    return Headed(loaded, head, settings)
+    return Headed(loaded, head, {**settings, "encoder": identify_settings(encoder)})
 
 
 def _build_estimator(torch: Any, settings: Mapping[str, Any], config: Any) -> Any:

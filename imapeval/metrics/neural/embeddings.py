@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 
 from imapeval._optional import require
 from imapeval.metrics.neural.batches import by_length
-from imapeval.metrics.neural.models import Loaded, cut, load
-from imapeval.metrics.neural.weights import EXTRA
+from imapeval.metrics.neural.models import Loaded, choose_device, cut, load
+from imapeval.metrics.neural.weights import EXTRA, fetch
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -85,12 +85,13 @@ class TokenEmbedder:
         """
         wanted = list(dict.fromkeys(texts))
         with self._lock:
+            # First, so that a batch that fails (out of memory, say) leaves what is remembered, and its size, as it was.
+            fresh = self._compute([text for text in wanted if text not in self._known])
             # Taken out and put in again, what was used last stands last.
             found = {text: self._known.pop(text) for text in wanted if text in self._known}
-            fresh = self._compute([text for text in wanted if text not in found])
             self._size += sum(map(_count_bytes, fresh.values()))
             self._known |= found | fresh
-            while self._size > REMEMBERED:
+            while self._known and self._size > REMEMBERED:
                 self._size -= _count_bytes(self._known.pop(next(iter(self._known))))
         return found | fresh
 
@@ -156,10 +157,11 @@ def open_embedder(model: str, layers: int | None, *, pool: Pool = "last", device
         ValueError: The model has fewer layers.
         MissingExtraError, UsageError, ResourceError: See `load`.
     """
-    loaded = load(model, "encoder", device=device)
-    key = (loaded.model.name_or_path, layers, pool, loaded.device)
+    # Before the model is loaded: one cut to a layer does not hold the whole one, which would be read from disk again.
+    key = (str(fetch(model).resolve()), layers, pool, choose_device(device))
     embedder = _shared.get(key)
     if embedder is None:
+        loaded = load(model, "encoder", device=device)
         embedder = _shared[key] = TokenEmbedder(loaded if layers is None else cut(loaded, layers), pool)
     return embedder
 

@@ -25,6 +25,9 @@ Side = Literal["references", "responses"]
 
 SIDES: tuple[Side, ...] = get_args(Side)
 
+_CHINESE_SHARE = 0.2
+"""Share of CJK characters among the letters from which a text is Chinese: that of `imapeval.samples`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenWeights:
@@ -61,7 +64,8 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
     """Return the texts of one side of a file of samples.
 
     Args:
-        path: JSON Lines with `reference` or `references`, `response`, and `lang` where there are several languages.
+        path: JSON Lines with `reference` or `references`, `response`, and `lang`; where that is absent it follows from
+            the script of the `question`, or where that is too, of the other texts.
         side: Which texts.
         lang: Lines of another language are left out.
 
@@ -69,7 +73,8 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
         InputError: The file cannot be read, or a line is no sample.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Not splitlines, which also cuts at U+2028 and U+0085: JSON allows them in a text.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"the file cannot be read ({error})", path=path, mend="Give a file of samples in JSON Lines (UTF-8)."
@@ -87,7 +92,7 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
                 line=number,
                 mend="Write one JSON object per line, with `reference` (or `references`) and `response`.",
             ) from error
-        if sample.lang in (None, lang):
+        if (sample.lang or sample.detect_lang()) == lang:
             texts.extend(sample.texts(side))
     return texts
 
@@ -95,6 +100,7 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
 class _Sample(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
+    question: str | None = None
     reference: str | None = None
     references: tuple[str, ...] = ()
     response: str | None = None
@@ -104,3 +110,10 @@ class _Sample(BaseModel):
         if side == "responses":
             return [self.response] if self.response else []
         return [text for text in (self.reference, *self.references) if text]
+
+    def detect_lang(self) -> Lang:
+        """Return the language by the script, as `imapeval.samples.detect_lang`, which metrics may not import."""
+        texts = [self.question] if self.question else [text for side in SIDES for text in self.texts(side)]
+        letters = [character for character in "".join(texts) if character.isalpha()]
+        chinese = sum("\u4e00" <= character <= "\u9fff" or "\u3400" <= character <= "\u4dbf" for character in letters)
+        return "zh" if letters and chinese / len(letters) >= _CHINESE_SHARE else "en"

@@ -19,7 +19,7 @@ from imapeval.errors import ResourceError
 from imapeval.llm.weights import sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 EXTRA = "neural"
 
@@ -36,7 +36,7 @@ _FORMATS = (
     re.compile(r"(checkpoints/)?[^/]+\.ckpt"),
 )
 
-_WANTED = "model.safetensors, pytorch_model.bin or *.ckpt with all its parts"
+_WANTED = "model.safetensors, pytorch_model.bin or *.ckpt with all its parts, as a readable *.index.json names them"
 
 _BESIDE = re.compile(r"[^/]+\.(json|txt|model|yaml)")
 """What is read beside the weights: configuration, vocabulary, hyper-parameters of a checkpoint."""
@@ -109,10 +109,19 @@ def identify(model: str) -> str:
     if place is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")
     files = {place.name: place} if place.is_file() else {name: place / name for name in _choose(_list(place))}
-    digest = hashlib.sha256()
+    return f"{place.stem if place.is_file() else Path(model).expanduser().resolve().name}#{digest(files)}"
+
+
+def digest(files: Mapping[str, Path]) -> str:
+    """Return 12 hexadecimal digits of a sha256 over files: over their names and what they hold.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    made = hashlib.sha256()
     for name, file in sorted(files.items()):
-        digest.update(f"{name} {sha256_of(file)}\n".encode())
-    return f"{place.stem if place.is_file() else Path(model).expanduser().resolve().name}#{digest.hexdigest()[:12]}"
+        made.update(f"{name} {sha256_of(file)}\n".encode())
+    return made.hexdigest()[:12]
 
 
 def sign_file(path: str) -> str:
@@ -128,15 +137,21 @@ def sign_file(path: str) -> str:
 
 
 def say_lack(metric: str, *models: str) -> str:
-    """Return what has to be installed or fetched before a metric with these models can be computed; "" if nothing."""
+    """Return what has to be installed or fetched before a metric can be computed; "" if nothing.
+
+    Args:
+        metric: Its name.
+        models: One; or one for each language, all of which have to be here.
+    """
     if not all(map(installed, _PACKAGES)):
         return LACK
     absent = [model for model in models if find(model) is None]
     if not absent:
         return ""
+    both = " (the models of both languages are needed, whichever the texts are in)" if len(models) > 1 else ""
     return (
         f"weights of {' and '.join(absent)}: --set {metric}.model=FOLDER, or let them be fetched from the Hugging Face "
-        "hub"
+        f"hub{both}"
     )
 
 
@@ -156,11 +171,18 @@ def _find_in_cache(model: str) -> Path | None:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Say whether there are weights and, where an index names their parts, all of them."""
+    """Say whether there are weights and, where an index names their parts, all of them.
+
+    With an index that cannot be read nobody knows which parts there are, and they are not complete.
+    """
     weights = set(_choose_weights(_list(folder)))
     parts: set[str] = set()
     for index in folder.glob("*.index.json"):
-        named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        try:
+            named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        # ValueError: neither UTF-8 nor JSON; the last three: JSON of another shape.
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
         # An index of another format says nothing about these.
         parts |= named if named & weights else set()
     return bool(weights) and parts <= weights

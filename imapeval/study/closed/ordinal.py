@@ -76,7 +76,8 @@ def _count_chains(ties: Floats) -> float:
     """Return how many choices of one answer per class are in the right order; of shares, the share.
 
     Args:
-        ties: Answers of each class, or their share, at each distinct number, shape (numbers, classes), numbers ascending.
+        ties: Answers of each class, or their share, at each distinct number; shape (numbers, classes), numbers
+            ascending.
     """
     # At each number, the chains of the first k classes that end before it.
     before = [np.ones(len(ties))]

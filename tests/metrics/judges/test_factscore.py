@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.errors import InputError, ProviderError, UsageError
+from imapeval.errors import InputError, ProviderError, ServiceError, UsageError
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import knowledge
@@ -75,10 +75,23 @@ async def test_a_fact_without_a_verdict_leaves_the_share_unknown():
     assert (outcome.stage, outcome.kind, outcome.raw) == ("metric", "unreadable-completion", "perhaps")
 
 
+async def test_a_server_that_is_gone_counts_more_than_a_fact_without_a_verdict():
+    def fail(request):
+        if request.schema_name == "atomic-facts":
+            return reply(request)
+        return ServiceError("gone", kind="unreachable") if FACTS[2] in request.messages[-1].content else "perhaps"
+
+    model = ScriptedModel(fail)
+    with pytest.raises(ServiceError, match="gone"):
+        await judge(model, CASE)
+    # The list, two facts twice and the last: all are waited for.
+    assert len(model.requests) == 6
+
+
 async def test_a_list_that_is_cut_off_is_asked_for_with_more_room():
     cut = ProviderError("cut", kind="truncated", raw='{"facts": ["Warm cloths treat')
     model = ScriptedModel(
-        lambda request: cut if request.schema_name == "atomic-facts" and request.max_tokens < 2000 else reply(request)
+        lambda request: cut if request.schema_name == "atomic-facts" and request.max_tokens <= 4096 else reply(request)
     )
     assert (await judge(model, CASE)).parts["facts"] == 3.0
 
@@ -144,6 +157,12 @@ def test_passages_are_found_by_their_words(passages):
     assert books.search("COLCHICINE") == ["Gout\nColchicine is a medicine for gout."]
     assert books.search("xyz") == []
     assert len(books.search("a boil is treated with squeeze for gout", most=2)) == 2
+
+
+def test_a_line_ends_where_json_lines_do(tmp_path):
+    path = tmp_path / "books.jsonl"
+    path.write_bytes('{"text": "warm\u2028cloths"}\r\n{"text": "rest\u0085well"}\n'.encode())
+    assert knowledge.load(str(path)).passages == ("warm\u2028cloths", "rest\u0085well")
 
 
 def test_passages_are_ranked_as_by_bm25(tmp_path):

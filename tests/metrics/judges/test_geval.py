@@ -203,6 +203,20 @@ async def test_a_case_that_fails_is_the_only_one():
     assert outcomes[0] == outcomes[2]
 
 
+async def test_what_ends_it_for_all_is_not_hidden_by_another_criterion():
+    replies = {
+        "accuracy": ProviderError("no", kind="too-long"),
+        "completeness": ProviderError("slow", kind="timeout"),
+        "specificity": ServiceError("gone", kind="unreachable"),
+    }
+    with pytest.raises(ServiceError, match="gone"):
+        await judge(prepared("geval", ScriptedModel(lambda request: replies[criterion(request)])), CASE)
+    replies["specificity"] = write(4)
+    (outcome,) = await judge(prepared("geval", ScriptedModel(lambda request: replies[criterion(request)])), CASE)
+    # What may not happen again comes before what lasts.
+    assert outcome == Failure("llm", "timeout", "slow")
+
+
 async def test_a_server_that_is_gone_ends_it():
     model = ScriptedModel(lambda _: ServiceError("gone", kind="unreachable"), concurrency=2)
     with pytest.raises(ServiceError, match="gone"):

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from imapeval.errors import ServiceError
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.questions import build_questions, measure_f1
@@ -79,6 +80,43 @@ async def test_qafacteval_rates_nothing_where_nothing_is_answered():
     assert outcome == Score(0.0, {"questions": 2.0, "answered": 0.0, "f1": 0.0})
 
 
+async def test_a_question_without_answer_earns_nothing_whatever_is_expected():
+    """The blood group "A" is an article to SQuAD."""
+
+    def reply(request):
+        if request.schema_name == "text-questions":
+            return list_questions({"Which blood group?": "A"})
+        return '{"answers": [{"number": 1, "answer": ""}]}'
+
+    outcome = await judge("questeval:llm", ScriptedModel(reply))
+    assert outcome == Score(0.0, {"precision": 0.0, "recall": 0.0, "questions": 2.0})
+    # The response itself does not answer the question, which is left out.
+    outcome = await judge("qafacteval:llm", ScriptedModel(reply))
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "no-questions"
+
+
+@pytest.mark.parametrize(
+    ("task", "limit"), [("text-questions", 4096), ("text-answers", 4096), ("answer-overlap", 1024)]
+)
+async def test_lists_have_room(task, limit):
+    model = ScriptedModel(reply)
+    await judge("qafacteval:llm", model)
+    assert {request.max_tokens for request in model.requests if request.schema_name == task} == {limit}
+
+
+@pytest.mark.parametrize("first", ["text-questions", "text-answers"])
+async def test_a_server_that_is_gone_counts_more_than_what_cannot_be_read(first):
+    def fail(request):
+        if request.schema_name != first:
+            return reply(request)
+        about_reference = "<text>\n" + CASE.reference in request.messages[-1].content
+        return "hm" if about_reference == (first == "text-questions") else ServiceError("gone", kind="unreachable")
+
+    with pytest.raises(ServiceError, match="gone"):
+        await judge("questeval:llm", ScriptedModel(fail))
+
+
 @pytest.mark.parametrize("response", ["", "?", "🙂"])
 @pytest.mark.parametrize("name", METRICS)
 async def test_an_empty_response_is_worth_nothing(name, response):
@@ -118,7 +156,12 @@ async def test_what_cannot_be_read_is_a_failure(name):
         ("The aspirin tablet", "an aspirin", 2 / 3),
         ("three times a day", "Three times, day", 1.0),
         ("rest", "", 0.0),
-        ("the", "a", 1.0),
+        # Not theirs, to which these are all alike.
+        ("A", "", 0.0),
+        ("A", "a", 1.0),
+        ("the", "a", 0.0),
+        ("+", "-", 0.0),
+        ("+", "+", 1.0),
         ("rest rest", "rest", 2 / 3),
         ("每天热敷三次", "热敷三次。", 8 / 10),
         ("查CT", "做CT", 2 / 4),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,10 @@ KEYS = ("accuracy", "completeness", "specificity")
         ("4 out of 5", 4),
         ("**Score:** 3", 3),
         ("- Accuracy: 4", 4),
+        ("Score (1-5): 4", 4),
+        ("Accuracy (1-5): 4", 4),
+        ("**准确性评分（1～5）**：4分", 4),
+        ("Score [1 to 5]: 4/5", 4),
         ("Score = 1.", 1),
         ("准确性评分：3分", 3),
         ("得分：4／5", 4),
@@ -85,6 +90,7 @@ def test_any_text_is_a_score_or_an_error(text):
 def test_several_scores_are_read_out_of_an_object_or_lines():
     expected = {"accuracy": 4, "completeness": 3, "specificity": 5}
     assert read_scores(json.dumps({"why": "accuracy: 1, 2, 3", **expected}), KEYS) == expected
+    assert read_scores("Accuracy (1-5): 4\nCompleteness (1-5): 3\nSpecificity (1-5): 5", KEYS) == expected
     assert read_scores("Accuracy: 4\nCompleteness: 3/5\n**Specificity**: 5", KEYS) == expected
 
 
@@ -129,6 +135,8 @@ def test_a_result_is_read(completion, score):
         ("[RESULT] 6", "off-scale"),
         ("[RESULT] 4.5", "off-scale"),
         ("[RESULT] 4 and then [RESULT] 2", "different-scores"),
+        ("[RESULT] 4 5", "different-scores"),
+        ("[RESULT] (4), 5", "different-scores"),
     ],
 )
 def test_a_result_is_never_guessed(completion, kind):
@@ -163,6 +171,27 @@ def test_what_is_no_score_has_no_weight():
     assert weighed is not None
     assert weighed.value == pytest.approx(8 / 3, abs=1e-12)
     assert weighed.mass == pytest.approx(0.6, abs=1e-12)
+
+
+def test_a_score_may_share_its_token_with_what_follows():
+    # (.5 * 4 + .3 * 2 + .1 * 5) / .9; "4.", "3/" and "41" may be other numbers.
+    top = {"4": 0.5, " 2}": 0.3, '5"}\n': 0.1, "4.": 0.04, "3/": 0.03, "41": 0.03}
+    token = Token("4", math.log(0.5), tuple((text, math.log(chance)) for text, chance in top.items()))
+    for text in ("4", " 4}"):
+        weighed = weigh(completion_of(replace(token, text=text)))
+        assert weighed is not None
+        assert weighed.value == pytest.approx(3.1 / 0.9, abs=1e-12)
+
+
+@pytest.mark.parametrize("logprob", [math.nan, math.inf, 1.0, 1e4])
+def test_a_probability_that_is_none_is_not_known(logprob):
+    assert weigh(completion_of(Token("4", 0.0, (("4", logprob), ("5", math.log(0.5)))))) is None
+
+
+def test_what_the_server_rules_out_has_no_probability():
+    top = (("4", math.log(0.5)), ("5", -math.inf))
+    assert weigh(completion_of(Token("4", math.log(0.5), top))) == Weighed(4.0, pytest.approx(0.5))
+    assert weigh(completion_of(Token("4", -math.inf, (("4", -math.inf),)))) is None
 
 
 def test_a_tie_lies_between():

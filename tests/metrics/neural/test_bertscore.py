@@ -185,6 +185,7 @@ def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "installed", lambda _: True)
     monkeypatch.setattr(weights, "_find_in_cache", lambda _: None)
     assert BertScore().lacks.startswith("weights of roberta-large and bert-base-chinese: --set bertscore.model=FOLDER")
+    assert BertScore().lacks.endswith("(the models of both languages are needed, whichever the texts are in)")
     assert BertScore(model="mine").lacks.startswith("weights of mine")
     with pytest.raises((MissingExtraError, ResourceError)):
         BertScore(model="/no/such", layer=1).prepare(Parts())

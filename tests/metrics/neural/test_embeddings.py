@@ -72,13 +72,43 @@ def test_only_so_much_is_remembered(tiny_bert: Path, monkeypatch: pytest.MonkeyP
     assert embedder._size <= 2 * 3 * 32 * 4
 
 
+def test_a_batch_that_fails_leaves_what_is_remembered(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("out of memory")
+
+    embedder = TokenEmbedder(load(str(tiny_bert), "encoder", device="cpu"), "last")
+    first = embedder.embed(["rest", "take"])
+    size = embedder._size
+    compute = embedder._compute
+    monkeypatch.setattr(embedder, "_compute", fail)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="out of memory"):
+            embedder.embed(["rest", "take", "food"])
+    assert (set(embedder._known), embedder._size) == ({"rest", "take"}, size)
+    monkeypatch.setattr(embedder, "_compute", compute)
+    monkeypatch.setattr(embeddings, "REMEMBERED", 0)
+    assert embedder.embed(["rest", "food"])["rest"] is first["rest"]
+    assert (embedder._known, embedder._size) == ({}, 0)
+
+
+def test_a_model_cut_to_a_layer_is_loaded_once(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[str] = []
+    monkeypatch.setattr(
+        embeddings, "load", lambda model, *kind, **where: loads.append(model) or load(model, *kind, **where)
+    )
+    one = open_embedder(str(tiny_bert), 2, device="cpu")
+    gc.collect()
+    assert open_embedder(str(tiny_bert), 2, device="cpu") is one
+    assert loads == [str(tiny_bert)]
+
+
 def test_one_embedder_for_all_who_hold_it(tiny_bert: Path) -> None:
     one = open_embedder(str(tiny_bert), 2, device="cpu")
     assert open_embedder(str(tiny_bert), 2, device="cpu") is one
     assert open_embedder(str(tiny_bert), 3, device="cpu") is not one
     del one
     gc.collect()
-    assert str(tiny_bert) not in {key[0] for key in embeddings._shared}
+    assert str(tiny_bert.resolve()) not in {key[0] for key in embeddings._shared}
 
 
 def test_tokens(tiny_bert: Path, tiny_roberta: Path) -> None:

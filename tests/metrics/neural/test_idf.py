@@ -6,6 +6,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.metrics.neural.idf import count, read_collection
+from imapeval.samples import read
 
 
 def test_weights_by_hand() -> None:
@@ -28,11 +29,37 @@ def test_a_file_of_samples(tmp_path: Path) -> None:
         tmp_path / "a.jsonl",
         {"id": 1, "reference": "rest", "response": "sleep", "lang": "en"},
         {"references": ["休息", "多喝水"], "response": "睡觉", "lang": "zh"},
-        {"reference": "both"},
+        {"reference": "drink", "lang": ""},
     )
-    assert read_collection(path, "references", lang="en") == ["rest", "both"]
-    assert read_collection(path, "references", lang="zh") == ["休息", "多喝水", "both"]
+    assert read_collection(path, "references", lang="en") == ["rest", "drink"]
+    assert read_collection(path, "references", lang="zh") == ["休息", "多喝水"]
     assert read_collection(path, "responses", lang="en") == ["sleep"]
+
+
+def test_a_language_that_no_column_names_is_that_of_the_samples(tmp_path: Path) -> None:
+    rows = [
+        {"question": "HBsAg 阳性怎么办？", "reference": "HBV", "response": "a"},
+        {"question": "What is 肝 in English?", "reference": "肝", "response": "b"},
+        # One in five letters is CJK, and one in six.
+        {"question": "肝abcd", "reference": "ALT", "response": "c"},
+        {"question": "肝abcde", "reference": "AST", "response": "d"},
+        {"question": "㐀？", "reference": "GGT", "response": "e"},
+        {"question": "5?", "reference": "多喝水", "response": "f"},
+    ]
+    path = write(tmp_path / "a.jsonl", *rows)
+    samples = read(path)
+    for lang in ("en", "zh"):
+        expected = [text for sample in samples if sample.lang == lang for text in sample.references]
+        assert read_collection(path, "references", lang=lang) == expected
+    # Samples have a question; a mere collection of texts may not.
+    assert read_collection(write(path, {"reference": "多喝水"}), "references", lang="en") == []
+
+
+def test_lines_end_with_a_newline_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"reference": "rest\u2028a\u0085lot"}\n{"reference": "drink"}\n', encoding="utf-8")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert read_collection(path, "references", lang="en") == ["rest\u2028a\u0085lot", "drink"]
 
 
 def test_faults_name_the_line(tmp_path: Path) -> None:

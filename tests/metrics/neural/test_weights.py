@@ -48,6 +48,15 @@ def test_an_index_of_another_format_does_not_matter(tmp_path: Path) -> None:
     assert weights.find(str(folder)) == folder
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff", b"[]", b"{}", b'{"weight_map": []}', b'{"weight_map": {"a": ["b"]}}']
+)
+def test_with_an_index_that_cannot_be_read_weights_are_incomplete(content: bytes, tmp_path: Path) -> None:
+    folder = write(tmp_path, model__safetensors="w")
+    (folder / "model.safetensors.index.json").write_bytes(content)
+    assert weights.find(str(folder)) is None
+
+
 def cache(root: Path, name: str, **files: str) -> Path:
     """Lay out a model as the hub's cache does (huggingface_hub documentation, "Understand caching")."""
     repository = root / f"models--{name.replace('/', '--')}"
@@ -94,8 +103,10 @@ def test_what_a_metric_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(weights, "_find_in_cache", lambda _: None)
     assert weights.say_lack("bertscore", folder) == ""
     assert weights.say_lack("bertscore", folder, "a", "b/c") == (
-        "weights of a and b/c: --set bertscore.model=FOLDER, or let them be fetched from the Hugging Face hub"
+        "weights of a and b/c: --set bertscore.model=FOLDER, or let them be fetched from the Hugging Face hub "
+        "(the models of both languages are needed, whichever the texts are in)"
     )
+    assert weights.say_lack("comet", "a").endswith("from the Hugging Face hub")
     monkeypatch.setattr(weights, "installed", lambda name: name != "torch")
     assert weights.say_lack("bertscore", folder) == "pip install 'imapeval[neural]'"
 

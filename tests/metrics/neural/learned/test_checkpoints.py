@@ -64,6 +64,44 @@ def test_a_damaged_checkpoint(content: bytes, tmp_path: Path) -> None:
         checkpoints.read_state(tmp_path / "model.ckpt")
 
 
+def test_damaged_safetensors(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    file = tmp_path / "model.safetensors"
+    save_file({"a": torch.ones(2)}, file)
+    assert checkpoints.read_state(file)["a"].tolist() == [1.0, 1.0]
+    file.write_bytes(file.read_bytes()[:20])
+    with pytest.raises(ResourceError, match=r"model\.safetensors cannot be read"):
+        checkpoints.read_state(file)
+
+
+def test_a_checkpoint_without_names(tmp_path: Path) -> None:
+    import torch
+
+    file = tmp_path / "model.ckpt"
+    for content in (torch.ones(2), [torch.ones(2)], {1: torch.ones(2)}, {"state_dict": torch.ones(2)}):
+        torch.save(content, file)
+        with pytest.raises(ResourceError, match=r"model\.ckpt holds no tensors by name"):
+            checkpoints.read_state(file)
+
+
+def test_the_identity_of_settings_is_that_of_the_content(tmp_path: Path) -> None:
+    one = tmp_path / "one" / "small"
+    one.mkdir(parents=True)
+    (one / "config.json").write_text("{}")
+    (one / "vocab.txt").write_text("a")
+    identity = checkpoints.identify_settings(str(one))
+    two = shutil.copytree(one, tmp_path / "two" / "small")
+    (two / "model.safetensors").write_text("weights are not read")
+    assert checkpoints.identify_settings(str(two)) == identity
+    assert identity.startswith("small#")
+    (two / "vocab.txt").write_text("b")
+    assert checkpoints.identify_settings(str(two)) != identity
+    with pytest.raises(ResourceError, match="not on this computer"):
+        checkpoints.identify_settings(str(tmp_path / "none"))
+
+
 def test_settings_of_an_encoder_are_found_without_its_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub.constants
 
@@ -93,7 +131,13 @@ def test_comet_takes_the_encoder_that_is_set(changed: Path, comet_folder: Path) 
     assert metric.lacks == ""
     case = Case("1", "What helps?", "Rest.", "Sleep.", "en")
     assert metric.prepare(CPU).score([case]) == Comet(model=str(comet_folder)).prepare(CPU).score([case])
-    assert "encoder:xlm-roberta-small" in metric.prepare(CPU).signature
+    ready = metric.prepare(CPU)
+    assert f"encoder:{checkpoints.identify_settings(metric.encoder)}" in ready.signature
+    # Another vocabulary under the same name: other scores, and another signature.
+    other = Path(shutil.copytree(metric.encoder, changed / "other" / "xlm-roberta-small"))
+    config = other / "config.json"
+    config.write_text(config.read_text() + "\n")
+    assert Comet(model=str(changed), encoder=str(other)).prepare(CPU).signature != ready.signature
 
 
 @pytest.mark.parametrize(
@@ -197,8 +241,14 @@ def test_alignscore_checkpoint_in_a_folder(small_models: ModuleType, tmp_path: P
     folder = AlignScore(model=str(tmp_path), checkpoint=checkpoint.name, encoder=str(encoder))
     assert folder.prepare(CPU).score([case]) == file.score([case])
     assert folder.prepare(CPU).signature == file.signature
+    assert f"encoder:{checkpoints.identify_settings(str(encoder))}" in file.signature
+    assert folder.lacks == AlignScore(model=str(checkpoint), encoder=str(encoder)).lacks == ""
+    other = AlignScore(model=str(tmp_path), encoder=str(encoder))
+    assert other.lacks == (
+        f"AlignScore-large.ckpt in {tmp_path}: --set alignscore.checkpoint=FILE, or --set alignscore.model=FOLDER"
+    )
     with pytest.raises(ResourceError, match="AlignScore-large"):
-        AlignScore(model=str(tmp_path), encoder=str(encoder)).prepare(CPU)
+        other.prepare(CPU)
 
 
 def test_alignscore_needs_its_head(small_models: ModuleType, tmp_path: Path, punkt: Path) -> None:
