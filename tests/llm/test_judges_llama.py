@@ -9,7 +9,7 @@ from imapeval.evaluate import evaluate
 from imapeval.llm.cache import Cached
 from imapeval.llm.openai import OpenAIModel
 from imapeval.metrics.base import Parts
-from imapeval.metrics.judges import build, jury
+from imapeval.metrics.judges import build, factscore, jury, questions
 from imapeval.types import Failure, Sample, Score
 
 pytestmark = pytest.mark.llm
@@ -26,6 +26,8 @@ MOST_TOKENS = 24
 
 async def judge(llama_url, tmp_path, monkeypatch, name, samples):
     monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
+    for module in (factscore, questions):
+        monkeypatch.setattr(module, "LIST_TOKENS", MOST_TOKENS)
     model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     return await evaluate(samples, metrics=[METRICS[name].prepare(Parts(llm=model))])
 

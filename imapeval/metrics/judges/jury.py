@@ -46,14 +46,14 @@ class Question:
         lang: Its language.
         texts: What goes into it.
         schema: Of the JSON that it asks for; None where it asks for something else.
-        max_tokens: Most tokens of the completion.
+        max_tokens: Most tokens of the completion; None for the usual limit.
     """
 
     task: str
     lang: Lang
     texts: Mapping[str, str]
     schema: Mapping[str, Any] | None = None
-    max_tokens: int = _MAX_TOKENS
+    max_tokens: int | None = None
 
 
 class Jury:
@@ -90,7 +90,7 @@ class Jury:
                 schema=question.schema if form is Form.SCHEMA else None,
                 schema_name=question.task,
                 json=form is Form.JSON and question.schema is not None,
-                max_tokens=question.max_tokens,
+                max_tokens=_MAX_TOKENS if question.max_tokens is None else question.max_tokens,
                 temperature=temperature,
                 seed=seed,
                 logprobs=logprobs,
