@@ -13,6 +13,7 @@ from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
 from imapeval.samples.rows import read_number, show
 from imapeval.types import Lang, Sample, Turn
+from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 _LANGS: tuple[Lang, ...] = get_args(Lang)
-
-_CHINESE_SHARE = 0.2
-"""Share of CJK characters among the letters from which a question is Chinese: Chinese medical questions quote
-Latin abbreviations ("HBsAg"), English ones hold no CJK characters (0 of 200 in the imapScore data)."""
 
 
 def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, str] | None = None) -> list[Sample]:
@@ -259,10 +256,3 @@ def system_of(sample: Sample) -> str:
     """Return the system as it is reported: with its dataset where the data names one, such as "HMedQA/GPT-4"."""
     dataset = sample.meta.get("dataset")
     return f"{dataset}/{sample.system}" if isinstance(dataset, str) and dataset else sample.system
-
-
-def detect_lang(text: str) -> Lang:
-    """Return the language of a text by its script: Chinese from a fifth of CJK characters among the letters."""
-    letters = [character for character in text if character.isalpha()]
-    chinese = sum("\u4e00" <= character <= "\u9fff" or "\u3400" <= character <= "\u4dbf" for character in letters)
-    return "zh" if letters and chinese / len(letters) >= _CHINESE_SHARE else "en"

@@ -1,6 +1,9 @@
 """The table of edge cases, docs/edge-cases.md, which the tests of the metrics keep true.
 
 `IMAPEVAL_WRITE_TABLES=1 python -m pytest tests/metrics -k edge_cases` writes the rows anew.
+
+Tests that need torch carry the mark `neural` and import it inside functions, so that they skip where it is absent:
+`pip install 'imapeval[neural]'`, as CI does.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from imapeval._optional import installed
 from imapeval.metrics.base import Asking, Case
 from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation
 
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from imapeval.metrics.base import Metric
+
+# Before huggingface_hub is imported, which reads it then.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 TABLE = Path(__file__).parents[2] / "docs" / "edge-cases.md"
 ROW = re.compile(r"^\| `([^`]+)` \|.*$", re.MULTILINE)
@@ -37,6 +44,13 @@ CASES = {
 }
 
 _FACTS = (Pair("drug", "ibuprofen"),)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # Before the fixtures, which make models.
+    if item.get_closest_marker("neural") and not (installed("torch") and installed("transformers")):
+        pytest.skip("needs pip install 'imapeval[neural]'")
 
 
 def make_case(reference: str, response: str) -> Case:

@@ -16,6 +16,7 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 
 from imapeval.errors import ResourceError
+from imapeval.metrics import nltk_data
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.lexical import Meteor, meteor
 from imapeval.metrics.lexical.tokens import split_for_bleu
@@ -63,7 +64,7 @@ def write_wordnet(folder: Path, *, end: str = "\n") -> None:
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a machine without WordNet; returns an empty folder where it is looked for."""
-    monkeypatch.setattr(meteor, "_SYSTEM", ())
+    monkeypatch.setattr(nltk_data, "_SYSTEM", ())
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "prefix"))
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path / "home"))

@@ -10,27 +10,25 @@ Java METEOR 1.5 gives other numbers: it has paraphrases, counts function words l
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
 from imapeval.metrics.lexical.bleu import TOKENIZERS
 from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
 from imapeval.metrics.lexical.tokens import split_for_bleu
+from imapeval.metrics.nltk_data import list_folders
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from imapeval.metrics.base import Parts
 
 _INSTALL = "WordNet: python -m nltk.downloader wordnet"
-
-_SYSTEM = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +84,9 @@ class Meteor(Comparison):
 
 
 def _find() -> Path | None:
-    """Return WordNet's folder or zip file, the first where nltk looks; nltk itself takes seconds to import."""
-    given = [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
-    own = [f"{sys.prefix}/{folder}" for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
-    for folder in (*given, Path.home() / "nltk_data", *own, *_SYSTEM):
-        corpora = Path(folder) / "corpora"
+    """Return WordNet's folder or zip file, the first where nltk looks."""
+    for folder in list_folders():
+        corpora = folder / "corpora"
         if (corpora / "wordnet" / "data.noun").is_file():
             return corpora / "wordnet"
         if (corpora / "wordnet.zip").is_file():

@@ -67,7 +67,7 @@ class TokenF1(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class LengthRatio(Comparison):
-    """Tokens of the response for each token of the reference; parts `response` and `reference`, their numbers.
+    """Tokens of the response for each token of the reference; parts `response_tokens` and `reference_tokens`.
 
     1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.
     "Higher is better" stands here because each metric has to say one: of several references the shortest counts.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval._optional import require
 from imapeval.metrics.base import Need, option
 from imapeval.metrics.neural.inputs import Row, encode, run
-from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.learned import UNSIGNED, direct, need, score_known, settle, sign
 from imapeval.metrics.neural.models import Loaded, load
 from imapeval.metrics.neural.weights import EXTRA, identify, say_lack
 from imapeval.types import Lang
@@ -78,7 +78,7 @@ class BartScore:
 
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
-        pairs = [_direct(case, way) for case in cases for way in ways]
+        pairs = [direct(case, way) for case in cases for way in ways]
         rows = _encode(loaded, pairs)
         values: list[float] = run(
             loaded, rows, lambda batch: _weigh(loaded, batch), budget=loaded.budget // _VOCABULARY_SHARE
@@ -91,11 +91,6 @@ class BartScore:
 def build() -> list[BartScore]:
     """Return the metrics of this module, for the registry."""
     return [BartScore()]
-
-
-def _direct(case: Case, way: str) -> tuple[str, str]:
-    """Return source and target."""
-    return (case.reference, case.response) if way == "precision" else (case.response, case.reference)
 
 
 def _encode(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[Row]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import Need, option
 from imapeval.metrics.neural.inputs import encode_pairs, run
-from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.learned import UNSIGNED, direct, need, score_known, settle, sign
 from imapeval.metrics.neural.models import Loaded, load
 from imapeval.metrics.neural.weights import identify, say_lack
 from imapeval.types import Lang, Score
@@ -83,7 +83,7 @@ class Entailment:
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
         order = _order_labels(loaded, self.model)
-        pairs = [_direct(case, way) for case in cases for way in ways]
+        pairs = [direct(case, way) for case in cases for way in ways]
         rows = encode_pairs(loaded, pairs, longest=loaded.max_tokens, cut="longest_first")
 
         def forward(batch: dict[str, Any]) -> Any:
@@ -101,11 +101,6 @@ class Entailment:
 def build() -> list[Entailment]:
     """Return the metrics of this module, for the registry."""
     return [Entailment()]
-
-
-def _direct(case: Case, way: str) -> tuple[str, str]:
-    """Return premise and hypothesis."""
-    return (case.reference, case.response) if way == "precision" else (case.response, case.reference)
 
 
 def _order_labels(loaded: Loaded, model: str) -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import InputError
+from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 Side = Literal["references", "responses"]
 
 SIDES: tuple[Side, ...] = get_args(Side)
-
-_CHINESE_SHARE = 0.2
-"""Share of CJK characters among the letters from which a text is Chinese: that of `imapeval.samples`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +110,6 @@ class _Sample(BaseModel):
         return [text for text in (self.reference, *self.references) if text]
 
     def detect_lang(self) -> Lang:
-        """Return the language by the script, as `imapeval.samples.detect_lang`, which metrics may not import."""
+        """Return the language by the script."""
         texts = [self.question] if self.question else [text for side in SIDES for text in self.texts(side)]
-        letters = [character for character in "".join(texts) if character.isalpha()]
-        chinese = sum("\u4e00" <= character <= "\u9fff" or "\u3400" <= character <= "\u4dbf" for character in letters)
-        return "zh" if letters and chinese / len(letters) >= _CHINESE_SHARE else "en"
+        return detect_lang("".join(texts))

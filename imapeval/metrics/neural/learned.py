@@ -94,6 +94,11 @@ def score_known(
     return [next(measured) if outcome is None else outcome for outcome in settled]
 
 
+def direct(case: Case, way: str) -> tuple[str, str]:
+    """Return what is given and what is asked about it: "precision" goes from reference to response, "recall" back."""
+    return (case.reference, case.response) if way == "precision" else (case.response, case.reference)
+
+
 def settle(value: float, parts: Mapping[str, float], *, cut: bool) -> Outcome:
     """Return a model's number as an outcome, with the part "truncated", 1 where a text was cut."""
     told = {**parts, "truncated": float(cut)}

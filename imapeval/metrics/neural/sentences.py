@@ -7,29 +7,21 @@ score: other sentences would give other numbers.
 
 from __future__ import annotations
 
-import os
-import sys
 from functools import lru_cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from imapeval.errors import ResourceError
+from imapeval.metrics.nltk_data import list_folders
 
 _INSTALL = "python -m nltk.downloader punkt_tab"
 
 _MODEL = "tokenizers/punkt_tab/english"
 
-# nltk.data.path of nltk 3.10, Unix part.
-_SYSTEM = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data")
-
 
 def say_lack() -> str:
-    """Return what has to be installed before texts can be split; "" if nothing. nltk itself takes seconds to import."""
-    given = [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
-    own = [f"{sys.prefix}/{folder}" for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
-    folders = [*given, Path.home() / "nltk_data", *own, *_SYSTEM]
-    if any((Path(folder) / _MODEL / "abbrev_types.txt").is_file() for folder in folders):
+    """Return what has to be installed before texts can be split; "" if nothing."""
+    if any((folder / _MODEL / "abbrev_types.txt").is_file() for folder in list_folders()):
         return ""
     return f"sentences: {_INSTALL}"
 

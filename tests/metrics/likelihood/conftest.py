@@ -1,19 +1,9 @@
-"""A small causal model, the same on every computer: its numbers are compared with recorded ones.
+"""A small causal model, the same on every computer: its numbers are compared with recorded ones."""
 
-Tests that need torch carry the mark `neural` and import it inside functions, so that they skip where it is absent:
-`pip install 'imapeval[neural]'`, as CI does.
-"""
-
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from imapeval._optional import installed
-
-# Before huggingface_hub is imported, which reads it then.
-os.environ["HF_HUB_OFFLINE"] = "1"
 
 # Pairs that are one token, in GPT-2's writing of bytes: "Ġ" is a space. Enough to have tokens of several letters; a
 # Chinese character is three tokens, which are parts of it, unless its bytes are in here ("的" is).
@@ -34,13 +24,6 @@ MERGES = (
     "ç ļ",
     "çļ Ħ",
 )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    # Before the fixtures, which make models.
-    if item.get_closest_marker("neural") and not (installed("torch") and installed("transformers")):
-        pytest.skip("needs pip install 'imapeval[neural]'")
 
 
 def save_tiny_causal(folder: Path) -> None:

@@ -1,8 +1,4 @@
-"""Small encoders, and where tests of neural metrics skip.
-
-Tests that need torch carry the mark `neural` and import it inside functions, so that they skip where it is absent:
-`pip install 'imapeval[neural]'`, as CI does.
-"""
+"""Small encoders with random weights, and real ones where a folder is given."""
 
 import os
 import runpy
@@ -12,19 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval._optional import installed
-
-# Before huggingface_hub is imported, which reads it then.
-os.environ["HF_HUB_OFFLINE"] = "1"
-
 WRITE = runpy.run_path(str(Path(__file__).parents[1] / "expected" / "small_encoders.py"))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    # Before the fixtures, which make models.
-    if item.get_closest_marker("neural") and not (installed("torch") and installed("transformers")):
-        pytest.skip("needs pip install 'imapeval[neural]'")
 
 
 @pytest.fixture(scope="session")
