@@ -7,7 +7,7 @@ of weight w as w equal rows: that is what a bootstrap resample is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from imapeval.study.findings import CoefficientName
     from imapeval.study.resample import Floats
 
-CoefficientName = Literal["spearman", "kendall_tau_b"]
 
 MIN_ROWS = 3
 """Two rows always correlate perfectly or not at all."""

@@ -15,7 +15,8 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.samples import system_of
-from imapeval.study.coefficients import BY_NAME, CoefficientName, undefined
+from imapeval.study.coefficients import BY_NAME, undefined
+from imapeval.study.findings import ALL, CoefficientName, Correlation
 from imapeval.study.resample import RESAMPLES, draw, number_clusters, percentile_interval, replicate
 from imapeval.types import Score
 
@@ -25,37 +26,6 @@ if TYPE_CHECKING:
     from imapeval.runs import Result
     from imapeval.study.resample import Counts, Floats
     from imapeval.types import Sample
-
-ALL = "*"
-"""Stands for system and dimension in the row that averages over them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """One coefficient, or the mean of all coefficients of a metric.
-
-    Attributes:
-        metric: The metric's name.
-        system: As `imapeval.samples.system_of` gives it; `ALL` in a mean.
-        dimension: Of the ratings; `ALL` in a mean.
-        coefficient: Which one.
-        value: -1..1, or None where it is undefined.
-        low, high: Ends of its 95% interval; None where the value is, or where all answers share one question.
-        n: Answers with both a rating and a score.
-        n_missing: Answers with a rating and no score.
-        reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
-    """
-
-    metric: str
-    system: str
-    dimension: str
-    coefficient: CoefficientName
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    n_missing: int
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

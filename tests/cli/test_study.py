@@ -44,6 +44,9 @@ def test_json_is_what_the_design_says(imapeval: Command, run: Path):
         "n": 5,
         "n_missing": 0,
         "reason": None,
+        "level": "within-system",
+        "groups": 1,
+        "questions": 0,
     }
     assert [(row["system"], row["n"], row["n_missing"]) for row in rows[1:3]] == [("[D]/y", 4, 1), ("*", 9, 1)]
     assert {row["coefficient"] for row in rows} == {"spearman", "kendall_tau_b"}

@@ -8,7 +8,8 @@ from imapeval.errors import UsageError
 from imapeval.metrics import imapscore
 from imapeval.runs import Result
 from imapeval.samples import read
-from imapeval.study.correlate import ALL, Correlation, correlate
+from imapeval.study.correlate import correlate
+from imapeval.study.findings import ALL, Correlation
 from imapeval.types import Failure, Match, Outcome, Relation, Sample, Score, values_by_term
 
 BENCHMARK = Path(__file__).parents[2].parent / "shared" / "benchmark"

@@ -1,4 +1,4 @@
-"""`imapeval study`: runs x ratings, with statistics."""
+"""`imapeval study correlate`."""
 
 import json
 from collections.abc import Sequence
@@ -13,20 +13,12 @@ from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from imapeval.runs import Run
-    from imapeval.study.correlate import Correlation
+    from imapeval.study.findings import Correlation
 
 _COLUMN_WIDTH = 19
 """Of a column of the table: an interval, or most systems' names, with its frame."""
 
-app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help=True, rich_markup_mode=None)
 
-
-@app.callback()
-def _group() -> None:  # pyright: ignore[reportUnusedFunction]  # without it typer drops the subcommand's name
-    pass
-
-
-@app.command()
 def correlate(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     ratings: Annotated[
@@ -109,7 +101,7 @@ def _print_table(title: str, rows: "Sequence[Correlation]") -> None:
 
 
 def _name_column(system: str, dimension: str) -> str:
-    from imapeval.study.correlate import ALL
+    from imapeval.study.findings import ALL
 
     return "mean of all\ncolumns" if system == ALL else f"{system or 'all'}\n{dimension}"
 
