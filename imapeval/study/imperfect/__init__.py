@@ -1,0 +1,1 @@
+"""What can be said of systems with imperfect metrics and few ratings."""

@@ -1,0 +1,94 @@
+"""The share of right answers, from a yes-or-no metric that is itself wrong at times.
+
+A metric that calls answers right or wrong has a sensitivity (share of the truly right ones that it calls right) and a
+specificity (share of the truly wrong ones that it calls wrong). The share that it calls right is then not the share
+that is right; Rogan and Gladen 1978 ("Estimating prevalence from the results of a screening test") turn the one into
+the other. Where both are estimated from rated answers, their uncertainty belongs into the interval: Lang and Reiczigel
+2014 ("Confidence limits for prevalence of disease adjusted for estimated sensitivity and specificity").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of right answers.
+
+    Attributes:
+        value: 0..1; None where the metric does no better than chance.
+        low, high: Ends of its interval, within 0..1.
+        apparent: The share that the metric calls right.
+        sensitivity, specificity: Of the metric, as estimated.
+        n: Answers that the metric called right or wrong.
+        note: What a reader must know: that the value was cut off at 0 or 1, or why there is none.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    apparent: float
+    sensitivity: float
+    specificity: float
+    n: int
+    note: str | None = None
+
+
+def correct_share(
+    called: tuple[int, int], *, hits: tuple[int, int], rejections: tuple[int, int], confidence: float = 0.95
+) -> Share:
+    """Estimate the share of right answers.
+
+    Args:
+        called: How many answers the metric calls right, of how many. None of them may be among the rated ones below:
+            the interval takes the three counts as independent.
+        hits: How many truly right answers the metric calls right, of how many truly right ones.
+        rejections: How many truly wrong answers it calls wrong, of how many truly wrong ones.
+        confidence: Of the interval, above 0 and below 1.
+
+    Raises:
+        ValueError: A count is negative, above its total, or a total is 0.
+    """
+    for name, (count, total) in (("called", called), ("hits", hits), ("rejections", rejections)):
+        if not 0 <= count <= total or total == 0:
+            raise ValueError(f"{name}: {count} of {total} is no share")
+    apparent, sensitivity, specificity = (count / total for count, total in (called, hits, rejections))
+    youden = sensitivity + specificity - 1
+    if youden <= 0:
+        note = (
+            f"the metric is no better than chance here: sensitivity {sensitivity:.2f} and specificity "
+            f"{specificity:.2f} sum to no more than 1. Choose another threshold or metric"
+        )
+        return Share(None, None, None, apparent, sensitivity, specificity, called[1], note)
+    raw = (apparent + specificity - 1) / youden
+    value = min(1.0, max(0.0, raw))
+    ends = _bound(called, hits, rejections, confidence)
+    note = None if raw == value else f"the correction gave {raw:.3f}, which is cut off at {value:g}"
+    if ends is None:
+        note = "there is no interval: with so few rated answers the metric could be no better than chance"
+    low, high = ends or (None, None)
+    return Share(value, low, high, apparent, sensitivity, specificity, called[1], note)
+
+
+def _bound(
+    called: tuple[int, int], hits: tuple[int, int], rejections: tuple[int, int], confidence: float
+) -> tuple[float, float] | None:
+    """Return the interval of Lang and Reiczigel 2014, equations 6, 7 and 16 and 17; None where it has none."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    # Shrunk towards one half: by z squared for the share itself, by two more answers for the two others.
+    n = called[1] + z**2
+    apparent = (called[0] + z**2 / 2) / n
+    right, wrong = hits[1] + 2, rejections[1] + 2
+    sensitivity, specificity = (hits[0] + 1) / right, (rejections[0] + 1) / wrong
+    youden = sensitivity + specificity - 1
+    if youden <= 0:
+        return None
+    value = (apparent + specificity - 1) / youden
+    of_right, of_wrong = sensitivity * (1 - sensitivity) / right, specificity * (1 - specificity) / wrong
+    shift = 2 * z**2 * (value * of_right - (1 - value) * of_wrong)
+    variance = (apparent * (1 - apparent) / n + value**2 * of_right + (1 - value) ** 2 * of_wrong) / youden**2
+    low, high = (value + shift + sign * z * sqrt(variance) for sign in (-1, 1))
+    return min(1.0, max(0.0, low)), max(0.0, min(1.0, high))
