@@ -1,0 +1,72 @@
+"""The share of right answers of each system, by a metric's threshold and few ratings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.imperfect.rogan_gladen import Share, correct_share
+
+if TYPE_CHECKING:
+    from imapeval.study.rated import Rated
+
+
+@dataclass(frozen=True, slots=True)
+class SystemShare:
+    """One system in one dimension.
+
+    Attributes:
+        system: Its name.
+        dimension: Of the ratings.
+        metric: Which called the answers right or wrong.
+        share: The estimate; None where it is undefined.
+        note: Why there is none.
+    """
+
+    system: str
+    dimension: str
+    metric: str
+    share: Share | None
+    note: str | None = None
+
+
+def estimate_shares(
+    rated: Rated, metric: str, dimension: str, *, right_from: float, score_from: float, confidence: float = 0.95
+) -> list[SystemShare]:
+    """Estimate the share of right answers of every system.
+
+    Sensitivity and specificity come from the rated answers of all systems together; the share that the metric calls
+    right from the system's unrated answers, so that the two are independent. It takes the metric to err as often with
+    every system. Answers are taken for independent.
+
+    Args:
+        rated: All answers, rated or not.
+        metric: Which.
+        dimension: Of the ratings.
+        right_from: An answer is right when its rating is no lower.
+        score_from: The metric calls an answer right when its score is no worse (of a metric of which low scores are
+            good: no higher).
+        confidence: Of the intervals.
+    """
+    scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
+    threshold = -score_from if metric in rated.lower_is_better else score_from
+    known = np.isfinite(scores) & np.isfinite(ratings)
+    called, right = scores >= threshold, ratings >= right_from
+    hits = int((known & right & called).sum()), int((known & right).sum())
+    rejections = int((known & ~right & ~called).sum()), int((known & ~right).sum())
+    systems = np.array(rated.systems)
+    rows: list[SystemShare] = []
+    for system in dict.fromkeys(rated.systems):
+        open_ = (systems == system) & np.isfinite(scores) & np.isnan(ratings)
+        n, counts = int(open_.sum()), int((open_ & called).sum())
+        why = None
+        if hits[1] == 0 or rejections[1] == 0:
+            side = "right" if hits[1] == 0 else "wrong"
+            why = f"no rated answer is {side} at {right_from:g}, so the metric's errors are unknown"
+        elif n == 0:
+            why = "all its answers are rated; count them"
+        share = None if why else correct_share((counts, n), hits=hits, rejections=rejections, confidence=confidence)
+        rows.append(SystemShare(system, dimension, metric, share, why))
+    return rows
