@@ -45,16 +45,28 @@ _IMAPSCORE_COLUMNS = {
 
 
 def load_imapscore(source: str) -> Iterator[Row]:
-    """Yield the rows of a file of the public imapScore benchmark (github.com/HathyHuimin/imapScore, `*.txt`).
+    """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all of a folder.
 
-    JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean ratings. Ids are
-    `<file stem>:<row>`, rows counted from 0; the dataset's name (`HMedQA`, `iCliniq`) goes to `meta["dataset"]`.
+    The files are `*.txt`: JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean
+    ratings. Ids are `<file stem>:<row>`, rows counted from 0; the dataset's name (`HMedQA`, `iCliniq`) goes to
+    `meta["dataset"]`.
 
     Raises:
-        InputError: A row has no, or more than one, prediction column.
+        InputError: A row has no, or more than one, prediction column; or a folder has no such file.
     """
     path = Path(source)
-    for row in read_jsonl(source):
+    if not path.is_dir():
+        yield from _load_imapscore_file(path)
+        return
+    files = sorted(path.glob("*.txt"))
+    if not files:
+        raise InputError("has no .txt file", path=path, mend="Name the folder with the upstream imapScore files.")
+    for file in files:
+        yield from _load_imapscore_file(file)
+
+
+def _load_imapscore_file(path: Path) -> Iterator[Row]:
+    for row in read_jsonl(str(path)):
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
             raise InputError(
@@ -70,7 +82,7 @@ def load_imapscore(source: str) -> Iterator[Row]:
         fields["id"] = f"{path.stem}:{row.number - 1}"
         fields["system"] = system
         fields["dataset"] = path.stem.removesuffix(f"-{system}")
-        yield Row(row.number, row.line, fields)
+        yield Row(row.number, row.line, fields, str(path))
 
 
 def load_hf(source: str) -> Iterator[Row]:

@@ -216,7 +216,7 @@ class _Builder:
         )
 
     def _refuse(self, row: Row, problem: str, *, mend: str) -> NoReturn:
-        raise InputError(problem, path=self._source, line=row.line, mend=mend)
+        raise InputError(problem, path=row.file or self._source, line=row.line, mend=mend)
 
 
 def _check_mapping(columns: Mapping[str, str], rows: Iterable[Row], *, source: str) -> None:

@@ -28,11 +28,13 @@ class Row:
         number: 1-based position among the source's records.
         line: 1-based line of a text file; the same as `number` elsewhere.
         fields: Values by column name, as the source gives them.
+        file: Where the row stands, of a source of several files; "" where the source is the file.
     """
 
     number: int
     line: int
     fields: Mapping[str, Any]
+    file: str = ""
 
 
 def read_jsonl(source: str) -> Iterator[Row]:

@@ -33,9 +33,21 @@ def test_imapscore_without_a_prediction(tmp_path: Path):
         read(tmp_path / "x.txt", loader="imapscore")
 
 
+def test_a_folder_of_imapscore_files(tmp_path: Path):
+    with pytest.raises(InputError, match=r"has no \.txt file"):
+        read(tmp_path, loader="imapscore")
+    row = {"Question": "Why?", "Doctor_Response": "So.", "gpt4_prediction": "Because."}
+    (tmp_path / "HMedQA-GPT-4.txt").write_text(json.dumps(row))
+    (tmp_path / "a.txt").write_text(json.dumps(row | {"Average_accuracy_score": "five"}))
+    with pytest.raises(InputError, match=r"a\.txt, line 1"):
+        read(tmp_path, loader="imapscore")
+    (tmp_path / "a.txt").write_text(json.dumps(row))
+    assert [sample.id for sample in read(tmp_path, loader="imapscore")] == ["HMedQA-GPT-4:0", "a:0"]
+
+
 @pytest.mark.skipif(not UPSTREAM.exists(), reason="the benchmark files of ../shared are not here")
 def test_upstream_files_hold_the_benchmarks_rows():
-    samples = [sample for path in sorted(UPSTREAM.glob("*.txt")) for sample in read(path, loader="imapscore")]
+    samples = read(UPSTREAM, loader="imapscore")
     benchmark = read(UPSTREAM.parent / "imapscore-dev.jsonl")
     assert {
         (s.system, s.meta["dataset"], s.question, s.references, s.response, *s.ratings.values()) for s in samples
