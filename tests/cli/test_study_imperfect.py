@@ -84,7 +84,7 @@ def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Pa
     )
     assert done.returncode == 0
     assert "x, accuracy: 2 rated questions with a score are fewer than 5." in done.stdout
-    assert "no rated answer is wrong at 0" in done.stdout
+    assert "none of its rated answers is wrong at 0" in done.stdout
     half = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
     assert half.returncode == 2
     assert "--right-from and --score-from go together" in half.stderr

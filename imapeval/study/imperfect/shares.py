@@ -37,9 +37,9 @@ def estimate_shares(
 ) -> list[SystemShare]:
     """Estimate the share of right answers of every system.
 
-    Sensitivity and specificity come from the rated answers of all systems together; the share that the metric calls
-    right from the system's unrated answers, so that the two are independent. It takes the metric to err as often with
-    every system. Answers are taken for independent.
+    Sensitivity and specificity come from the system's rated answers (a metric errs more often with one system than
+    with another, so those of others would not do), the share that the metric calls right from its unrated ones, so that
+    the two are independent. Answers are taken for independent.
 
     Args:
         rated: All answers, rated or not.
@@ -52,19 +52,20 @@ def estimate_shares(
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     threshold = -score_from if metric in rated.lower_is_better else score_from
-    known = np.isfinite(scores) & np.isfinite(ratings)
     called, right = scores >= threshold, ratings >= right_from
-    hits = int((known & right & called).sum()), int((known & right).sum())
-    rejections = int((known & ~right & ~called).sum()), int((known & ~right).sum())
     systems = np.array(rated.systems)
     rows: list[SystemShare] = []
     for system in dict.fromkeys(rated.systems):
-        open_ = (systems == system) & np.isfinite(scores) & np.isnan(ratings)
+        theirs = systems == system
+        known = theirs & np.isfinite(scores) & np.isfinite(ratings)
+        hits = int((known & right & called).sum()), int((known & right).sum())
+        rejections = int((known & ~right & ~called).sum()), int((known & ~right).sum())
+        open_ = theirs & np.isfinite(scores) & np.isnan(ratings)
         n, counts = int(open_.sum()), int((open_ & called).sum())
         why = None
         if hits[1] == 0 or rejections[1] == 0:
             side = "right" if hits[1] == 0 else "wrong"
-            why = f"no rated answer is {side} at {right_from:g}, so the metric's errors are unknown"
+            why = f"none of its rated answers is {side} at {right_from:g}, so the metric's errors are unknown"
         elif n == 0:
             why = "all its answers are rated; count them"
         share = None if why else correct_share((counts, n), hits=hits, rejections=rejections, confidence=confidence)
