@@ -2,7 +2,7 @@
 
     python3 .ci/smoke.py DIST --constraints FILE
 
-DIST holds one wheel and one sdist. Prints the sizes and times that the project promises, and fails where one is
+DIST holds one wheel and one sdist. Prints the sizes and times that the project promises, and fails where a size is
 passed.
 """
 
