@@ -47,7 +47,7 @@ def replicate(
     on when the command is repeated.
     """
     from imapeval.metrics.registry import all_metrics
-    from imapeval.study.correlate import correlate
+    from imapeval.study.levels import correlate
     from imapeval.study.replicate import choose_metrics, compare_with_paper, read_paper_table
 
     if paper not in _PAPERS:
@@ -143,8 +143,8 @@ def _print_notes(counts: "Mapping[str, int]", left_out: "Mapping[str, str]", *, 
         found = counts.get(name.replace("-", "/", 1), 0)
         if found != expected:
             typer.echo(f"{name}: {found} answers here, {expected} in the public file.")
-    for name, why in left_out.items():
-        typer.echo(f"Left out: {name}: {why}.")
+    for why in dict.fromkeys(left_out.values()):
+        typer.echo(f"Left out ({why}): {', '.join(name for name, reason in left_out.items() if reason == why)}.")
     typer.echo(
         "Correlations are Spearman's, one system and dimension at a time, with 95% bootstrap intervals over questions. "
         "The paper read the imaps with GPT-4 and had a graph of 3 million entities."
