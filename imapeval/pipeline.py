@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from imapeval.graph.linker import Linker
     from imapeval.graph.store import Graph
     from imapeval.llm.cache import Cached
-    from imapeval.llm.client import Model, Request
+    from imapeval.llm.client import Completion, Model, Request
     from imapeval.llm.ledger import Ledger
     from imapeval.llm.prices import Price
     from imapeval.llm.rehearsal import Rehearsal
@@ -122,7 +122,7 @@ def open_kept(identity: str) -> Cached:
     return Cached(Rehearsal(identity, find=lambda _: None, reply=pend), completions_file())
 
 
-def open_rehearsal(settings: LlmSettings, *, reply: Callable[[Request], str | ProviderError]) -> Rehearsal:
+def open_rehearsal(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> Rehearsal:
     """Return what stands in for the model where nothing is to be sent or written: it knows the cache, and the reply.
 
     Raises:

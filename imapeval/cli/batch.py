@@ -10,16 +10,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import BaseUrl, Data, Json, Limit, Loader, Map, Votes, parse_columns
-from imapeval.cli.progress import show_progress
+from imapeval.cli.llm import require_work
+from imapeval.cli.options import (
+    BaseUrl,
+    Data,
+    Encoder,
+    Imaps,
+    Json,
+    Kg,
+    Limit,
+    Loader,
+    Map,
+    Relations,
+    Set,
+    Votes,
+    choose,
+    parse_columns,
+    parse_settings,
+)
+from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from imapeval.llm.batch import Taken
-    from imapeval.planning import Exported
+    from imapeval.planning.exporting import Exported
 
 app = typer.Typer(
-    help="Read texts through files of requests: OpenAI's Batch API, vllm run-batch.", no_args_is_help=True
+    help="Have texts read and judged through files of requests: OpenAI's Batch API, vllm run-batch.",
+    no_args_is_help=True,
 )
 
 _SHOWN = 5
@@ -32,20 +50,34 @@ def export(
     llm: Annotated[str, typer.Option(metavar="SPEC", help="Who will answer, as in `imapeval score`: openai:NAME.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the batches, the same for every step.")],
     base_url: BaseUrl = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="The metrics of the run, so that what they ask is written as well.  [default: reading alone]",
+        ),
+    ] = None,
+    set_: Set = None,
     votes: Votes = 1,
+    relations: Relations = "graph",
+    imaps: Imaps = None,
+    kg: Kg = None,
+    encoder: Encoder = "use",
     loader: Loader = None,
     map_: Map = None,
     limit: Limit = None,
     json_output: Json = False,
 ) -> None:
-    """Write the requests that are missing to read DATA into files: OpenAI Batch JSONL, which vLLM reads as well.
+    """Write the requests that are missing to read and judge DATA into files: OpenAI Batch JSONL, which vLLM reads too.
 
-    To be repeated after each import: the answers are asked for once the questions have been read.
+    To be repeated after each import: answers are read once the questions have been, and judged by what was read. The
+    options are those of the `imapeval score` that follows.
     """
     from imapeval.llm.batch import BatchFolder
     from imapeval.llm.open import identify
-    from imapeval.pipeline import LlmSettings, open_extractor, open_graph, open_rehearsal
-    from imapeval.planning import export as export_all
+    from imapeval.pipeline import LlmSettings, open_rehearsal
+    from imapeval.planning.exporting import export as export_all
+    from imapeval.planning.rehearsing import list_asking, open_work, require_batchable
     from imapeval.samples import read
 
     provider, _, name = llm.partition(":")
@@ -54,17 +86,22 @@ def export(
             f"--llm {llm!r} cannot be asked in batches. Give openai:NAME, which is also right for vllm run-batch "
             "together with any --base-url; what runs on this computer is asked at once by `imapeval score`."
         )
+    chosen = None if metrics is None else choose(metrics, parse_settings(set_))
+    if chosen is None and set_:
+        raise UsageError(f"--set {set_[0]!r} is about a metric, but none is named. Add --metrics.")
+    require_batchable(chosen or ())
+    judging = bool(list_asking(chosen or ()))
+    require_work(imaps=imaps, votes=votes, relations=relations, judging=judging)
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
-    settings = LlmSettings(llm, base_url=base_url, votes=votes)
-    with (
-        BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder,
-        show_progress("looking for what is missing", total=len(samples), quiet=json_output) as advance,
-    ):
+    settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
+    with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
         rehearsal = open_rehearsal(settings, reply=folder.recall())
-        extractor = open_extractor(open_graph(), llm=rehearsal, votes=votes)
-        exported = asyncio.run(
-            export_all(samples, extractor=extractor, rehearsal=rehearsal, folder=folder, progress=advance)
-        )
+        with show_indexing(quiet=json_output) as indexing:
+            work = open_work(
+                settings, rehearsal, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
+            )
+        with show_progress("looking for what is missing", total=len(samples), quiet=json_output) as advance:
+            exported = asyncio.run(export_all(samples, work, folder=folder, progress=advance))
         waiting = folder.count_waiting()
     if json_output:
         typer.echo(json.dumps(_as_json(exported, waiting), ensure_ascii=False))
@@ -118,13 +155,13 @@ def _tell_export(exported: "Exported", waiting: dict[str, int], folder: Path) ->
         )
     typer.echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
     if exported.further:
-        typer.echo(f"         {exported.further} of them will need a second stage: export again after the import")
+        typer.echo(f"         {exported.further} of them will need another stage: export again after the import")
     for kind, count in exported.failed.most_common():
         typer.echo(f"         {count} failed: {kind}", err=True)
     if exported.files or exported.waiting:
         typer.echo(f"next:    have the files answered, then: imapeval batch import {folder} RESULTS.jsonl")
     else:
-        typer.echo(f"next:    nothing is missing: `imapeval score` with the same --llm, and --batch {folder}")
+        typer.echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
 
 
 def _tell_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:

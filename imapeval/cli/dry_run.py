@@ -1,21 +1,22 @@
-"""`--dry-run`: what reading texts with a language model would take, without asking it."""
+"""`--dry-run`: what a language model would be asked and what that would cost, without asking it."""
 
 import asyncio
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from imapeval.cli.progress import show_progress
-from imapeval.errors import UsageError
+from imapeval.cli.progress import show_indexing, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.llm.prices import Price
+    from imapeval.metrics.base import Metric
     from imapeval.pipeline import LlmSettings
-    from imapeval.planning import Plan
+    from imapeval.planning.forecast import Plan
     from imapeval.types import Sample
 
 
@@ -23,32 +24,33 @@ def tell(
     samples: "Sequence[Sample]",
     settings: "LlmSettings | None",
     *,
-    ready: bool = False,
-    judges: "Sequence[str]" = (),
+    metrics: "Sequence[Metric] | None" = None,
+    imaps: Path | None = None,
+    kg: Path | None = None,
+    encoder: str = "use",
     json_output: bool,
 ) -> None:
     """Print calls, tokens and price. Nothing is sent and nothing is written.
 
     Args:
-        samples: What would be read.
-        settings: By which model; None where none is needed.
-        ready: Whether there are ready imaps, so that only relations would be asked for.
-        judges: Metrics that ask the model, too.
+        samples: What would be read and judged.
+        settings: By which model; None where none is named.
+        metrics: Those of the run; None for reading alone.
+        imaps: A file of ready imaps.
+        kg: A graph in place of the shipped one.
+        encoder: See `open_work`.
         json_output: Print JSON.
     """
     from imapeval.llm import tokens
     from imapeval.llm.client import Usage
-    from imapeval.pipeline import open_extractor, open_graph, open_ledger, open_rehearsal
-    from imapeval.planning import Plan, plan, suppose
+    from imapeval.pipeline import open_ledger, open_rehearsal
+    from imapeval.planning.forecast import plan
+    from imapeval.planning.rehearsing import list_asking, open_work
+    from imapeval.planning.supposing import suppose
 
-    if judges:
-        raise UsageError(
-            f"--dry-run cannot tell what {', '.join(judges)} would ask: it depends on what the texts say. Leave them "
-            "out, or score a few samples with them (--limit) and see the usage."
-        )
-    if ready and settings is not None:
-        raise UsageError("--dry-run cannot tell how many values --relations llm would ask about: leave one out.")
-    if settings is None:
+    reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
+    judges = [metric.name for metric in list_asking(metrics or ())]
+    if settings is None or not (reads or judges or settings.relations):
         nothing: dict[str, Any] = {"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}
         text = f"{len(samples)} samples: no language model is asked, nothing is sent and nothing is to be paid"
         typer.echo(json.dumps(nothing) if json_output else text)
@@ -56,17 +58,10 @@ def tell(
     price = open_ledger(settings).price
     spec = settings.spec
     rehearsal = open_rehearsal(settings, reply=suppose)
-    extractor = open_extractor(open_graph(), llm=rehearsal, votes=settings.votes)
+    with show_indexing(quiet=json_output) as indexing:
+        work = open_work(settings, rehearsal, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
-        found: Plan = asyncio.run(
-            plan(
-                samples,
-                extractor=extractor,
-                rehearsal=rehearsal,
-                count=lambda texts: tokens.count(spec, texts),
-                progress=advance,
-            )
-        )
+        found: Plan = asyncio.run(plan(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance))
     prompt = sum(task.prompt_tokens for task in found.tasks)
     completion = sum(task.completion_tokens for task in found.tasks)
     usd = None if price is None else price.of(Usage(prompt, completion))
@@ -76,8 +71,10 @@ def tell(
             "questions": found.questions,
             "references": found.references,
             "responses": found.responses,
+            "judges": judges,
             "votes": settings.votes,
             "calls": sum(task.calls for task in found.tasks),
+            "supposed": sum(task.supposed for task in found.tasks),
             "cached": sum(task.cached for task in found.tasks),
             "prompt_tokens": prompt,
             "prompt_tokens_exact": found.exact,
@@ -85,34 +82,42 @@ def tell(
             "usd": usd,
             "price": None if price is None else asdict(price),
             "tasks": [asdict(task) for task in found.tasks],
+            "assumed": found.assumed,
             "failed": found.failed,
         }
         typer.echo(json.dumps(record, ensure_ascii=False, indent=2))
     else:
-        _print(found, settings, price, usd)
+        _print_texts(found, settings, reads=reads, judges=judges)
+        _print(found, price, usd)
 
 
-def _print(found: "Plan", settings: "LlmSettings", price: "Price | None", usd: float | None) -> None:
+def _print_texts(found: "Plan", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
+    votes = f", each read {settings.votes} times" if settings.votes > 1 else ""
+    texts = f"{found.questions} questions, {found.references} references, {found.responses} responses"
+    typer.echo(f"{settings.spec}: {texts}{votes if reads else ''}")
+    if judges:
+        typer.echo(f"judged by {', '.join(judges)}")
+
+
+def _print(found: "Plan", price: "Price | None", usd: float | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    votes = f", each read {settings.votes} times" if settings.votes > 1 else ""
-    typer.echo(
-        f"{settings.spec}: {found.questions} questions, {found.references} references, {found.responses} responses"
-        f"{votes}"
-    )
     table = Table("request")
-    for title in ("calls", "cached", "to send", "tokens in", "tokens out"):
+    for title in ("calls", "supposed", "cached", "to send", "tokens\nin", "tokens\nout"):
         table.add_column(title, justify="right")
     rows = {
-        task.name: [task.calls, task.cached, task.calls - task.cached, task.prompt_tokens, task.completion_tokens]
+        task.name: [
+            *(task.calls, task.supposed, task.cached),
+            *(task.calls - task.cached, task.prompt_tokens, task.completion_tokens),
+        ]
         for task in found.tasks
     }
-    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 5
+    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 6
     for name, numbers in rows.items():
         table.add_row(name, *(f"{number:,}" for number in numbers))
     Console().print(table)
-    if rows["all"][2]:
+    if rows["all"][3]:
         typer.echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
         seen = ", ".join(f"{task.seen} of {task.name}" for task in found.tasks if task.seen)
         basis = f"the means of those in the cache: {seen}" if seen else "what is typical of strong models"
@@ -124,7 +129,14 @@ def _print(found: "Plan", settings: "LlmSettings", price: "Price | None", usd: f
             f"price:      about {usd:.4f} USD, at {price.prompt:g} and {price.completion:g} USD per million tokens "
             f"({price.source})"
         )
+    for text in found.assumed:
+        typer.echo(f"supposed:   {text}")
+    for task in found.tasks:
+        if task.weighed:
+            typer.echo(
+                f"supposed:   the server gives log-probabilities. Where it gives none, each of {task.weighed:,} calls "
+                f"({task.name}) is followed by as many as the metric's option `samples` says"
+            )
     for kind, count in found.failed.most_common():
-        typer.echo(f"{count} samples cannot be read: {kind}", err=True)
-    also = " and what --relations llm asks about values" if settings.relations else ""
-    typer.echo(f"Nothing was sent. Second requests, where the first completion is no use,{also} come on top.")
+        typer.echo(f"{count} samples cannot be read or judged: {kind}", err=True)
+    typer.echo("Nothing was sent. Second requests, where the first completion is no use, come on top.")

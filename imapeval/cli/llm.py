@@ -32,25 +32,7 @@ def gather(
     from imapeval.llm.prices import parse_price
     from imapeval.pipeline import LlmSettings
 
-    if relations not in ("graph", "llm"):
-        raise UsageError(f"unknown --relations {relations!r}. Write graph or llm.")
-    if batch is not None and relations == "llm":
-        raise UsageError(
-            "--batch and --relations llm exclude each other: batches hold the readings of texts, and what is read has "
-            "to be related at once. Leave --batch out: what was imported is taken from the cache all the same."
-        )
-    if batch is not None and judging:
-        raise UsageError(
-            "--batch and metrics that ask the model exclude each other: batches hold the readings of texts only. Leave "
-            "--batch out: what was imported is taken from the cache all the same."
-        )
-    if llm is not None and imaps is not None and relations == "graph" and not judging:
-        raise UsageError(
-            "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "
-            "llm, with which the model relates the values of ready imaps, or metrics that ask it."
-        )
-    if imaps is not None and votes > 1:
-        raise UsageError("--votes is about reading texts, but --imaps are read already. Leave one out.")
+    require_work(imaps=imaps, votes=votes, relations=relations, asked=llm is not None, judging=judging)
     if llm is None:
         idle = {"--base-url": base_url, "--concurrency": concurrency, "--rpm": rpm, "--tpm": tpm}
         idle |= {"--price": price, "--max-cost": max_cost, "--batch": batch}
@@ -71,3 +53,20 @@ def gather(
         batch=batch,
         relations=relations == "llm",
     )
+
+
+def require_work(*, imaps: Path | None, votes: int, relations: str, judging: bool, asked: bool = True) -> None:
+    """Make sure that a model that is `asked` would have something to do.
+
+    Raises:
+        UsageError: It would have nothing, or an option says nothing that can be meant.
+    """
+    if relations not in ("graph", "llm"):
+        raise UsageError(f"unknown --relations {relations!r}. Write graph or llm.")
+    if asked and imaps is not None and relations == "graph" and not judging:
+        raise UsageError(
+            "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "
+            "llm, with which the model relates the values of ready imaps, or metrics that ask it."
+        )
+    if imaps is not None and votes > 1:
+        raise UsageError("--votes is about reading texts, but --imaps are read already. Leave one out.")

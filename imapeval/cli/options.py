@@ -10,6 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.metrics.base import Device
 
 if TYPE_CHECKING:
+    from imapeval.metrics.base import Metric
     from imapeval.types import Lang
 
 Data = Annotated[
@@ -23,6 +24,15 @@ Map = Annotated[
     typer.Option("--map", metavar="NAME=COLUMN", help="Take NAME (such as response) from COLUMN. Repeatable."),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")]
+Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="METRIC.OPTION=VALUE",
+        help="Set an option of a metric (`imapeval metrics show METRIC` lists them). Repeatable.",
+    ),
+]
 Llm = Annotated[
     str | None,
     typer.Option(metavar="SPEC", help="Let a language model read the texts: openai:NAME, vllm:NAME or local:NAME."),
@@ -105,6 +115,20 @@ def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
             raise UsageError(f"--set gives {place} twice. Keep one of {settings[metric][option]!r} and {value!r}.")
         settings[metric][option] = value
     return settings
+
+
+def choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
+    """Return the metrics that a command line names, with their options.
+
+    Raises:
+        UsageError: It names none, or one that there is not.
+    """
+    from imapeval.metrics import registry
+
+    wanted = [name for name in (part.strip() for part in names.split(",")) if name]
+    if not wanted:
+        raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
+    return registry.choose(wanted, options)
 
 
 def parse_device(text: str) -> "Device":

@@ -22,6 +22,7 @@ from imapeval.cli.options import (
     Data,
     DryRun,
     Encoder,
+    Imaps,
     Json,
     Kg,
     Limit,
@@ -33,8 +34,10 @@ from imapeval.cli.options import (
     Price,
     Relations,
     Rpm,
+    Set,
     Tpm,
     Votes,
+    choose,
     exit_code,
     name_of,
     parse_columns,
@@ -42,7 +45,7 @@ from imapeval.cli.options import (
     parse_settings,
 )
 from imapeval.cli.progress import show_indexing, show_progress
-from imapeval.errors import ServiceError, UsageError
+from imapeval.errors import ServiceError
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -65,14 +68,7 @@ def score(
     metrics: Annotated[
         str, typer.Option(metavar="A,B", help="Which metrics; all-offline for those that need no language model.")
     ] = DEFAULT_METRICS,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="METRIC.OPTION=VALUE",
-            help="Set an option of a metric (`imapeval metrics show METRIC` lists them). Repeatable.",
-        ),
-    ] = None,
+    set_: Set = None,
     device: Annotated[str, typer.Option(help="Where metrics put their models: auto, cpu, cuda or mps.")] = "auto",
     llm: Llm = None,
     base_url: BaseUrl = None,
@@ -85,9 +81,7 @@ def score(
     max_cost: MaxCost = None,
     dry_run: DryRun = False,
     batch: Batch = None,
-    imaps: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")
-    ] = None,
+    imaps: Imaps = None,
     loader: Loader = None,
     map_: Map = None,
     kg: Kg = None,
@@ -106,13 +100,15 @@ def score(
     from imapeval.cli.summary import print_summary
     from imapeval.llm.ledger import describe
     from imapeval.pipeline import open_ledger
+    from imapeval.planning.rehearsing import list_asking, require_batchable
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
-    chosen = _choose(metrics, parse_settings(set_))
-    judges = [metric.name for metric in chosen if metric.requires & {"llm", "logprobs"}]
+    chosen = choose(metrics, parse_settings(set_))
+    if batch is not None:
+        require_batchable(chosen)
     settings = gather(
         llm,
         base_url=base_url,
@@ -125,17 +121,11 @@ def score(
         batch=batch,
         imaps=imaps,
         relations=relations,
-        judging=bool(judges),
+        judging=bool(list_asking(chosen)),
     )
     samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
     if dry_run:
-        tell(
-            samples,
-            settings if _need_imaps(chosen) else None,
-            ready=imaps is not None,
-            judges=[] if settings is None else judges,
-            json_output=json_output,
-        )
+        tell(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
@@ -209,15 +199,6 @@ def score(
                 f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True
             )
     raise typer.Exit(exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
-
-
-def _choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
-    from imapeval.metrics import registry
-
-    wanted = [name for name in (part.strip() for part in names.split(",")) if name]
-    if not wanted:
-        raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
-    return registry.choose(wanted, options)
 
 
 def _open(

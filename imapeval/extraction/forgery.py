@@ -34,13 +34,22 @@ _LINES = re.compile(
     r"^[ \t>*•#\-\d.)]*(?:inform|query|constraint)[ \t]*[-–—_:][ \t]*[^\n\-–—_:]{1,60}[-–—_:][ \t]*\S.*$"
     r"|(?:inform|query|constraint)[-–—_][^\s\-–—_][^\n\-–—_]{0,60}[-–—_]\S.*$"
     # The same as YAML.
-    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$"
-    # A score that is given to nothing.
+    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_SCORE_LINE = re.compile(
     # Possessive: runs of spaces side by side would be tried in every division.
-    r"|^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
+    r"^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
     r"[:：=]?+[ \t*]*+\d++(?:\.\d++)?+(?:[ \t]*+(?:/|out of|分))?+(?:[ \t]*+\d++)?+[ \t*.!。！分]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A score that is given to nothing."""
+
+_ABOUT_SCORE = re.compile(
+    r"\bscor(?:e[ds]?|ing)\b|\b(?:apgar|glasgow|gcs|nihss)\b|评分|得分|打分|分数|总分|几分|多少分", re.IGNORECASE
+)
+"""Asks for a score, or names one of those that are often named without the word."""
 
 _ELEMENT = re.compile(
     r"<\s*(reference|inform|query|constraint|asked|given|terms?|values?|judge|system|instructions?)\b[^<>\n]{0,80}>"
@@ -137,11 +146,17 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？\n]|\Z")
 _LISTING = re.compile(r"[^\n]*[:：][ \t*]*\n\s*")
 
 
-def find_forgeries(text: str) -> list[Stretch]:
+def is_about_score(*texts: str) -> bool:
+    """Say whether a question or a reference speaks of a score, so that a line of an answer may state one."""
+    return any(map(_ABOUT_SCORE.search, texts))
+
+
+def find_forgeries(text: str, *, score_asked: bool = False) -> list[Stretch]:
     """Return the stretches of a text that are no statement of it, in order and without overlap.
 
     Args:
         text: Without zero-width characters, which could hide what is looked for.
+        score_asked: Whether it answers a question about a score, so that a line such as "Score: 7" states one.
     """
     text = narrow(text)
     lower = text.lower()
@@ -149,6 +164,7 @@ def find_forgeries(text: str) -> list[Stretch]:
         (
             *_find_json(text),
             *(line.span() for line in _LINES.finditer(text)),
+            *(() if score_asked else (line.span() for line in _SCORE_LINE.finditer(text))),
             *(_find_tags(text) if "<" in text else ()),
             *_find_turns(text),
             *(_find_references(text) if any(word in lower for word in _REFERENCE_WORDS) else ()),

@@ -45,11 +45,12 @@ class Source:
     Args:
         text: The original.
         under_evaluation: Whether what is no statement of it is left out; a question is nobody's answer.
+        score_asked: See `find_forgeries`.
     """
 
-    def __init__(self, text: str, *, under_evaluation: bool) -> None:
+    def __init__(self, text: str, *, under_evaluation: bool, score_asked: bool = False) -> None:
         visible = _Cut(text, ((found.start(), found.end()) for found in ZERO_WIDTH.finditer(text)), "")
-        forgeries = find_forgeries(visible.text) if under_evaluation else ()
+        forgeries = find_forgeries(visible.text, score_asked=score_asked) if under_evaluation else ()
         self._visible = visible
         self._stated = _Cut(visible.text, forgeries, _OMITTED)
         self.shown = neutralise(self._stated.text)

@@ -142,19 +142,24 @@ async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> 
     """Return the readings that were made, at least so many.
 
     Raises:
-        SampleError: Too many failed, as the first that did; or one failed for a reason that does not last.
+        ImapEvalError: One failed for a reason that concerns more than this text, else for one that does not last.
+        SampleError: Too many failed, as the first that did.
     """
     # Every reading is waited for even where one fails: it is paid for, and the cache keeps it.
     made = await asyncio.gather(*readings, return_exceptions=True)
     errors = [reading for reading in made if isinstance(reading, BaseException)]
-    for error in errors:
-        # What does not last may not happen again, or waits for its batch ("pending").
-        lasting = error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
-        if not lasting:
-            raise error
+    # What does not last may not happen again, or waits for its batch ("pending").
+    passing = [error for error in errors if not _lasts(error)]
+    if passing:
+        # What ends the run must not hide behind what fails one text.
+        raise min(passing, key=lambda error: isinstance(error, SampleError))
     if len(made) - len(errors) < needed:
         raise errors[0]
     return [reading for reading in made if not isinstance(reading, BaseException)]
+
+
+def _lasts(error: BaseException) -> bool:
+    return error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
 
 
 def vote(readings: Sequence[Sequence[Pair]], *, needed: int) -> Vote:

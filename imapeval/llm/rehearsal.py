@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ProviderError
-from imapeval.llm.client import Completion, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.llm.client import Request
+    from imapeval.llm.client import Completion, Request
 
 PENDING = "pending"
 """Kind of the error of a request that nobody has answered yet."""
@@ -40,7 +39,7 @@ class Rehearsal:
     Args:
         identity: Of the model it stands for, so that its requests are that model's.
         find: Looks a completion up that was paid for.
-        reply: What to say to any other request: a text, or the error to raise.
+        reply: What to say to any other request: a completion, or the error to raise.
 
     Attributes:
         asked: Where its requests are noted; None, as at first, to note nothing.
@@ -53,7 +52,7 @@ class Rehearsal:
         identity: str,
         *,
         find: Callable[[Request], Completion | None],
-        reply: Callable[[Request], str | ProviderError],
+        reply: Callable[[Request], Completion | ProviderError],
     ) -> None:
         self.identity = identity
         self.asked: list[Asked] | None = None
@@ -67,13 +66,13 @@ class Rehearsal:
             ProviderError: The reply is one.
         """
         known = self._find(request)
-        reply = None if known is not None else self._reply(request)
+        reply = known or self._reply(request)
         error = reply if isinstance(reply, ProviderError) else None
         if self.asked is not None:
             self.asked.append(Asked(request, known, error))
-        if error is not None:
-            raise error
-        return known or Completion(str(reply), "stop", self.identity, Usage(0, 0))
+        if isinstance(reply, ProviderError):
+            raise reply
+        return reply
 
 
 def pend(request: Request) -> ProviderError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from imapeval.metrics.base import Metric, Parts, Preparable
+from imapeval.metrics.base import Asking, Metric, Parts, Preparable
 from imapeval.metrics.imapscore import undefined
 from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
 
@@ -80,7 +80,10 @@ class OnImaps:
 
     def prepare(self, parts: Parts) -> OnImaps:
         """Return it with the metric of texts prepared; see `Preparable`."""
-        return replace(self, metric=self.metric.prepare(parts)) if isinstance(self.metric, Preparable) else self
+        if not isinstance(self.metric, Preparable):
+            return self
+        metric = self.metric.prepare(parts)
+        return AskedOnImaps(metric, self.form) if isinstance(metric, Asking) else replace(self, metric=metric)
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -99,6 +102,20 @@ class OnImaps:
         return replace(case, reference=reference, response=response, imap=None, matches=None)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedOnImaps(OnImaps):
+    """A metric that asks a language model about two texts, on imaps."""
+
+    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score a batch; see `Asking.ask`."""
+        metric = self.metric
+        if not isinstance(metric, Asking):
+            raise TypeError(f"{metric.name} asks no language model")
+        views = [self.view(case) for case in cases]
+        scored = iter(await metric.ask([view for view in views if not isinstance(view, Failure)]))
+        return [view if isinstance(view, Failure) else next(scored) for view in views]
+
+
 def join(imap: Imap, form: Form) -> tuple[str, str]:
     """Return the inform pairs of reference and response as two texts (see the module's docstring)."""
     reference, response = values_by_term(imap.reference), values_by_term(imap.response)
@@ -113,7 +130,10 @@ def join(imap: Imap, form: Form) -> tuple[str, str]:
 
 
 def put_on_imaps(metrics: Iterable[Metric]) -> list[OnImaps]:
-    """Return the metrics that compare two texts on imaps, in both forms."""
+    """Return the metrics that compare two texts on imaps, in both forms.
+
+    Those that ask a language model are not among them: their packages say which of them make sense there.
+    """
     return [
         OnImaps(metric, form)
         for metric in metrics

@@ -274,7 +274,7 @@ def test_what_people_are_told(imapeval: Command, tmp_path: Path):
     options = ("--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
     first = imapeval("batch", "export", data, "--out", "batches", *options)
     assert "requests-001.jsonl: 4 requests" in first.stdout
-    assert "5 of them will need a second stage" in first.stdout
+    assert "5 of them will need another stage" in first.stdout
     second = imapeval("batch", "export", data, "--out", "batches", *options)
     assert "4 requests were written before and have no result yet" in second.stdout
     results = tmp_path / "results.jsonl"

@@ -99,7 +99,7 @@ def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: Write
     found = foretell(imapeval, data, "--votes", "3", "--price", "1,2")
     assert (found["calls"], found["cached"], found["prompt_tokens"], found["usd"]) == (24, 24, 0, 0.0)
     # One sample more, with a question that is new: what completions take is known by now, for the answers.
-    more = write_data([*SAMPLES, Sample("e", "What helps against gout?", (), "Take colchicine.")], "more.jsonl")
+    more = write_data([*SAMPLES, Sample("e", "What helps against gout?", ("Rest.",), "Rest.")], "more.jsonl")
     found = foretell(imapeval, more, "--votes", "3", "--price", "1,2")
     assert (found["calls"], found["cached"]) == (30, 24)
     questions, answers = found["tasks"]

@@ -110,14 +110,25 @@ def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_d
     assert "'geval' asks a language model, and none is named. Add --llm openai:NAME." in done.stderr
 
 
-def test_a_dry_run_does_not_pretend_to_know_what_judges_ask(
-    imapeval: Command, write_data: WriteData, server: Server
+def test_a_dry_run_foresees_what_judges_ask(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server
 ) -> None:
-    options = ("--metrics", "imapscore,geval", "--llm", "openai:stub", "--base-url", server.url, "--dry-run")
-    done = imapeval("score", write_data(SAMPLES), *options)
-    assert done.returncode == 2
-    assert "--dry-run cannot tell what geval would ask" in done.stderr
+    data = write_data(SAMPLES)
+    assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
+    options = ("--metrics", "imapscore,geval,imapjudge", "--imaps", "imaps.jsonl", "--llm", "openai:stub")
+    settings = ("--base-url", server.url, "--set", "geval.weights=samples", "--price", "1,2")
+    done = imapeval("score", data, *options, *settings, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
     assert not server.asked
+    assert imapeval("score", data, *options, *settings, "--out", "run", "--max-failures", "2").returncode == 0
+    told = {task["name"]: (task["calls"], task["supposed"]) for task in found["tasks"]}
+    assert told == {"geval": (30, 0), "imap-judge": (2, 0)}
+    # Of one answer every completion is asked for a second time, which is not foreseen.
+    assert (server.asked.count("geval"), server.asked.count("imap-judge")) == (45, 3)
+    assert found["usd"] == pytest.approx((found["prompt_tokens"] + 2 * found["completion_tokens"]) / 1e6)
+    again = json.loads(imapeval("score", data, *options, *settings, "--dry-run", "--json").stdout)
+    assert (again["cached"], again["prompt_tokens"]) == (again["calls"], 0)
 
 
 def test_imaps_and_a_model_that_nobody_asks_exclude_each_other(imapeval: Command, write_data: WriteData) -> None:
@@ -125,10 +136,3 @@ def test_imaps_and_a_model_that_nobody_asks_exclude_each_other(imapeval: Command
     done = imapeval("score", write_data(SAMPLES), *options)
     assert done.returncode == 2
     assert "--imaps and --llm exclude each other" in done.stderr
-
-
-def test_batches_hold_no_judgements(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
-    options = ("--metrics", "geval", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1", "--batch", tmp_path)
-    done = imapeval("score", write_data(SAMPLES), *options)
-    assert done.returncode == 2
-    assert "--batch and metrics that ask the model exclude each other" in done.stderr

@@ -107,12 +107,21 @@ def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str
     assert "relations of values: the model's completion cannot be read" in done.stderr
 
 
-def test_a_dry_run_says_that_it_does_not_foresee_relations(
-    imapeval: Command, write_data: WriteData, options: list[str], server: Server
-):
-    done = imapeval("score", write_data(SAMPLES), "--dry-run", *options)
-    assert "what --relations llm asks about values come on top" in " ".join(done.stdout.split()), done.stderr
+def test_a_dry_run_foresees_relations(imapeval: Command, write_data: WriteData, options: list[str], server: Server):
+    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", *options]
+    done = imapeval(*command, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
     assert server.asked == []
+    assert imapeval(*command, "--out", "run").returncode == 0
+    (related,) = [task for task in found["tasks"] if task["name"] == "value-relation"]
+    # What is in the imaps is supposed, so that nobody knows whether anything is left to be related.
+    assert related["calls"] == related["supposed"] == server.asked.count("value-relation") == 2
+    assert "one of the listed pairs of values is related" in found["assumed"]
+    # Of ready imaps there is nothing to suppose.
+    imaps = ["score", write_data(SAMPLES), "--imaps", "run/imaps.jsonl", "--metrics", "imapscore", *options]
+    again = json.loads(imapeval(*imaps, "--dry-run", "--json").stdout)
+    assert (again["calls"], again["supposed"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ RELEASED: dict[str, str] = {
     "question-imap.zh.v1": "ca7eecd7497acefc9d8819459e1eb9c3e86c598263a6d1e9c8d8ec8530b20a3d",
     "retry-note.en.v1": "7eb8db424b83f5d8517fcc06afcdb02d624b049389692fb30e16429914fedc50",
     "retry-note.zh.v1": "44d7f8690e81d22b3712d6b7a1487c7a3d773bef52c44dcd52d9976fa5ac87c3",
+    "reword.en.v1": "96266be816daa74843b0f563ff3ee697933ce1ccab3d8fab85752b14b3f26801",
+    "reword.zh.v1": "a4a88df55192e5a769e346db7ce7aa20ee483f431edb2808bfac6c1a1cd8f84a",
     "text-answers.en.v1": "01cc3274f4579820e0147fdc740933d23520d9f57adef43a76bd3a3f6438868b",
     "text-answers.zh.v1": "5cd783a67d5a4b6c0085d6c3c50e170bb85a591bdc7c4dd30eb79bc38b5f4ebf",
     "text-questions.en.v1": "2004a15691ea7d66e70d5c72cba041642a49d542549447ad5e5e047e91cc4ccb",

@@ -265,6 +265,13 @@ async def test_what_has_nothing_to_do_with_the_text_is_no_vote(error: Exception)
     assert caught.value is error
 
 
+async def test_what_ends_the_run_does_not_hide_behind_what_passes():
+    gone = ServiceError("gone", kind="unreachable")
+    with pytest.raises(ServiceError) as caught:
+        await ask(ProviderError("slow", kind="timeout"), facts("rest"), gone, UNREADABLE)
+    assert caught.value is gone
+
+
 async def test_readings_that_agree_on_no_question_are_a_failure():
     reader = VotingReader([Fixed(facts(value)) for value in ("diagnosis", "treatment", "prognosis")])
     with pytest.raises(SampleError, match="of 3 readings no 2 agree") as caught:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,20 +29,29 @@ def post(url: str, body: object) -> object:
         return json.load(reply)
 
 
-@pytest.mark.llm
-@pytest.mark.slow
-def test_a_run_through_batches(llama_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+OPTIONS = ("--llm", "openai:smollm2", "--base-url", "http://127.0.0.1:9/v1")
+"""Nobody listens there: whatever is scored came out of the batches."""
+
+
+@pytest.fixture
+def answer_batches(llama_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Export, have the server answer and import, until nothing is pending."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
-    Path("data.jsonl").write_text(json.dumps(ROW))
-    # Nobody listens there: whatever is scored came out of the batches.
-    options = ("--llm", "openai:smollm2", "--base-url", "http://127.0.0.1:9/v1")
+
+    def answer(*options: str) -> None:
+        complete(llama_url, *options)
+
+    return answer
+
+
+def complete(llama_url: str, *options: str) -> None:
     for stage in range(1, 9):
-        done = call("batch", "export", "data.jsonl", *options, "--out", "batches", "--json")
+        done = call("batch", "export", "data.jsonl", *OPTIONS, *options, "--out", "batches", "--json")
         assert done.returncode == 0, done.stderr
         exported = json.loads(done.stdout)
         if not exported["samples"]["pending"]:
-            break
+            return
         results = Path(f"results-{stage}.jsonl")
         with results.open("w", encoding="utf-8") as file:
             for path in (Path(written["path"]) for written in exported["files"]):
@@ -57,9 +67,16 @@ def test_a_run_through_batches(llama_url: str, tmp_path: Path, monkeypatch: pyte
                     )
                     file.write("\n")
         assert call("batch", "import", "batches", results).returncode == 0
-    assert exported["samples"]["pending"] == 0
+    raise AssertionError("the batches do not come to an end")
+
+
+@pytest.mark.llm
+@pytest.mark.slow
+def test_a_run_through_batches(answer_batches: Callable[..., None]):
+    Path("data.jsonl").write_text(json.dumps(ROW))
+    answer_batches()
     done = call(
-        *("score", "data.jsonl", *options, "--batch", "batches", "--out", "run"),
+        *("score", "data.jsonl", *OPTIONS, "--batch", "batches", "--out", "run"),
         *("--metrics", "imapscore:paper,rouge1", "--max-failures", "1"),
     )
     assert done.returncode == 0, done.stderr
@@ -69,3 +86,26 @@ def test_a_run_through_batches(llama_url: str, tmp_path: Path, monkeypatch: pyte
     assert sorted((row["id"], row["metric"]) for row in rows) == [("a", "imapscore:paper"), ("a", "rouge1")]
     kinds = [row["failure"]["kind"] for row in rows if row["failure"]]
     assert not {"pending", "unreachable", "internal"} & set(kinds)
+
+
+@pytest.mark.llm
+@pytest.mark.slow
+def test_a_judge_through_batches_is_weighted_by_real_probabilities(answer_batches: Callable[..., None]):
+    row = {
+        "id": "en",
+        "question": "How is a boil treated?",
+        "reference": "Warm cloths.",
+        "response": "Put warmth on it.",
+    }
+    Path("data.jsonl").write_text(json.dumps(row))
+    judged = ("--metrics", "geval:accuracy")
+    answer_batches(*judged)
+    done = call("score", "data.jsonl", *OPTIONS, *judged, "--batch", "batches", "--out", "run", "--max-failures", "0")
+    assert done.returncode == 0, done.stderr
+    (result,) = map(json.loads, Path("run/results.jsonl").read_text(encoding="utf-8").splitlines())
+    assert result["parts"]["weighted"] == 1.0
+    assert 0 < result["parts"]["mass"] <= 1
+    assert 1 < result["score"] < 5
+    # Without saying that there were batches the same comes out of the cache.
+    assert call("score", "data.jsonl", *OPTIONS, *judged, "--out", "again").returncode == 0
+    assert Path("again/results.jsonl").read_bytes() == Path("run/results.jsonl").read_bytes()

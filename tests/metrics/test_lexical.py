@@ -7,11 +7,15 @@ from importlib import metadata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
 from imapeval.errors import UsageError
 from imapeval.metrics import lexical
 from imapeval.metrics.base import Case
 from imapeval.metrics.lexical.rouge import measure_common_subsequence
+from imapeval.metrics.lexical.tokens import split_for_bleu
 from imapeval.metrics.options import set_options
 from imapeval.types import Failure, Lang, Outcome, Score
 
@@ -189,6 +193,14 @@ def test_odd_answers_have_a_score(name: str, lang: Lang, response: str):
     lowest, highest = METRICS[name].range
     assert lowest == 0
     assert 0 <= value(score(name, reference, response, lang)) <= (highest or math.inf)
+
+
+@pytest.mark.parametrize(("tokenizer", "kind"), [("13a", Tokenizer13a), ("zh", TokenizerZh)])
+def test_a_long_run_leaves_no_texts_in_sacrebleu(tokenizer: str, kind: type):
+    for number in range(600):
+        assert str(number) in split_for_bleu(f"Take {number} 片。", tokenizer)
+    for keeper in (kind, TokenizerRegexp):
+        assert keeper.__call__.cache_info().currsize == 0
 
 
 def test_signatures_name_versions_and_tokens():

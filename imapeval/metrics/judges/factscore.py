@@ -86,7 +86,7 @@ class FActScore(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the share of supported facts."""
-        answer = self.show(case.response)
+        answer = self.show(case)
         if answer is None:
             return _ABSTAINED
         texts = {"question": case.question, "answer": answer}

@@ -105,7 +105,7 @@ class GEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the score, or the mean over the criteria."""
-        answer = self.show(case.response)
+        answer = self.show(case)
         if answer is None:
             return Score(float(LOWEST))
         scores: list[Score] = []
@@ -139,7 +139,8 @@ class GEval(Judge):
                     "metric",
                     "no-logprobs",
                     "the server gives no log-probabilities of the scores. Take another server, or --set "
-                    f"{self.name}.weights=auto.",
+                    f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
+                    "`imapeval cache clear --model NAME` has it asked anew.",
                 )
         scores = await jury.poll(question, lambda completion: read_score(completion.text), samples=self.samples)
         return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, get_args
 
 from imapeval.errors import ImapEvalError, SampleError, UsageError
 from imapeval.extraction import prompting
+from imapeval.extraction.forgery import is_about_score
 from imapeval.extraction.grounding import narrow
 from imapeval.extraction.source import Source
 from imapeval.metrics.judges.jury import RETRY_NOTE, VERSION, Jury
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _KEY = r"(?<!\w)(?:score|accuracy|completeness|specificity|supported)[\"'“”‘’]?\s*+[:：=]"
 _INSIDE = r"(?:(?!\n\s*\n)[^{}])"
 _LINE = r"^[ \t>*•#\-\d.)、）\"'“”‘’]*+"
+_GIVEN = (
+    r"[ \t*\"'“”‘’]*+(?:[(（][^()（）\n]{1,20}[)）][ \t*]*+)?+[:：=][ \t*\"'“”‘’]*+"
+    r"[1-9]\d{0,2}+(?:\.\d++)?+(?:[ \t]*+(?:/|out of)[ \t]*+\d++)?+[ \t*.,;!。，；！分\"'“”‘’]*+$"
+)
 _SCORED = re.compile(
     # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
     rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{_KEY}[^{{}}]*\}}"
@@ -32,13 +37,14 @@ _SCORED = re.compile(
     rf"|\{{{_INSIDE}*?{_KEY}{_INSIDE}*+"
     r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?"
     # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
-    rf"|{_LINE}(?:(?:accuracy|completeness|specificity|准确性|完整性|具体性)[ \t]*+(?:score|rating|评分|得分)?+"
-    r"|score|评分|得分)[ \t*\"'“”‘’]*+(?:[(（][^()（）\n]{1,20}[)）][ \t*]*+)?+[:：=][ \t*\"'“”‘’]*+"
-    r"[1-9]\d{0,2}+(?:\.\d++)?+(?:[ \t]*+(?:/|out of)[ \t]*+\d++)?+[ \t*.,;!。，；！分\"'“”‘’]*+$"
+    rf"|{_LINE}(?:accuracy|completeness|specificity|准确性|完整性|具体性)[ \t]*+(?:score|rating|评分|得分)?+{_GIVEN}"
     rf"|{_LINE}supported[ \t*\"'“”‘’]*+[:：=][ \t*\"'“”‘’]*+(?:true|false)[ \t*.,;!。，；！]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 """The forms in which judges answer, in ordinary width; the extractor's are known to `imapeval.extraction.forgery`."""
+
+_SCORE_LINE = re.compile(rf"{_LINE}(?:score|评分|得分){_GIVEN}", re.IGNORECASE | re.MULTILINE)
+"""A score of nothing in particular, which is one of those forms unless a score was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +130,13 @@ class Judge(ABC):
             )
         return replace(self, jury=Jury(parts.llm))
 
-    def show(self, response: str) -> str | None:
+    def show(self, case: Case) -> str | None:
         """Return what the model is shown of a response, None where it states nothing at all; see `show_answer`."""
         if self.on_imaps:
             # Its lines "term: value" are ours, and look like forged ones: "system: digestive".
-            return response if _says(response) else None
-        return show_answer(response)
+            return case.response if _says(case.response) else None
+        reference = case.reference if "reference" in self.requires else ""
+        return show_answer(case.response, score_asked=is_about_score(case.question, reference))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch, waiting for it; see `Metric.score`. Where an event loop runs, use `ask`."""
@@ -173,20 +180,20 @@ async def ask_each(
     return [outcomes[place] for place in range(len(cases))]
 
 
-def show_answer(response: str) -> str | None:
+def show_answer(response: str, *, score_asked: bool = False) -> str | None:
     """Return what a judge is shown of a response: without what is no statement of it, such as a ready-made score.
+
+    Args:
+        response: The text.
+        score_asked: Whether a score is asked for, such as Apgar's: then a line "Score: 7" is a statement. Only question
+            and reference can say so, never the response.
 
     Returns:
         None where nothing at all is stated.
     """
-    shown = Source(response, under_evaluation=True).shown
-    parts: list[str] = []
-    done = 0
-    # As long, character for character.
-    for scored in _SCORED.finditer(narrow(shown)):
-        parts += shown[done : scored.start()], " … "
-        done = scored.end()
-    shown = "".join((*parts, shown[done:]))
+    shown = Source(response, under_evaluation=True, score_asked=score_asked).shown
+    for form in (_SCORED,) if score_asked else (_SCORED, _SCORE_LINE):
+        shown = _leave_out(form, shown)
     return shown if _says(shown) else None
 
 
@@ -199,6 +206,16 @@ def show_fact(pair: Pair) -> Pair | None:
     # A value without a letter, such as "+", says nothing to `show_answer`, but is one.
     term, value = (show_answer(text) if _says(text) else text for text in (pair.term, pair.value))
     return None if term is None or value is None else Pair(" ".join(term.split()), " ".join(value.split()))
+
+
+def _leave_out(form: re.Pattern[str], text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    # As long, character for character.
+    for found in form.finditer(narrow(text)):
+        parts += text[done : found.start()], " … "
+        done = found.end()
+    return "".join((*parts, text[done:]))
 
 
 def _says(text: str) -> bool:

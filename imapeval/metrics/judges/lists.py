@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 MAX_QUESTIONS = 10
 """Most questions about one text, as the prompt says; further ones are left out."""
 
-_MAX_FACTS = 200
+MAX_FACTS = 200
 """Most facts of a list. Forty a page: a list that has more repeats itself in other words."""
 
-_MAX_CHARACTERS = 500
+MAX_CHARACTERS = 500
 """Of a fact, a question or an answer; what is longer is none, but a whole text."""
 
 _TRUTH = {
@@ -66,7 +66,7 @@ def read_facts(completion: str) -> list[str]:
     """
     facts = dict.fromkeys(_read_text(item, completion) for item in _read_list(completion, "facts"))
     facts.pop("", None)
-    if len(facts) > _MAX_FACTS:
+    if len(facts) > MAX_FACTS:
         raise faults.faulty("repetition-loop", completion)
     return list(facts)
 
@@ -166,7 +166,7 @@ def _read_text(item: Any, completion: str) -> str:
     """Return a text on one line; "" for null, which models write for nothing."""
     if item is None:
         return ""
-    if not isinstance(item, str) or len(item) > _MAX_CHARACTERS:
+    if not isinstance(item, str) or len(item) > MAX_CHARACTERS:
         raise faults.faulty("unreadable-completion", completion)
     # Broken surrogates can stand in JSON but in no file.
     return " ".join(item.encode("utf-8", "replace").decode().split())

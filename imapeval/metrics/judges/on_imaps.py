@@ -5,31 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from imapeval.metrics.base import Asking
+from imapeval.metrics.base import Preparable
 from imapeval.metrics.judges.judge import show_fact
-from imapeval.metrics.on_imaps import Form, OnImaps
-from imapeval.types import Failure
+from imapeval.metrics.on_imaps import AskedOnImaps, Form, OnImaps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from imapeval.metrics.base import Case
+    from imapeval.metrics.base import Case, Parts
     from imapeval.metrics.judges.judge import Judge
-    from imapeval.types import Outcome, Pair
+    from imapeval.types import Failure, Pair
 
 
 @dataclass(frozen=True, slots=True)
-class AskedOnImaps(OnImaps):
+class JudgeOnImaps(AskedOnImaps):
     """A judge that sees question and inform values, or pairs, of reference and response."""
 
-    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Asking.ask`."""
-        metric = self.metric
-        if not isinstance(metric, Asking):
-            raise TypeError(f"{metric.name} asks no language model")
-        views = [self.view(case) for case in cases]
-        scored = iter(await metric.ask([view for view in views if not isinstance(view, Failure)]))
-        return [view if isinstance(view, Failure) else next(scored) for view in views]
+    def prepare(self, parts: Parts) -> JudgeOnImaps:
+        """Return it with the judge prepared; see `Preparable`."""
+        return replace(self, metric=self.metric.prepare(parts)) if isinstance(self.metric, Preparable) else self
 
     def view(self, case: Case) -> Case | Failure:
         """Return the case as the judge sees it: of both imaps what `show_fact` leaves; see `OnImaps.view`."""
@@ -40,10 +34,10 @@ class AskedOnImaps(OnImaps):
         return OnImaps.view(self, case)
 
 
-def put_judges_on_imaps(judges: Iterable[Judge]) -> list[AskedOnImaps]:
+def put_judges_on_imaps(judges: Iterable[Judge]) -> list[JudgeOnImaps]:
     """Return the judges that compare two texts on imaps, in both forms."""
     return [
-        AskedOnImaps(replace(judge, on_imaps=True), form)
+        JudgeOnImaps(replace(judge, on_imaps=True), form)
         for judge in judges
         if "reference" in judge.requires and "imap" not in judge.requires
         for form in get_args(Form)

@@ -67,7 +67,7 @@ class Prometheus(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the grade."""
-        answer = self.show(case.response)
+        answer = self.show(case)
         if answer is None:
             return Score(float(LOWEST))
         (rubric,) = prompting.load(_RUBRIC, lang=case.lang, version=VERSION).messages

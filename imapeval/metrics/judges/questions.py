@@ -89,7 +89,7 @@ class QuestEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the mean of precision and recall."""
-        answer = self.show(case.response)
+        answer = self.show(case)
         if answer is None:
             return Score(0.0)
         of_reference, of_response = await gather_all(
@@ -130,7 +130,7 @@ class QAFactEval(Judge):
 
     async def judge_one(self, case: Case, jury: Jury) -> Outcome:
         """Return the mean overlap."""
-        answer = self.show(case.response)
+        answer = self.show(case)
         if answer is None:
             return Score(0.0)
         made = await _make_questions(answer, case.lang, jury)

@@ -44,8 +44,13 @@ def split_for_rouge(text: str, lang: Lang, *, stem_en: bool) -> Tokens:
 
 @lru_cache(maxsize=_TEXTS)
 def split_for_bleu(text: str, tokenizer: str) -> Tokens:
-    """Return the tokens of one of sacrebleu's tokenizers, such as "13a"."""
-    return tuple(_sacrebleu_tokenizer(tokenizer)(text.rstrip()).split())
+    """Return the tokens of one of sacrebleu's tokenizers: "13a" or "zh"."""
+    split = _sacrebleu_tokenizer(tokenizer)
+    tokens = tuple(split(text.rstrip()).split())
+    # sacrebleu keeps 65,536 texts in each of both, 400 MB of long answers. What is soon needed again is kept here.
+    for forget in _find_caches(tokenizer):
+        forget()
+    return tokens
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -84,3 +89,12 @@ def _sacrebleu_tokenizer(name: str) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=name).tokenizer
+
+
+@lru_cache
+def _find_caches(name: str) -> tuple[Callable[[], None], ...]:
+    """Return what empties the caches of a tokenizer, and of the one that ends its work."""
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    kinds: list[Any] = [type(_sacrebleu_tokenizer(name)), TokenizerRegexp]
+    return tuple(kind.__call__.cache_clear for kind in kinds)

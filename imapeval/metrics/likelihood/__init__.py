@@ -8,18 +8,24 @@
 | gptscore | response, or reference, or both | the other one | both | up to 0 | high |
 
 The model is loaded here (option `model`), or asked behind a server (--llm).
+
+GPTScore compares two texts, and is there on imaps as well. The others tell how well a model knows the reference's own
+words, which an imap has not.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from imapeval.metrics.likelihood import gptscore, perplexity
+from imapeval.metrics.on_imaps import Form, OnImaps
 
 if TYPE_CHECKING:
-    from imapeval.metrics.likelihood.likelihood import Likelihood
+    from imapeval.metrics.base import Metric
 
 
-def build() -> list[Likelihood]:
+def build() -> list[Metric]:
     """Return the metrics of this package, for the registry."""
-    return [*perplexity.build(), *gptscore.build()]
+    scores = gptscore.build()
+    on_imaps = [OnImaps(score, form) for score in scores for form in get_args(Form)]
+    return [*perplexity.build(), *scores, *on_imaps]

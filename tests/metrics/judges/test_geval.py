@@ -107,6 +107,7 @@ async def test_probabilities_that_are_insisted_on_and_do_not_come():
     assert isinstance(outcome, Failure)
     assert (outcome.stage, outcome.kind) == ("metric", "no-logprobs")
     assert "--set geval:accuracy.weights=auto" in outcome.message
+    assert "imapeval cache clear --model NAME" in outcome.message
 
 
 async def test_geval_is_the_mean_of_its_criteria():

@@ -9,7 +9,7 @@ from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import build
 from imapeval.metrics.judges.blend import build_blend, list_judges
 from imapeval.metrics.judges.imapjudge import build_imapjudge
-from imapeval.metrics.judges.on_imaps import AskedOnImaps
+from imapeval.metrics.judges.on_imaps import JudgeOnImaps
 from imapeval.metrics.options import list_options, set_options
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score
 
@@ -142,7 +142,7 @@ def test_a_blend_names_its_judge():
 async def test_a_judge_on_imaps_sees_their_text(name, reference, response):
     imap = replace(IMAP, response=(Pair("treatment", "warm compress"), Pair("treatment", "rest and sleep")))
     metric = {metric.name: metric for metric in build()}[name]
-    assert isinstance(metric, AskedOnImaps)
+    assert isinstance(metric, JudgeOnImaps)
     model = ScriptedModel(lambda _: '{"score": 3}')
     prepared = metric.prepare(Parts(llm=model))
     cases = [replace(CASE, imap=replace(IMAP, query=())), replace(CASE, imap=imap)]

@@ -16,9 +16,11 @@ from imapeval.metrics.base import Asking, Case, Metric, Parts, Preparable
 from imapeval.metrics.likelihood import build
 from imapeval.metrics.likelihood.likelihood import Likelihood
 from imapeval.metrics.likelihood.reading import Given, Reading
-from imapeval.types import Failure, Sample, Score
+from imapeval.metrics.on_imaps import OnImaps
+from imapeval.types import Failure, Imap, Pair, Sample, Score
 
-METRICS = {metric.name: metric for metric in build()}
+METRICS = {metric.name: metric for metric in build() if isinstance(metric, Likelihood)}
+ON_IMAPS = {metric.name: metric for metric in build() if isinstance(metric, OnImaps)}
 CASE = Case("1", "What helps?", "Rest helps.", "Drink and rest.", "en")
 CHINESE = Case("1", "怎么办？", "注意休息。", "多喝水，注意休息。", "zh")
 
@@ -254,6 +256,59 @@ def test_a_server_that_tells_none_ends_the_run() -> None:
     asked = METRICS["relaxed-perplexity"].prepare(Parts(llm=ScriptedModel(lambda _: error)))
     with pytest.raises(ServiceError, match="does not tell"):
         ask(asked, [CASE, CASE])
+
+
+IMAP = Imap(
+    query=(Pair("drug", "?"),),
+    constraint=(),
+    reference=(Pair("drug", "ibuprofen"), Pair("dose", "400 mg")),
+    response=(Pair("dose", "200 mg"), Pair("drug", "ibuprofen")),
+)
+SEEN = {
+    "gptscore+imap": ("ibuprofen 400 mg", "ibuprofen 200 mg"),
+    "gptscore+imap:pairs": ("drug: ibuprofen\ndose: 400 mg", "drug: ibuprofen\ndose: 200 mg"),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_gptscore_on_imaps_behind_a_server_and_loaded_here(name: str) -> None:
+    assert ON_IMAPS.keys() == SEEN.keys()
+    metric = ON_IMAPS[name]
+    assert metric.requires == {"reference", "imap", "logprobs"}
+    model = ScriptedModel(echo, identity="echo")
+    asked = metric.prepare(Parts(llm=model))
+    good = replace(CASE, imap=IMAP, matches=())
+    silent, unasked = replace(good, imap=replace(IMAP, response=())), replace(good, imap=replace(IMAP, query=()))
+    outcomes = ask(asked, [unasked, good, silent])
+    reference, response = SEEN[name]
+    # What the metric of texts says of these texts, loaded here.
+    expected = measure("gptscore", replace(CASE, reference=reference, response=response))
+    assert isinstance(expected, Score)
+    assert outcomes[1].value == pytest.approx(expected.value)
+    assert [getattr(outcome, "kind", "score") for outcome in outcomes] == ["no-query", "score", "no-response-tokens"]
+    assert [request.given.count(reference) for request in model.requests] == [1]
+    assert asked.signature.startswith(f"{name}|aspect:informativeness|direction:response|model:echo|v:1|join:")
+    loaded = replace(metric, metric=ready("gptscore"))
+    assert loaded.score([unasked, good, silent]) == [outcomes[0], expected, outcomes[2]]
+
+
+async def test_evaluate_waits_for_gptscore_on_imaps() -> None:
+    class Reads:
+        signature, concurrency = "reads", 1
+
+        async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+            return (IMAP,)
+
+    class Matches:
+        signature = "matches"
+
+        async def match(self, imaps: Sequence[Imap], *, langs: Sequence[str]) -> list[tuple[()]]:
+            return [() for _ in imaps]
+
+    metric = ON_IMAPS["gptscore+imap"].prepare(Parts(llm=ScriptedModel(echo)))
+    samples = [Sample("1", "q", ("a",), "b", "en")]
+    [result] = await evaluate(samples, metrics=[metric], extractor=Reads(), matcher=Matches())
+    assert isinstance(result.outcome, Score)
 
 
 async def test_evaluate_keeps_the_best_reference() -> None:

@@ -1,0 +1,143 @@
+"""What a well-behaved model might reply, so that a rehearsal gets to the next request. Pure.
+
+Replies are as long as real ones are expected to be: what is made of them is counted, and they are themselves. What is
+supposed of their content stands in `ASSUMED`, to be told beside the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import ProviderError
+from imapeval.extraction.clauses import items, sentences
+from imapeval.llm import tokens
+from imapeval.llm.client import Completion, Token, Usage
+from imapeval.metrics.judges.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.llm.client import Request
+
+UNFORESEEN = "unforeseen"
+"""Kind of the error in the place of a reply of which nobody knows the form."""
+
+GIVEN = "given-text"
+"""What requests about given texts are called here; they have no prompt of ours."""
+
+TYPICAL: Mapping[str, int] = {"question-imap": 66, "answer-inform": 56}
+"""Tokens of a completion that are known better than by these replies: means over the questions and answers of 100 imaps
+that a strong model made (../shared/benchmark/imaps-recorded-dev.jsonl), as compact JSON, by `tokens.estimate`. A model
+that indents its JSON takes more."""
+
+_VALUES = {"en": (163, 27), "zh": (30, 6)}
+"""Characters of an answer for each value that was read in it, and of a value: means of the 200 answers in the same
+file."""
+
+_FEEDBACK = (
+    "The response covers the main point of the instruction and agrees with the reference answer in most of what it "
+    "says. It leaves out one of the measures that the reference names, and it is less specific about dose and duration "
+    "than a clinician would be. Nothing in it is dangerous. By the rubric this is an answer of average quality."
+)
+"""Ours: Prometheus is asked for "a detailed feedback" of no set length."""
+
+ASSUMED: Mapping[str, str] = {
+    "answer-inform": "what is read in an answer: a value of 27 characters for every 163 of an English answer, of 6 for "
+    "every 30 of a Chinese one",
+    "value-relation": "one of the listed pairs of values is related",
+    "atomic-facts": "a fact for every clause of the answer",
+    "text-questions": f"a question for every clause of the text, at most {MAX_QUESTIONS}, each with an answer",
+    "prometheus": f"feedback of {tokens.estimate(_FEEDBACK)} tokens",
+    GIVEN: "a token for every four Latin characters of a given text, or one Chinese",
+}
+"""What is supposed where such a request is not in the cache, by what the request is called."""
+
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
+_NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
+
+
+def call(request: Request) -> str:
+    """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one."""
+    return GIVEN if request.given else request.schema_name.removesuffix("-noref")
+
+
+def suppose(request: Request) -> Completion | ProviderError:
+    """Return what a model might reply.
+
+    Returns:
+        An error of kind "unforeseen" where the request is none of ours: a metric of another package asks it.
+    """
+    if request.given:
+        pieces = tuple(Token(piece, -1.0) for piece in _PIECE.findall(request.given))
+        return Completion("", "stop", "", Usage(0, 0), tokens=pieces)
+    name = call(request)
+    if name == "geval":
+        number = Token("3", 0.0, (("3", 0.0),))
+        parts = (Token('{"score": ', 0.0), number, Token("}", 0.0)) if request.logprobs else ()
+        return Completion('{"score": 3}', "stop", "", Usage(0, 0), tokens=parts)
+    if name == "prometheus":
+        return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
+    said = _say(name, request)
+    if said is None:
+        return ProviderError(f"nobody knows what comes back of a request ({name})", kind=UNFORESEEN)
+    return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
+
+
+def _say(name: str, request: Request) -> dict[str, Any] | None:
+    """Return the JSON of a reply, None where the request is none of ours."""
+    match name:
+        case "question-imap":
+            chinese = _CHINESE.search(request.messages[0].content)
+            return {"query": ["治疗方法", "病因"] if chinese else ["treatment", "cause"], "constraint": []}
+        case "answer-inform":
+            asked = json.loads(_find("asked", request))
+            values = _choose_values(_find("answer", request))
+            return {"inform": [{"term": asked[0], "values": values}] if values else []}
+        case "value-relation":
+            why = "The treatment of the response is a kind of that of the reference."
+            return {"relations": [{"pair": 1, "why": why, "relation": "containment"}]}
+        case "imap-judge":
+            why = "The facts agree in what matters most. One measure of the reference is missing."
+            return {"why": why, "accuracy": 3, "completeness": 3, "specificity": 3}
+        case "atomic-facts":
+            return {"facts": _split(_find("answer", request))[:MAX_FACTS]}
+        case "fact-support":
+            return {"supported": True}
+        case "text-questions":
+            # All answers alike, so that every question is answered as expected.
+            asked = _split(_find("text", request))[:MAX_QUESTIONS]
+            return {"questions": [{"question": f"{clause}?", "answer": _ANSWER} for clause in asked]}
+        case "text-answers":
+            return {"answers": [{"number": number, "answer": _ANSWER} for number in _count("questions", request)]}
+        case "answer-overlap":
+            return {"scores": [{"number": number, "score": 3} for number in _count("pairs", request)]}
+        case _:
+            return None
+
+
+_ANSWER = "as the text has it"
+
+
+def _find(tag: str, request: Request) -> str:
+    """Return the text between markers that a prompt ends with; a note on a first completion may follow."""
+    found = (re.findall(rf"<{tag}>\n?(.*?)\n?</{tag}>", one.content, re.DOTALL) for one in reversed(request.messages))
+    return next(texts[-1] for texts in found if texts)
+
+
+def _split(text: str) -> list[str]:
+    clauses = [item.text[:MAX_CHARACTERS] for sentence in sentences(text) for item in items(sentence)]
+    return list(dict.fromkeys(clauses)) or [text.strip()[:MAX_CHARACTERS]]
+
+
+def _choose_values(answer: str) -> list[str]:
+    """Return so many stretches of an answer as there would be values in it."""
+    every, size = _VALUES["zh" if _CHINESE.search(answer) else "en"]
+    clauses = _split(answer)[: max(1, round(len(answer) / every))]
+    return [clause[: size + 1].rsplit(" ", 1)[0] if len(clause) > size else clause for clause in clauses]
+
+
+def _count(tag: str, request: Request) -> range:
+    return range(1, len(_NUMBERED.findall(_find(tag, request))) + 1)

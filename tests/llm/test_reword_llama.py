@@ -1,0 +1,38 @@
+"""Rewording by a real llama.cpp server with a real model: only the shape is asked of it."""
+
+import pytest
+
+from imapeval.llm.cache import Cached
+from imapeval.llm.openai import OpenAIModel
+from imapeval.study.robustness import rewording
+from imapeval.study.robustness.rewording import fold, reword
+from imapeval.types import Failure, Sample
+
+pytestmark = [pytest.mark.llm, pytest.mark.slow]
+
+SAMPLES = [
+    Sample("a", "How is a boil treated?", ("Warm cloths.",), "Put a warm wet cloth on it three times a day."),
+    Sample("b", "What helps a cold?", ("Rest.",), "Rest, drink enough, and wait: most colds pass on their own."),
+]
+
+
+async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, tmp_path, monkeypatch):
+    # A small model finds no end of a longer answer.
+    monkeypatch.setattr(rewording, "_ROOM", 8)
+    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    made = await reword(SAMPLES, model=model, count=2)
+    assert made.keys() == {"a", "b"}
+    for sample in SAMPLES:
+        assert len(made[sample.id]) == 2
+        for number, item in enumerate(made[sample.id], 1):
+            if isinstance(item, Failure):
+                assert item.stage in ("rewording", "llm")
+                assert item.kind != "internal"
+            else:
+                assert item.id == f"{sample.id}#{number}"
+                assert fold(item.response) != fold(sample.response)
+    written = [item for items in made.values() for item in items if isinstance(item, Sample)]
+    assert written
+    # Out of the cache.
+    again = await reword(SAMPLES, model=model, count=2)
+    assert [item for items in again.values() for item in items if item in written] == written
