@@ -24,7 +24,7 @@ from imapeval.matching.explain import explain
 from imapeval.metrics.imapscore import credit, graded, mean, paper
 from imapeval.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.samples import read, system_of
-from imapeval.study.coefficients import BY_NAME
+from imapeval.study.coefficients import weigh_spearman
 from imapeval.study.resample import RESAMPLES, draw, number_clusters, percentile_interval, replicate
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 
@@ -128,7 +128,6 @@ def compare(
     rated = [samples[id_] for id_ in with_graph if samples[id_].ratings]
     codes = number_clusters([sample.question for sample in rated])
     drawn = draw(int(codes.max()) + 1, seed=0, resamples=RESAMPLES)
-    spearman = BY_NAME["spearman"]
     values: list[tuple[float, float]] = []
     differences: list[np.ndarray] = []
     for system in dict.fromkeys(map(system_of, rated)):
@@ -137,9 +136,13 @@ def compare(
             people = np.array([rated[n].ratings[dimension] for n in rows])
             both = [np.array([scores[rated[n].id] for n in rows]) for scores in (with_graph, without)]
             ones = np.ones((1, len(rows)))
-            values.append((float(spearman(both[0], people, ones)[0]), float(spearman(both[1], people, ones)[0])))
+            values.append(
+                (float(weigh_spearman(both[0], people, ones)[0]), float(weigh_spearman(both[1], people, ones)[0]))
+            )
             draws = [
-                replicate(lambda w, x=x, y=people: spearman(x, y, w), drawn, codes[rows])  # the same draws for both
+                replicate(
+                    lambda w, x=x, y=people: weigh_spearman(x, y, w), drawn, codes[rows]
+                )  # the same draws for both
                 for x in both
             ]
             differences.append(draws[0] - draws[1])

@@ -98,7 +98,7 @@ class VotingReader:
     @property
     def signature(self) -> str:
         """Votes, the rule by which they are counted, and the reader."""
-        voted = signature("voted", votes=len(self._readers), keep=self._needed, same=f"wording/dice:{OVERLAP:g}", v="1")
+        voted = signature("voted", votes=len(self._readers), keep=self._needed, same=f"wording/dice:{OVERLAP:g}", v="2")
         return f"{voted}|{self._readers[0].signature}"
 
     @property

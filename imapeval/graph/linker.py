@@ -16,6 +16,7 @@ from imapeval.graph.normalise import normalise
 from imapeval.graph.ranking import LIKELY, Candidate, rank
 from imapeval.graph.respelling import respell
 from imapeval.graph.series import is_code
+from imapeval.graph.stages import strip_stage
 from imapeval.polarity import negated, restrains
 
 if TYPE_CHECKING:
@@ -259,13 +260,14 @@ class Linker:
 
     def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
+        # A stage is as much of a long name as of an abbreviation: "stage 4 CKD".
+        subject = strip_stage(norm)
         for head, modifier in wordings.find_heads(norm):
-            share = len(head) / len(norm)
-            if share < HEAD_SHARE:
+            if len(head) < HEAD_SHARE * len(subject):
                 continue
             concepts = [c for c in self._look(head, types=allowed) if not self._graph.is_general(c)]
             if concepts and not self._stopped(head) and self._narrows(modifier):
-                return _make_links([(concept, head, share) for concept in concepts], "kind")
+                return _make_links([(concept, head, len(head) / len(norm)) for concept in concepts], "kind")
         return ()
 
     def _narrows(self, modifier: str) -> bool:

@@ -48,7 +48,7 @@ def turn_qualifiers(name: str) -> tuple[str, str]:
 
 
 def _fold(name: str) -> str:
-    return re.sub(r"\bnon-", "non", name.lower())
+    return re.sub(r"\bnon[- ]", "non", name.lower())
 
 
 def _write_digits(name: str) -> str:

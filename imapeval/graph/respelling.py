@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGITS = tuple(map(str, range(1, 14)))
-_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii")
-_CHINESE = ("一", "二", "三", "四", "五", "六", "七", "八", "九", "十")
-_VALUES = {numeral: value for numerals in (_DIGITS, _ROMAN, _CHINESE) for value, numeral in enumerate(numerals)}
+ROMAN_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii")
+CHINESE_NUMERALS = ("一", "二", "三", "四", "五", "六", "七", "八", "九", "十")
+"""Numerals from one on."""
+
+_VALUES = {
+    numeral: value for numerals in (_DIGITS, ROMAN_NUMERALS, CHINESE_NUMERALS) for value, numeral in enumerate(numerals)
+}
 
 # One letter is a numeral only after what is counted: "type I", but not "vitamin K" or "chromosome X".
 _COUNTED = frozenset(["category", "class", "degree", "factor", "grade", "group", "phase", "stage", "subtype", "type"])
 _LETTERS = frozenset("ivx")
-_CHINESE_NUMERAL = re.compile(rf"(?:[{''.join(_CHINESE)}]|(?<![a-z0-9.])(?:[ivx]{{1,4}}|1?\d))(?=[型期级度类])")
+_CHINESE_NUMERAL = re.compile(rf"(?:[{''.join(CHINESE_NUMERALS)}]|(?<![a-z0-9.])(?:[ivx]{{1,4}}|1?\d))(?=[型期级度类])")
 
 # Pairs that mean the same wherever they stand; texts write the one and names the other.
 _ALIKE = (
@@ -50,7 +54,7 @@ def respell(norm: str) -> Iterator[str]:
     ([], [])
     """
     seen = {norm}
-    for numerals in (_DIGITS, _ROMAN, _CHINESE):
+    for numerals in (_DIGITS, ROMAN_NUMERALS, CHINESE_NUMERALS):
         spelling = _turn_numerals(norm, numerals)
         for one, other in ((one, other) for pair in _ALIKE for one, other in (pair, pair[::-1]) if one in spelling):
             if (variant := spelling.replace(one, other)) not in seen:
@@ -70,12 +74,12 @@ def _turn_numerals(norm: str, numerals: tuple[str, ...]) -> str:
 
     if not norm.isascii():
         return _CHINESE_NUMERAL.sub(lambda found: turn(found.group()), norm)
-    if numerals is _CHINESE:
+    if numerals is CHINESE_NUMERALS:
         return norm
     words = norm.split(" ")
     for place, word in enumerate(words):
         # A numeral by itself, unless one of its spellings is a letter, which may mean anything.
-        plain = word in _VALUES and _ROMAN[_VALUES[word]] not in _LETTERS
+        plain = word in _VALUES and ROMAN_NUMERALS[_VALUES[word]] not in _LETTERS
         if plain or (place and words[place - 1] in _COUNTED):
             words[place] = turn(word)
     return " ".join(words)

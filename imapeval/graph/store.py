@@ -31,7 +31,14 @@ _PAGE = 10_000
 """Rows that are read at a time where all are; the lock is not held while the caller works."""
 
 _REMEMBERED = 1 << 14
-"""Concepts that are kept in memory, and whose ancestors and wholes are: with some 30 ancestors each, 100 MB."""
+"""Concepts that are kept in memory, with their ancestors (some 30 each) and wholes: 100 MB."""
+
+# The index over normal forms holds the rows in this order, so that nothing is sorted.
+_EXACT, _INEXACT = (
+    "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
+    f"WHERE n.norm = ? AND n.scope {which} ORDER BY n.scope, n.kind, n.concept"
+    for which in ("= 0", "> 0")
+)
 
 
 class Graph:
@@ -47,8 +54,7 @@ class Graph:
 
     Attributes:
         path: The file. The folder around it holds what belongs to it, such as an index of its names.
-        hash: SHA-256 of the content (concepts, names, edges, parts, aliases, words, stop list) in hexadecimal. Two
-            files with the same hash answer every question alike.
+        hash: SHA-256 of the content in hexadecimal. Two files with the same hash answer every question alike.
     """
 
     def __init__(self, file: CompiledFile) -> None:
@@ -154,7 +160,7 @@ class Graph:
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        return tuple(dict.fromkeys(curie for curie, _ in self._find_named(text, "n.scope = 0", types)))
+        return tuple(dict.fromkeys([curie for curie, _ in self._find_named(text, _EXACT, types)]))
 
     def lookup_scoped(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[tuple[str, Scope], ...]:
         """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
@@ -165,18 +171,14 @@ class Graph:
             text: Any wording in English or Chinese; normalised here.
             types: Only concepts of these types; None allows all.
         """
-        named = self._find_named(text, "n.scope > 0", types)
+        named = self._find_named(text, _INEXACT, types)
         return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, scope in named))
 
-    def _find_named(self, text: str, scopes: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
+    def _find_named(self, text: str, statement: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
         # What is nothing but punctuation has no normal form, as the names have that are so.
         if not (norm := normalise(text)):
             return []
-        rows = self._file.rows(
-            "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
-            f"WHERE n.norm = ? AND {scopes} ORDER BY n.scope, n.kind, n.concept",
-            (norm,),
-        )
+        rows = self._file.rows(statement, (norm,))
         return [(curie, scope) for curie, kind, scope in rows if types is None or kind in types]
 
     def children(self, concept_id: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.graph.normalise import normalise
+from imapeval.graph.stages import find_stages, strip_stage
 from imapeval.polarity import negated, restrains
 
 if TYPE_CHECKING:
@@ -157,10 +158,10 @@ def turn_genitive(norm: str) -> str:
 def enumerates(value: str) -> bool:
     """Tell whether punctuation lists several things, which a normal form no longer shows.
 
-    >>> [enumerates(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "amoxicillin, 500 mg")]
-    [True, True, False]
+    >>> [enumerates(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "amoxicillin, 500 mg", "asthma, stage IV")]
+    [True, True, False, False]
     """
-    return _LISTING.search(value) is not None
+    return _LISTING.search(find_stages(value)[1]) is not None
 
 
 def strip_light(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
@@ -201,16 +202,22 @@ def find_remedies(norm: str) -> tuple[str, ...]:
 def find_heads(norm: str) -> Iterator[tuple[str, str]]:
     """Yield (possible head, what narrows it) of a noun phrase, the longest head first.
 
-    In both languages the head stands last, but before a dose, and in English before a preposition.
+    In both languages the head stands last, but before a dose or a stage, and in English before a preposition.
 
     >>> list(find_heads("cancer of the colon"))
     [('cancer', '')]
+    >>> list(find_heads("肺癌4期"))
+    [('肺癌', '')]
     >>> list(find_heads("duodenal malignant lymphoma"))
     [('malignant lymphoma', 'duodenal'), ('lymphoma', 'duodenal malignant')]
     """
     if found := _DOSE.search(norm):
         if not (restrains(found.group()) or negated(found.group())):
             yield norm[: found.start()], ""
+        return
+    if (whole := strip_stage(norm)) != norm:
+        yield whole, ""
+        yield from find_heads(whole)
         return
     if is_chinese(norm):
         # A single character is never taken for a head: too many words end in 病 or 炎.

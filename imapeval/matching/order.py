@@ -71,7 +71,7 @@ class ValueMatcher:
             encoder=self.encoder.identity,
             similarity="mean(centred-cosine,token-dice)",
             **others,
-            v="3",
+            v="4",
         )
 
     async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:

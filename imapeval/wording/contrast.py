@@ -1,4 +1,4 @@
-"""Words that exclude each other: acute and chronic, benign and malignant, high and low, type 1 and type 2.
+"""Words that exclude each other: acute and chronic, benign and malignant, high and low, type 1 and type 2, 3期 and 4期.
 
 An encoder finds "acute pancreatitis" and "chronic pancreatitis" nearly the same. Where two values differ only in such
 a word, they name different things.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+
+from imapeval.graph.stages import SCALES, find_stages
 
 # Each line is one dimension, each pattern one side of it. Chinese sides are limited to where they are that word.
 _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
@@ -31,6 +33,7 @@ _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
         ),
         (r"\bviral\b|病毒性", r"\bbacterial\b|细菌性", r"\bfungal\b|真菌性"),
         (r"\bsystolic\b|收缩", r"\bdiastolic\b|舒张"),
+        (r"\bearly\b|早(?=中?期)", r"中(?=晚?期)", r"\b(?:late|advanced)\b|晚(?=期)"),
         (r"\boral(?:ly)?\b|口服", r"\bintravenous(?:ly)?\b|\bIV\b|静脉", r"\btopical(?:ly)?\b|外用|局部"),
     )
 )
@@ -41,7 +44,8 @@ class Sides:
     """Which sides a value takes.
 
     Attributes:
-        taken: Dimension number to the numbers of the sides that it names.
+        taken: Dimension number to the numbers of the sides that it names. Stages, grades and degrees are dimensions
+            as well, with the numbers that they count.
         rest: The value without the words that take sides.
     """
 
@@ -56,10 +60,12 @@ def find_sides(value: str) -> Sides:
     >>> find_sides("chronic hepatitis B").taken
     {0: frozenset({1}), 8: frozenset({1})}
     """
-    taken: dict[int, frozenset[int]] = {}
-    rest = value
+    # First, because the IV of "stage IV" is no way to give a drug.
+    stages, unstaged = find_stages(value)
+    rest = unstaged
+    taken = {len(_DIMENSIONS) + SCALES.index(scale): numbers for scale, numbers in stages.items()}
     for dimension, sides in enumerate(_DIMENSIONS):
-        if named := frozenset(number for number, side in enumerate(sides) if side.search(value)):
+        if named := frozenset(number for number, side in enumerate(sides) if side.search(unstaged)):
             taken[dimension] = named
             for number in named:
                 rest = sides[number].sub(" ", rest)

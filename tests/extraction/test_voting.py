@@ -295,7 +295,7 @@ def test_one_reader_cannot_vote():
 
 def test_the_signature_names_votes_rule_and_reader():
     three, five = (VotingReader([Fixed(())] * count) for count in (3, 5))
-    assert three.signature == "voted|votes:3|keep:2|same:wording/dice:0.8|v:1|fixed|v:1"
+    assert three.signature == "voted|votes:3|keep:2|same:wording/dice:0.8|v:2|fixed|v:1"
     assert five.signature.startswith("voted|votes:5|keep:3|")
 
 

@@ -9,6 +9,8 @@ from imapeval.graph.qualifiers import have_same_qualifiers, list_qualifiers, tur
         # DOID:9452 refers to MeSH's "Fatty Liver" and "Fatty Liver, Alcoholic" alike.
         ("Fatty Liver", "Fatty Liver, Alcoholic", False),
         ("Non-alcoholic fatty liver", "nonalcoholic fatty liver", True),
+        ("non alcoholic fatty liver", "Non-alcoholic fatty liver", True),
+        ("non alcoholic fatty liver", "alcoholic fatty liver", False),
         ("acute hepatitis", "Chronic hepatitis", False),
         ("type II diabetes", "Type 2 diabetes", True),
         ("type I diabetes", "type 2 diabetes", False),

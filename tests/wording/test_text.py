@@ -60,6 +60,12 @@ OTHER_SIDE = [
     ("乙肝", "丙肝"),
     ("1型糖尿病", "2型糖尿病"),
     ("饭前服用", "饭后服用"),
+    ("慢性肾脏病4期", "慢性肾脏病3期"),
+    ("stage IV CKD", "CKD stage 3"),
+    ("高血压Ⅱ级", "3级高血压"),
+    ("二度烧伤", "III度烧伤"),
+    ("肺癌早期", "晚期肺癌"),
+    ("early lung cancer", "advanced lung cancer"),
 ]
 OPEN = [
     ("acute on chronic kidney failure", "chronic kidney failure"),
@@ -92,6 +98,12 @@ OPEN = [
     ("早3片晚1片", "早1片晚3片"),
     ("3 tablets in the morning and 1 tablet at night", "1 tablet in the morning and 3 tablets at night"),
     ("服用2天后停药", "停药2天后服用"),
+    ("肺癌III-IV期", "肺癌IV期"),
+    ("肺癌中晚期", "肺癌晚期"),
+    ("肺癌早中期", "肺癌早期"),
+    ("肺癌III期", "肺癌III级"),
+    ("stage IV melanoma", "oral melanoma"),
+    ("慢性肾脏病4期", "慢性肾脏病"),
 ]
 
 

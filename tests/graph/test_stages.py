@@ -1,0 +1,89 @@
+import doctest
+import time
+
+import pytest
+
+from imapeval.graph import stages as module
+from imapeval.graph.stages import find_stages, strip_stage
+from imapeval.graph.wordings import find_heads
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("CKD4期", {"stage": {4}}),
+        ("肺癌Ⅲ期", {"stage": {3}}),
+        ("chronic kidney disease, Stage IV", {"stage": {4}}),
+        ("子宫内膜癌IB1期", {"stage": {1}}),  # no second number
+        ("stage IIIb", {"stage": {3}}),
+        ("肺癌III-IV期", {"stage": {3, 4}}),
+        ("CKD stages 2 to 4", {"stage": {2, 3, 4}}),
+        ("2、4期压疮", {"stage": {2, 4}}),
+        ("III期或IV期", {"stage": {3, 4}}),
+        ("NYHA classes II and III", {"grade": {2, 3}}),
+        ("高血压二级", {"grade": {2}}),
+        ("III度烧伤", {"degree": {3}}),
+        ("stage 2 tumour, grade 3", {"stage": {2}, "grade": {3}}),
+        # No stages.
+        ("发热38度", {}),
+        ("屈膝3度", {}),
+        ("2019级", {}),
+        ("7.5级", {}),
+        ("三四级", {}),  # 3 to 4, which would be read as 4
+        ("grade 1.5", {}),
+        ("stage 10", {}),
+        ("a stage 4-day course", {}),
+        ("class C", {}),
+        ("classification 2", {}),
+        ("class in 2 hours", {}),
+        ("IVF期", {}),
+        ("周期", {}),
+    ],
+)
+def test_numbers_of_stages(value: str, named: dict[str, set[int]]) -> None:
+    assert find_stages(value)[0] == named
+
+
+@pytest.mark.parametrize(
+    ("norm", "rest"),
+    [
+        ("慢性肾脏病4期", "慢性肾脏病"),
+        ("4期慢性肾脏病", "慢性肾脏病"),
+        ("肺癌iiia期", "肺癌"),
+        ("高血压病3级", "高血压病"),
+        ("烧伤二度", "烧伤"),
+        ("肺癌中晚期", "肺癌"),
+        ("慢性阻塞性肺疾病急性加重期", "慢性阻塞性肺疾病"),
+        ("lung cancer stage iv", "lung cancer"),
+        ("grade 2 hypertension", "hypertension"),
+        # A stage alone is not nothing, and only what stands at an end is one of the whole.
+        ("4期", "4期"),
+        ("急性期", "急性期"),
+        ("stage 4", "stage 4"),
+        ("青春期", "青春期"),
+        ("月经期", "月经期"),
+        ("肺癌4期化疗", "肺癌4期化疗"),
+        ("stage fright", "stage fright"),
+    ],
+)
+def test_what_is_left_without_the_stage(norm: str, rest: str) -> None:
+    assert strip_stage(norm) == rest
+
+
+def test_heads_before_a_stage() -> None:
+    assert list(find_heads("左肺癌iv期"))[:2] == [("左肺癌", ""), ("肺癌", "左")]
+    assert list(find_heads("stage 4 ckd")) == [("ckd", "")]
+
+
+@pytest.mark.parametrize("value", ["1-" * 10_000, "stage 1-" * 5_000, "i" * 20_000, "一-" * 10_000 + "度"])
+def test_long_runs_of_numerals_take_no_time(value: str) -> None:
+    # Minutes, where each numeral is tried with all that follow.
+    start = time.perf_counter()
+    find_stages(value)
+    assert time.perf_counter() - start < 10
+
+
+def test_doctests() -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted >= 2
+    assert failed == 0
