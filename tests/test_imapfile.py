@@ -116,3 +116,10 @@ def test_the_recorded_imaps_are_read_as_they_are_and_written_back():
             assert relation.pop("similarity", 0.0) == 0.0
             assert relation.pop("decided_by", "recorded") == "recorded"
         assert written == json.loads(line)
+
+
+def test_the_response_alone():
+    line = '{"id": "a", "query": 3, "response": [{"term": "t", "value": "v", "span": [0, 1]}], "relations": [{"x": 1}]}'
+    assert imapfile.parse_response(line) == ("a", (Pair("t", "v", (0, 1)),))
+    with pytest.raises(InputError, match=r"i\.jsonl, line 7: not an imap: response: Field required"):
+        imapfile.parse_response('{"id": "a"}', path=Path("i.jsonl"), number=7)

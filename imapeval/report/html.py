@@ -1,21 +1,12 @@
-"""One self-contained HTML page about a run: opens from a file, loads nothing, runs nothing but its own script.
-
-Style and script stand in the page and are named by hash in its content security policy, so that nothing that comes
-in with the data could run or be fetched, even where escaping failed.
-"""
+"""One self-contained HTML page about a run: opens from a file, loads nothing, runs nothing but its own script."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
-from imapeval import __version__
-from imapeval.errors import UsageError
 from imapeval.report import payload, sections
+from imapeval.report.frame import draw_explorer, fill_frame, write_page
 from imapeval.report.summary import summarise
 from imapeval.runs import Run
 from imapeval.samples import system_of
@@ -24,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.types import Sample
-
-_PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("dom.js", "list.js", "sample.js", "main.js")
 
 
 def write_report(folder: Path) -> Path:
@@ -37,14 +25,7 @@ def write_report(folder: Path) -> Path:
         UsageError: The page cannot be written.
     """
     path = folder / "report.html"
-    page = render(Run(folder))
-    try:
-        # A column that is only passed through may hold half a character, which UTF-8 cannot.
-        path.write_bytes(page.encode(errors="replace"))
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."
-        ) from error
+    write_page(render(Run(folder)), path)
     return path
 
 
@@ -56,23 +37,20 @@ def render(run: Run) -> str:
     rows = summarise(samples, results, metrics=metrics, seed=settings["seed"])
     failures = sections.show_failures(results)
     titles = {"scores": "Scores", "failures": "Failures", "answers": "Answers", "settings": "How it was made"}
-    links = [f'<a href="#{name}">{title}</a>' for name, title in titles.items() if failures or name != "failures"]
-    heading = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
-    style, script = _read("style.css"), "\n".join(map(_read, _SCRIPTS))
-    return Template(_read("page.html")).substitute(
-        title=escape(f"{heading}: imapeval report"),
-        heading=escape(heading),
-        lead=escape(_count(samples, metrics)),
-        nav="".join(links),
-        scores=sections.show_scores(rows, samples, results),
-        failures=failures,
-        settings=sections.show_settings(run.manifest),
-        version=__version__,
-        style=style,
-        style_hash=_hash(style),
-        script=script,
-        script_hash=_hash(script),
-        data=payload.dump_for_script(payload.collect(samples, results, run.imaps(), metrics=metrics)),
+    answers = (
+        '<section id="answers" aria-labelledby="answers-title"><h2 id="answers-title">Answers</h2>'
+        f"{draw_explorer()}</section>"
+    )
+    return fill_frame(
+        Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name,
+        "\n".join(
+            [sections.show_scores(rows, samples, results), failures, answers, sections.show_settings(run.manifest)]
+        ),
+        kind="imapeval report",
+        lead=_count(samples, metrics),
+        sections={name: title for name, title in titles.items() if failures or name != "failures"},
+        skip_to="answers",
+        answers=payload.collect(samples, results, run.imaps(), metrics=metrics),
     )
 
 
@@ -84,12 +62,3 @@ def _count(samples: Sequence[Sample], metrics: Sequence[str]) -> str:
         (len(metrics), "metric"),
     ]
     return ", ".join(f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counts)
-
-
-def _read(name: str) -> str:
-    return (_PAGE / name).read_text(encoding="utf-8")
-
-
-def _hash(content: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

@@ -19,17 +19,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from imapeval import imapfile
 from imapeval.errors import InputError
 from imapeval.types import Failure, Outcome, Sample, Score, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
     from imapeval.imapfile import ImapRecord
+    from imapeval.types import Pair
 
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
+
+_HALF_CHARACTER = b"\\ud"
+"""How the escape of a lone surrogate begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +118,45 @@ class Run:
         Raises:
             InputError: An outcome is of no sample of this run.
         """
+        return list(self.stream_results({sample.id for sample in self.samples()}))
+
+    def stream_results(self, ids: Container[str]) -> Iterator[Result]:
+        """Yield the outcomes one by one, for runs of millions; an unfinished last line is left out.
+
+        Args:
+            ids: Of the run's samples.
+
+        Raises:
+            InputError: An outcome is of no sample of this run.
+        """
         path = self.folder / RESULTS
-        results = read_results(path)
-        if foreign := {result.id for result in results} - {sample.id for sample in self.samples()}:
-            raise InputError(
-                f"speaks of {min(foreign)!r}, which is no sample of this run",
-                path=path,
-                mend="Remove its lines: another run's were mixed in.",
-            )
-        return results
+        for result in read_results(path):
+            if result.id not in ids:
+                raise InputError(
+                    f"speaks of {result.id!r}, which is no sample of this run",
+                    path=path,
+                    mend="Remove its lines: another run's were mixed in.",
+                )
+            yield result
 
     def imaps(self) -> list[ImapRecord]:
         """Return the imaps and what was judged about them; an unfinished last line is left out."""
         path = self.folder / IMAPS
         return [imapfile.parse(line, path=path, number=n) for n, line in enumerate(whole_lines(path), 1)]
+
+    def find_imaps(self, ids: Container[str]) -> Iterator[ImapRecord]:
+        """Yield the imaps of some samples, one by one; what was judged about the others is not read."""
+        path = self.folder / IMAPS
+        for number, line in enumerate(whole_lines(path), 1):
+            id_, _ = imapfile.parse_response(line, path=path, number=number)
+            if id_ in ids:
+                yield imapfile.parse(line, path=path, number=number)
+
+    def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
+        """Yield the sample's id and the response's pairs of every imap, without what was judged about them."""
+        path = self.folder / IMAPS
+        for number, line in enumerate(whole_lines(path), 1):
+            yield imapfile.parse_response(line, path=path, number=number)
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:
@@ -162,19 +193,19 @@ def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
         ) from error
 
 
-def read_results(path: Path) -> list[Result]:
-    """Return the outcomes of a results file, those of whole lines.
+def read_results(path: Path) -> Iterator[Result]:
+    """Yield the outcomes of a results file, those of whole lines.
 
     Raises:
         InputError: A line is not an outcome.
     """
-    results: list[Result] = []
     for number, line in enumerate(whole_lines(path), 1):
         try:
-            fields = json.loads(line)
+            # Several times as fast as json, but half a character, which a failure's text may hold, is an error to it.
+            fields = json.loads(line) if _HALF_CHARACTER in line else from_json(line)
             failure = fields["failure"]
             outcome = Score(fields["score"], fields["parts"]) if failure is None else Failure(**failure)
-            results.append(Result(fields["id"], fields["metric"], outcome, fields["signature"]))
+            result = Result(fields["id"], fields["metric"], outcome, fields["signature"])
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(
                 f"not an outcome ({error})",
@@ -182,4 +213,4 @@ def read_results(path: Path) -> list[Result]:
                 line=number,
                 mend="Remove the line and repeat the command.",
             ) from error
-    return results
+        yield result

@@ -50,6 +50,8 @@ class Correlation:
         level: How answers were grouped.
         groups: How many coefficients a mean was taken of; 1 where none was.
         questions: Different questions among the n answers; fewer than n: answers were drawn by question.
+        epsilon: Of a pairwise accuracy: scores that differ by no more were taken for tied (tie calibration).
+        interval: How it was made: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
     """
 
     metric: str
@@ -65,6 +67,8 @@ class Correlation:
     level: Level = "within-system"
     groups: int = 1
     questions: int = 0
+    epsilon: float | None = None
+    interval: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Comparison:
         first_value, second_value: The coefficients on the answers that both scored; None where undefined.
         difference: The first less the second.
         low, high: Ends of the difference's 95% interval.
-        interval: How it was made: "zou", "bootstrap".
+        interval: How it was made: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
         test: Which: "williams", "steiger", "perm-both", "perm-inputs".
         p: Two-sided, above 0.
         p_adjusted: After Holm's correction over the table that the row belongs to.
@@ -118,7 +122,7 @@ class Agreement:
         low, high: Ends of the 95% interval.
         n: Answers that went in.
         raters: Raters that went in.
-        reason: Why there is no value.
+        reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
     """
 
     dimension: str
@@ -158,8 +162,9 @@ class Ceiling:
     Attributes:
         dimension: Of the ratings.
         coefficient: Which.
-        reliability: Of the mean over raters, 0..1.
-        value: The highest coefficient to be expected, the root of the reliability.
+        reliability: Of the mean over raters, at most 1.
+        value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
+            with it.
         low, high: Ends of its 95% interval.
         n: Answers with two raters or more.
         raters: Raters an answer has, on average.
@@ -174,6 +179,32 @@ class Ceiling:
     high: float | None
     n: int
     raters: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A correlation corrected for attenuation: what it would be with ratings without noise.
+
+    Attributes:
+        metric, dimension, coefficient: Of what.
+        value: As measured; None where it is undefined.
+        ceiling: What a perfect metric is expected to reach; None where it is unknown.
+        corrected: The value by the ceiling, which chance may carry above 1; None where there is none.
+        low, high: Ends of its 95% interval.
+        n: Answers with a rating and a score.
+        reason: Why there is no corrected value or no interval, or what to know of one above 1.
+    """
+
+    metric: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None
+    ceiling: float | None
+    corrected: float | None
+    low: float | None
+    high: float | None
+    n: int
     reason: str | None = None
 
 
@@ -200,6 +231,38 @@ class Slice:
     high: float | None
     n: int
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heterogeneity:
+    """Whether a metric's coefficients in the groups of a facet differ by more than chance.
+
+    Attributes:
+        metric, facet, dimension, coefficient: As in `Slice`.
+        groups: How many were compared.
+        lowest, highest: The smallest and the largest of their coefficients.
+        statistic, freedom: Of the test, Q and its degrees of freedom.
+        p: Above 0.
+        p_adjusted: After Holm's correction over the table that the row belongs to.
+        n: Answers in the groups that were compared.
+        reason: Why there is no result.
+        sentence: The same in plain words.
+    """
+
+    metric: str
+    facet: str
+    dimension: str
+    coefficient: CoefficientName
+    groups: int
+    lowest: float | None
+    highest: float | None
+    statistic: float | None
+    freedom: int
+    p: float | None
+    p_adjusted: float | None
+    n: int
+    reason: str | None
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +296,7 @@ class MetricMatrix:
         merges: Of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance, size).
         n: Answers that all metrics scored.
         coefficient: Which.
+        smallest: Fewest answers that a coefficient was taken of: those that both of its metrics scored.
     """
 
     metrics: tuple[str, ...]
@@ -240,6 +304,7 @@ class MetricMatrix:
     merges: tuple[tuple[int, int, float, int], ...]
     n: int
     coefficient: CoefficientName = "spearman"
+    smallest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +316,8 @@ class Study:
         rated: The answers.
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
-        correlations, comparisons, agreements, differences, ceilings, slices, disagreements: See there.
+        correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, disagreements:
+            See there.
         matrix: Metrics among each other; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -277,3 +343,5 @@ class Study:
     resamples: int
     confidence: float
     conclusions: tuple[str, ...]
+    corrected: tuple[Corrected, ...] = ()
+    heterogeneities: tuple[Heterogeneity, ...] = ()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from imapeval.llm.cache import Cached
 from imapeval.llm.openai import OpenAIModel
 from imapeval.study.robustness import rewording
 from imapeval.study.robustness.rewording import fold, reword
@@ -16,11 +15,10 @@ SAMPLES = [
 ]
 
 
-async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, tmp_path, monkeypatch):
+async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, monkeypatch):
     # A small model finds no end of a longer answer.
     monkeypatch.setattr(rewording, "_ROOM", 8)
-    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
-    made = await reword(SAMPLES, model=model, count=2)
+    made = await reword(SAMPLES, model=OpenAIModel("smollm2", base_url=llama_url), count=2)
     assert made.keys() == {"a", "b"}
     for sample in SAMPLES:
         assert len(made[sample.id]) == 2
@@ -31,8 +29,4 @@ async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, tmp_p
             else:
                 assert item.id == f"{sample.id}#{number}"
                 assert fold(item.response) != fold(sample.response)
-    written = [item for items in made.values() for item in items if isinstance(item, Sample)]
-    assert written
-    # Out of the cache.
-    again = await reword(SAMPLES, model=model, count=2)
-    assert [item for items in again.values() for item in items if item in written] == written
+    assert any(isinstance(item, Sample) for items in made.values() for item in items)

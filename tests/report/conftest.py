@@ -56,7 +56,8 @@ RECORD = ImapRecord(
 )
 RESULTS = [
     Result("a/1 ü", "m", Score(0.8, {"recall": 0.9, "reference": 1.0}), "m|v:1"),
-    Result("b", "m", Score(0.25), "m|v:1"),
+    # A part of this name need not be the number of a reference: length-ratio's is a length.
+    Result("b", "m", Score(0.25, {"reference": 97.0}), "m|v:1"),
     Result("c", "m", Failure("extraction", "no-query", HOSTILE, f"raw {HOSTILE}"), "m|v:1"),
 ]
 

@@ -2,7 +2,21 @@
 
 import typer
 
+from imapeval.cli.study.agreement import agreement
+from imapeval.cli.study.calibrate import apply, calibrate
+from imapeval.cli.study.compare import compare
 from imapeval.cli.study.correlate import correlate
+from imapeval.cli.study.disagreements import disagreements
+from imapeval.cli.study.estimate import estimate
+from imapeval.cli.study.matrix import matrix
+from imapeval.cli.study.paraphrase import paraphrase
+from imapeval.cli.study.power import power
+from imapeval.cli.study.ratings import ratings
+from imapeval.cli.study.replicate import replicate
+from imapeval.cli.study.report import report
+from imapeval.cli.study.robustness import robustness
+from imapeval.cli.study.sensitivity import sensitivity
+from imapeval.cli.study.slices import slices
 
 app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -12,4 +26,19 @@ def _group() -> None:  # pyright: ignore[reportUnusedFunction]  # without it typ
     pass
 
 
+app.command()(agreement)
+app.command()(compare)
 app.command()(correlate)
+app.command()(power)
+app.command()(calibrate)
+app.command()(apply)
+app.command()(estimate)
+app.command()(sensitivity)
+app.command()(ratings)
+app.command()(disagreements)
+app.command()(matrix)
+app.command()(paraphrase)
+app.command()(robustness)
+app.command()(slices)
+app.command()(replicate)
+app.command()(report)

@@ -3,80 +3,89 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.study.reading import (
+    Dimensions,
+    Folders,
+    Labels,
+    Mapping,
+    Metrics,
+    RatingsFile,
+    Resamples,
+    Scales,
+    Seed,
+    read_rated,
+    split_names,
+)
 from imapeval.errors import UsageError
+from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
 
 if TYPE_CHECKING:
-    from imapeval.runs import Run
-    from imapeval.study.findings import Correlation
+    from rich.table import Table
 
 _COLUMN_WIDTH = 19
 """Of a column of the table: an interval, or most systems' names, with its frame."""
 
+_GROUPINGS: dict[str, str] = {
+    "global": "Global: all answers are taken together, so that a difference between systems counts as agreement.",
+    "within-system": "Within system: among the answers of one system; means are over systems and dimensions.",
+    "within-question": "Within question: among the answers of different systems to one question, then the mean over "
+    "questions.",
+    "system": "System: the systems' mean scores with their mean ratings. Intervals are for these systems on other "
+    "questions.",
+}
+
 
 def correlate(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    ratings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Ratings (.csv, .jsonl): id and a column per dimension.  [default: the data's]"
-        ),
-    ] = None,
-    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Which metrics.  [default: the run's]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Of the bootstrap.")] = 2000,
+    folders: Folders,
+    ratings: RatingsFile = None,
+    metrics: Metrics = None,
+    dimensions: Dimensions = None,
+    level: Annotated[
+        str, typer.Option(metavar="A,B", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
+    ] = "within-system",
+    coefficient: Annotated[
+        str, typer.Option(metavar="A,B", help=f"Which coefficients: {', '.join(get_args(CoefficientName))}.")
+    ] = "spearman,kendall_tau_b",
+    scales: Scales = None,
+    mapping: Mapping = None,
+    labels: Labels = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Correlate each metric with the ratings: Spearman and Kendall tau-b, per system and dimension."""
-    from imapeval.runs import Run
-    from imapeval.study.correlate import correlate as compute
+    """Correlate each metric with the ratings, within systems, within questions, between systems or all together."""
+    from imapeval.study.levels import correlate as compute
 
-    run = Run(folder)
-    chosen = _choose(run, metrics)
-    samples = run.samples()
-    given = None if ratings is None else _join(ratings, {sample.id for sample in samples})
-    rows = compute(samples, run.results(), metrics=chosen, ratings=given, seed=seed, resamples=resamples)
+    # Before anything is read: it may be much.
+    levels: list[Level] = _choose(level, "--level", get_args(Level))
+    coefficients: list[CoefficientName] = _choose(coefficient, "--coefficient", get_args(CoefficientName))
+    rated = read_rated(
+        folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
+    ).rated
+    rows = compute(rated, levels=levels, coefficients=coefficients, seed=seed, resamples=resamples)
     if json_output:
         typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
-    for name, title in (("spearman", "Spearman's rho"), ("kendall_tau_b", "Kendall's tau-b")):
-        _print_table(title, [row for row in rows if row.coefficient == name])
+    for one in levels:
+        for name in coefficients:
+            _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
 
 
-def _choose(run: "Run", names: str | None) -> list[str]:
-    known = list(run.manifest["settings"]["metrics"])
-    wanted = known if names is None else [name for name in (part.strip() for part in names.split(",")) if name]
-    for name in wanted:
+def _choose(text: str, option: str, known: Sequence[str]) -> list[Any]:
+    names = split_names(text, option) or []
+    for name in names:
         if name not in known:
-            raise UsageError(f"the run has no metric {name!r}. It has: {', '.join(known)}.")
-    if not wanted:
-        raise UsageError(f"--metrics {names!r} names no metric. The run has: {', '.join(known)}.")
-    return list(dict.fromkeys(wanted))
+            raise UsageError(f"{option}: there is no {name!r}. There are: {', '.join(known)}.")
+    return names
 
 
-def _join(path: Path, ids: set[str]) -> dict[str, dict[str, float]]:
-    """Return the ratings of the run's samples, and say what did not join."""
-    from imapeval.study.ratings import read_ratings
-
-    given = read_ratings(path).by_id
-    if stray := [id_ for id_ in given if id_ not in ids]:
-        typer.echo(f"{len(stray)} of {len(given)} rated ids are not in the run: {_list(stray)}", err=True)
-    if unrated := sorted(ids.difference(given)):
-        typer.echo(f"{len(unrated)} of {len(ids)} samples have no row in {path}: {_list(unrated)}", err=True)
-    return {id_: dict(row) for id_, row in given.items() if id_ in ids}
-
-
-def _list(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
-
-
-def _print_table(title: str, rows: "Sequence[Correlation]") -> None:
+def _print_table(rows: Sequence[Correlation]) -> None:
     """Print metrics x (system, dimension), in several tables where one would be wider than the terminal."""
     from rich.console import Console
     from rich.table import Table
@@ -89,28 +98,54 @@ def _print_table(title: str, rows: "Sequence[Correlation]") -> None:
     room = (console.width - max(map(len, metrics)) - 4) // _COLUMN_WIDTH
     # Where nobody looks at a terminal nothing is cut off, however many columns there are.
     at_once = max(1, room) if console.is_terminal else len(columns)
+    typer.echo(_name_table(rows))  # above the table, whose width would break it into lines
     for start in range(0, len(columns), at_once):
         shown = columns[start : start + at_once]
-        table = Table(title=Text(title), title_justify="left")
+        table = Table()
         table.add_column(Text("metric"), no_wrap=True)
         for column in shown:
-            table.add_column(Text(_name_column(*column)), justify="right", no_wrap=True)
-        for metric in metrics:
-            table.add_row(Text(metric), *(Text(_show(cells[metric, *column])) for column in shown))
+            table.add_column(Text(_name_column(column, rows[0].level)), justify="right", no_wrap=True)
+        _fill(table, metrics, shown, cells)
         Console(width=None if console.is_terminal else 200 + _COLUMN_WIDTH * len(columns)).print(table)
 
 
-def _name_column(system: str, dimension: str) -> str:
-    from imapeval.study.findings import ALL
+def _fill(
+    table: "Table",
+    metrics: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    cells: dict[tuple[str, str, str], Correlation],
+) -> None:
+    from rich.text import Text
 
-    return "mean of all\ncolumns" if system == ALL else f"{system or 'all'}\n{dimension}"
+    for metric in metrics:
+        table.add_row(Text(metric), *(Text(_show(cells[metric, *column])) for column in columns))
 
 
-def _show(row: "Correlation") -> str:
+def _name_table(rows: Sequence[Correlation]) -> str:
+    """Name the coefficient and the grouping, with how many coefficients the last mean is taken of."""
+    from imapeval.study.coefficients import TITLES
+
+    first = rows[0]
+    title = f"{TITLES[first.coefficient]}, {first.level.replace('-', ' ')}"
+    last = [row.groups for row in rows if (row.system, row.dimension) == (ALL, ALL)]
+    return f"{title}; mean of {max(last)} coefficients last" if last else title
+
+
+def _name_column(column: tuple[str, str], level: str) -> str:
+    system, dimension = column
+    if dimension == ALL:
+        return "mean of all\ncoefficients"
+    if system == ALL:
+        return f"mean of systems\n{dimension}" if level == "within-system" else dimension
+    return f"{system or 'all'}\n{dimension}"
+
+
+def _show(row: Correlation) -> str:
     if row.value is None:
         return f"-\nn {row.n}"
     interval = "-" if row.low is None or row.high is None else f"{_trim(row.low)} .. {_trim(row.high)}"
-    return f"{_trim(row.value)}\n{interval}\nn {row.n}"
+    threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
+    return f"{_trim(row.value)}\n{interval}\nn {row.n}{threshold}"
 
 
 def _trim(value: float) -> str:
@@ -118,16 +153,29 @@ def _trim(value: float) -> str:
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.3f}"
 
 
-def _print_notes(rows: "Sequence[Correlation]", *, seed: int, resamples: int) -> None:
-    notes: list[str] = [
-        f"Below each coefficient: 95% percentile bootstrap interval ({resamples} resamples of questions, answers to "
-        f"the same question drawn together, seed {seed}), and n, the answers with both a rating and a score."
-    ]
+def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> None:
+    notes = [_GROUPINGS[level] for level in dict.fromkeys(row.level for row in rows)]
+    notes += ["Below each coefficient: its 95% interval, and n, the answers with both a rating and a score."]
+    made = {row.interval for row in rows}
+    if "bca" in made:
+        notes.append(
+            f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "
+            f"together, seed {seed})."
+        )
+    if "jackknife" in made:
+        notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
+    if any(row.epsilon is not None for row in rows):
+        notes.append("ties: scores that differ by no more count as tied; chosen for the highest accuracy.")
     # The last row of a metric is the mean, which counts every answer once; without a mean it is the only one.
     missing = {row.metric: row.n_missing for row in rows}
     if any(missing.values()):
         counts = ", ".join(f"{metric} {count}" for metric, count in missing.items() if count)
         notes.append(f"Rated answers without a score (failures) are left out: {counts}.")
-    reasons = (f"{row.metric}, {row.system or 'all'}, {row.dimension}: {row.reason}" for row in rows if row.reason)
-    notes.extend(f"Undefined: {reason}." for reason in dict.fromkeys(reasons))
+    notes.extend(dict.fromkeys(_explain(row) for row in rows if row.reason))
     typer.echo("\n".join(notes))
+
+
+def _explain(row: Correlation) -> str:
+    state = "Undefined" if row.value is None else "Left out"
+    system, dimension = ("all" if name in ("", ALL) else name for name in (row.system, row.dimension))
+    return f"{state}: {row.metric}, {system}, {dimension}: {row.reason}."

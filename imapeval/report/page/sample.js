@@ -168,9 +168,10 @@ function drawScores(sample) {
     make("tbody", null, rows));
 }
 
-// The reference that gave the best score, where the sample has several: the metrics note it among their parts.
+// The reference that gave the best score, where the sample has several: the metrics note it among their parts. Others
+// have a part of that name which is no index, such as the reference's length.
 function bestReference(sample) {
-  for (const score of sample.scores) if (score && score[0] !== null && "reference" in score[1]) return score[1].reference;
+  for (const score of sample.scores) if (score && score[0] !== null && score[1].reference in sample.references) return score[1].reference;
   return 0;
 }
 
@@ -203,6 +204,6 @@ function drawSample(sample, steps, chosen = bestReference(sample)) {
       drawText("Response", text(sample.response), { lang, pairs: imap?.response, side: "response" })),
     ...facts.filter(Boolean),
     make("h3", null, "Scores"), drawScores(sample),
-    make("a", { class: "back", href: "#answers" }, "Back to the list"));
+    make("a", { class: "back", href: "#explorer" }, "Back to the list"));
   light([...root.querySelectorAll("mark")]);
 }

@@ -78,8 +78,8 @@ class Fragility:
 def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[Shift]:
     """Correlate again with noise on the ratings, and without each of the raters.
 
-    Noise is normal; where the scale was declared the noisy rating is put on it again (cut off at its ends, rounded to
-    its step). Two raters or more are needed to leave one out.
+    Noise is normal; where the scale was declared the noisy rating is cut off at its ends. Two raters or more
+    are needed to leave one out.
 
     Args:
         rated: Scores beside ratings.
@@ -201,7 +201,5 @@ def _average(table: Floats) -> Floats:
 
 
 def _put_on(ratings: Floats, scale: Scale | None) -> Floats:
-    if scale is None:
-        return ratings
-    cut = np.clip(ratings, scale.low, scale.high)
-    return cut if scale.step is None else scale.low + np.round((cut - scale.low) / scale.step) * scale.step
+    # Not on its steps: a mean over raters lies between them.
+    return ratings if scale is None else np.clip(ratings, scale.low, scale.high)

@@ -1,0 +1,111 @@
+"""`imapeval study ratings`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.options import Json, parse_columns
+from imapeval.cli.study.reading import Dimensions, Labels, Mapping, Scales, parse_labels, split_names
+
+if TYPE_CHECKING:
+    from imapeval.study.ratings.summary import Summary
+
+_WIDEST_BAR = 40
+"""Characters of the longest bar: with its rating and its number it fits into a narrow terminal."""
+
+
+def ratings(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A table (.csv, .jsonl, .json, .parquet), or an export of Label Studio or Argilla.",
+        ),
+    ],
+    dimensions: Dimensions = None,
+    scale: Scales = None,
+    mapping: Mapping = None,
+    labels: Labels = None,
+    json_output: Json = False,
+) -> None:
+    """Show what a file of ratings holds: who rated what, how often, and on which scale. No run is needed."""
+    from imapeval.study.account import tell_reading
+    from imapeval.study.ratings import parse_scales, read_ratings
+    from imapeval.study.ratings.summary import summarise
+
+    found = read_ratings(
+        file,
+        columns=parse_columns(mapping),
+        labels=parse_labels(labels),
+        scales=parse_scales(scale or ()),
+        dimensions=split_names(dimensions, "--dimensions"),
+    )
+    summaries = summarise(found)
+    passed_over = tell_reading(found.left_out, found.unread, found.notes)
+    if json_output:
+        content = {
+            "kind": found.kind,
+            "answers": len(found.ids),
+            "raters": list(found.raters),
+            "dimensions": [asdict(summary) for summary in summaries],
+            "notes": list(passed_over),
+        }
+        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        return
+    who = f"{len(found.raters)} raters" if found.raters else "nobody says who rated"
+    typer.echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
+    _print_dimensions(summaries)
+    if found.raters:
+        _print_raters(summaries, found.raters)
+    _print_bars(summaries)
+    for sentence in passed_over:
+        typer.echo(sentence)
+
+
+def _print_dimensions(summaries: "Sequence[Summary]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    table.add_column("dimension", no_wrap=True)
+    for column in ("ratings", "answers", "not rated", "low", "mean", "high"):
+        table.add_column(column, justify="right")
+    for row in summaries:
+        numbers = (row.ratings, row.answers, row.missing)
+        table.add_row(Text(row.dimension), *map(str, numbers), f"{row.low:g}", f"{row.mean:.2f}", f"{row.high:g}")
+    Console().print(table)
+
+
+def _print_raters(summaries: "Sequence[Summary]", raters: Sequence[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    typer.echo("Number and mean of each rater's ratings:")
+    table = Table("rater")
+    for row in summaries:
+        table.add_column(Text(row.dimension), justify="right")
+    for rater in raters:
+        cells = (row.by_rater.get(rater) for row in summaries)
+        table.add_row(Text(rater), *("-" if cell is None else f"{cell.ratings}, {cell.mean:.2f}" for cell in cells))
+    Console().print(table)
+
+
+def _print_bars(summaries: "Sequence[Summary]") -> None:
+    from imapeval.study.ratings.scales import describe
+
+    for row in summaries:
+        longest = max(bar.count for bar in row.bars)
+        names = [f"{bar.low:g}" if bar.low == bar.high else f"{bar.low:.4g} to {bar.high:.4g}" for bar in row.bars]
+        width = max(map(len, names))
+        scale = "scale not declared" if row.scale is None else describe(row.scale)
+        typer.echo(f"\n{row.dimension} ({scale})")
+        for name, bar in zip(names, row.bars, strict=True):
+            # An empty bin has no bar; a rare rating has one.
+            drawn = "█" * -(-bar.count * _WIDEST_BAR // longest)
+            typer.echo(f"  {name:>{width}}  {drawn} {bar.count}")

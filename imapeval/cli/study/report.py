@@ -1,0 +1,106 @@
+"""`imapeval study report`: the whole study, on one page and in tables."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from imapeval.cli.options import Json
+from imapeval.cli.study.reading import (
+    Dimensions,
+    Folders,
+    Labels,
+    Mapping,
+    Metrics,
+    RatingsFile,
+    Resamples,
+    Scales,
+    Seed,
+    read_rated,
+)
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.study.findings import CoefficientName, Level
+
+
+def report(
+    folders: Folders,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the page and the tables go.")],
+    ratings: RatingsFile = None,
+    metrics: Metrics = None,
+    dimensions: Dimensions = None,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="What conclusions are drawn from: global, within-system, within-question or system.  "
+            "[default: within-system; global where there is one system]",
+        ),
+    ] = None,
+    coefficient: Annotated[
+        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
+    ] = "spearman",
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the page.")] = None,
+    scales: Scales = None,
+    mapping: Mapping = None,
+    labels: Labels = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2000,
+    json_output: Json = False,
+) -> None:
+    """Do the whole study: which metric agrees with the raters, how sure that is, and where it does not.
+
+    Writes study.html, one page with all that is in it, and tables for a paper (CSV and LaTeX).
+    """
+    from imapeval.report.study.page import write_study
+    from imapeval.report.study.tables import write_tables
+    from imapeval.runs import Run
+    from imapeval.study.comparing import COEFFICIENTS
+    from imapeval.study.findings import Level as LevelName
+    from imapeval.study.whole import study_whole
+
+    levels: dict[str, Level] = {name: name for name in get_args(LevelName)}
+    coefficients: dict[str, CoefficientName] = {name: name for name in COEFFICIENTS}
+    if level is not None and level not in levels:
+        raise UsageError(f"unknown --level {level!r}. Levels: {', '.join(levels)}.")
+    if coefficient not in coefficients:
+        raise UsageError(f"unknown --coefficient {coefficient!r}. Coefficients: {', '.join(coefficients)}.")
+    joined = read_rated(
+        folders,
+        ratings,
+        metrics=metrics,
+        dimensions=dimensions,
+        scales=scales,
+        mapping=mapping,
+        labels=labels,
+    )
+    _make(out)
+    study = study_whole(
+        joined.rated,
+        title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
+        signatures=joined.signatures,
+        account=joined.account.tell(),
+        level=None if level is None else levels[level],
+        coefficient=coefficients[coefficient],
+        seed=seed,
+        resamples=resamples,
+    )
+    page, tables = out / "study.html", out / "tables"
+    write_study(study, page, runs=[Run(folder) for folder in folders])
+    write_tables(study, tables)
+    if json_output:
+        content = {"page": str(page), "tables": str(tables), "conclusions": study.conclusions}
+        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        return
+    typer.echo("\n".join(study.conclusions))
+    typer.echo(f"page:   {page}\ntables: {tables}")
+
+
+def _make(folder: Path) -> None:
+    """Make the folder before minutes are spent on what is to go into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder} ({error.strerror}). Name another with --out.") from error

@@ -1,0 +1,146 @@
+"""How the numbers were made and who described it: only what this study used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.report.study.wording import COEFFICIENTS, LEVELS, count
+from imapeval.study.agreement.sentences import TITLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from imapeval.study.findings import Study
+
+_DEUTSCH_2021 = (
+    "Deutsch, Dror and Roth 2021, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods, "
+    "TACL 9"
+)
+_SHROUT = (
+    "Shrout and Fleiss 1979, Intraclass Correlations: Uses in Assessing Rater Reliability, Psychological Bulletin 86"
+)
+_KRIPPENDORFF = "Krippendorff 2019, Content Analysis, 4th edition, chapter 12"
+_GWET = "Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition"
+_COHEN_WEIGHTED = "Cohen 1968, Weighted Kappa, Psychological Bulletin 70"
+
+SOURCES: Mapping[str, str] = {
+    "spearman": "Spearman 1904, The Proof and Measurement of Association between Two Things",
+    "kendall_tau_b": "Kendall 1945, The Treatment of Ties in Ranking Problems, Biometrika 33",
+    "kendall_tau_c": "Stuart 1953, The Estimation and Comparison of Strengths of Association in Contingency Tables, "
+    "Biometrika 40",
+    "pearson": "Pearson 1895, Notes on Regression and Inheritance in the Case of Two Parents",
+    "pairwise_accuracy": "Deutsch, Foster and Freitag 2023, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise "
+    "Accuracy and Tie Calibration, EMNLP",
+    "soft_pairwise_accuracy": "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in "
+    "Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy, WMT",
+    "levels": _DEUTSCH_2021,
+    "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
+    "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",
+    "perm-both": _DEUTSCH_2021,
+    "perm-inputs": _DEUTSCH_2021,
+    "perm-systems": _DEUTSCH_2021,
+    "zou": "Zou 2007, Toward Using Confidence Intervals to Compare Correlations, Psychological Methods 12",
+    "holm": "Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6",
+    "bca": "DiCiccio and Efron 1996, Bootstrap Confidence Intervals, Statistical Science 11; Hesterberg 2015, What "
+    "Teachers Should Know About the Bootstrap, The American Statistician 69",
+    "jackknife": "Efron and Stein 1981, The Jackknife Estimate of Variance, The Annals of Statistics 9",
+    "bootstrap": "Efron and Tibshirani 1993, An Introduction to the Bootstrap",
+    "krippendorff_alpha_nominal": _KRIPPENDORFF,
+    "krippendorff_alpha_ordinal": _KRIPPENDORFF,
+    "krippendorff_alpha_interval": _KRIPPENDORFF,
+    "krippendorff_alpha_ratio": _KRIPPENDORFF,
+    "cohen_kappa": "Cohen 1960, A Coefficient of Agreement for Nominal Scales",
+    "weighted_kappa_linear": _COHEN_WEIGHTED,
+    "weighted_kappa_quadratic": _COHEN_WEIGHTED,
+    "fleiss_kappa": "Fleiss 1971, Measuring Nominal Scale Agreement among Many Raters, Psychological Bulletin 76",
+    "gwet_ac1": _GWET,
+    "gwet_ac2_linear": _GWET,
+    "gwet_ac2_quadratic": _GWET,
+    **{f"icc_{model}_{unit}": _SHROUT for model in (1, 2, 3) for unit in ("1", "k")},
+    "bins": "Wang, Zhao, Wu and Zheng 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL",
+    "ceiling": "Spearman 1904, The Proof and Measurement of Association between Two Things; Lord and Novick 1968, "
+    "Statistical Theories of Mental Test Scores, section 3.9",
+    "attenuation": "Spearman 1904, The Proof and Measurement of Association between Two Things",
+    "heterogeneity": "Hedges and Olkin 1985, Statistical Methods for Meta-Analysis, chapter 11",
+    "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships (average "
+    "linkage)",
+}
+"""Where each method is described, by the name it has in the findings."""
+
+_INTERVALS = {
+    "bca": "bias-corrected and accelerated bootstrap, resamples of {drawn}",
+    "jackknife": "infinitesimal jackknife over {drawn}, where many answers are taken together",
+}
+"""Of correlations, by the name they have in the findings."""
+
+
+def tell_methods(study: Study) -> list[str]:
+    """Return sentences on how the study's numbers were made."""
+    rated = study.rated
+    shared = len(set(rated.questions.tolist())) < len(rated.ids)
+    drawn = "questions (all answers to one together)" if shared else "answers (each to a question of its own)"
+    told = [
+        f"Conclusions are drawn from {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}.",
+        f"What is random: {study.resamples:,} resamples, seed {study.seed}.",
+        *(
+            f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
+            for interval in _list_intervals(study)
+        ),
+        "Ratings are means over the raters of an answer; an answer that a metric failed on is left out of that "
+        "metric's coefficients and counted.",
+    ]
+    levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
+    if len(levels) > 1:
+        told.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
+    if study.comparisons:
+        tests = ", ".join(dict.fromkeys(row.test for row in study.comparisons))
+        told.append(
+            f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, and p-values "
+            f"corrected by Holm's method over the table, {count(len(study.comparisons), 'comparison')} in all."
+        )
+    if rated.lower_is_better:
+        told.append(f"Low scores are good ones for {', '.join(sorted(rated.lower_is_better))}: turned round.")
+    if study.slices and not study.heterogeneities:
+        told.append("Whether groups of answers differ by more than chance was not tested: read them as hints.")
+    return told
+
+
+def _list_intervals(study: Study) -> list[str]:
+    return list(dict.fromkeys(row.interval for row in study.correlations if row.interval is not None))
+
+
+def list_sources(study: Study) -> dict[str, str]:
+    """Return where the study's methods are described, by what they are called on the page."""
+    found: dict[str, str] = {}
+    for name, title in _name_methods(study):
+        if name in SOURCES:
+            found.setdefault(title, SOURCES[name])
+    return found
+
+
+def _name_methods(study: Study) -> Iterable[tuple[str, str]]:
+    """Yield every method that the study used, and its name for readers."""
+    used = {row.coefficient for row in study.correlations}
+    yield from ((name, title) for name, title in COEFFICIENTS.items() if name in used)
+    if study.correlations:
+        yield "levels", "levels of correlation"
+    for interval in _list_intervals(study):
+        yield interval, f"intervals: {interval}"
+    for test in dict.fromkeys(row.test for row in study.comparisons):
+        yield test, f"test: {test}"
+    for interval in dict.fromkeys(row.interval for row in study.comparisons):
+        yield interval, f"interval of a difference: {interval}"
+    if study.comparisons:
+        yield "holm", "Holm's correction"
+    for statistic in dict.fromkeys(row.statistic for row in study.agreements):
+        yield statistic, TITLES.get(statistic, statistic)
+    if study.differences:
+        yield "bins", "bins of differences between raters"
+    if study.ceilings:
+        yield "ceiling", "ceiling"
+    if study.corrected:
+        yield "attenuation", "correction for attenuation"
+    if study.heterogeneities:
+        yield "heterogeneity", "differences between groups of answers"
+    if study.matrix is not None:
+        yield "clustering", "clustering of metrics"

@@ -1,0 +1,106 @@
+"""A study's findings as CSV, a file a table, and as LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import UsageError
+from imapeval.report.study.latex import write_comparisons, write_correlations
+from imapeval.study.findings import (
+    Agreement,
+    Ceiling,
+    Comparison,
+    Corrected,
+    Correlation,
+    Disagreement,
+    Heterogeneity,
+    Slice,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from imapeval.study.findings import Differences, MetricMatrix, Study
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection")."""
+
+
+def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
+    """Write all tables into a folder, which is made where it does not exist, and return their paths.
+
+    CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities,
+    disagreements, matrix; a column per field of the findings' types, empty where there is no number; "*" stands for all
+    systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula begins with an
+    apostrophe. Tables without rows have their titles. LaTeX (package booktabs): correlations.tex, comparisons.tex.
+
+    Raises:
+        UsageError: The folder cannot be written.
+    """
+    contents = {
+        "correlations.csv": _dump_rows(Correlation, study.correlations),
+        "comparisons.csv": _dump_rows(Comparison, study.comparisons),
+        "agreements.csv": _dump_rows(Agreement, study.agreements),
+        "differences.csv": _dump_differences(study.differences),
+        "ceilings.csv": _dump_rows(Ceiling, study.ceilings),
+        "corrected.csv": _dump_rows(Corrected, study.corrected),
+        "slices.csv": _dump_rows(Slice, study.slices),
+        "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
+        "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
+        "matrix.csv": _dump_matrix(study.matrix),
+        "correlations.tex": write_correlations(study),
+        "comparisons.tex": write_comparisons(study),
+    }
+    paths = tuple(folder / name for name in contents)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, content in zip(paths, contents.values(), strict=True):
+            # Half a character, from an id, is no UTF-8.
+            path.write_bytes(content.encode(errors="replace"))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write tables to {folder} ({error.strerror}). Choose another folder, or free some space."
+        ) from error
+    return paths
+
+
+def _dump_rows(kind: type[Any], rows: Sequence[Any]) -> str:
+    names = [field.name for field in fields(kind)]
+    return _dump(names, ([getattr(row, name) for name in names] for row in rows))
+
+
+def _dump_differences(rows: Sequence[Differences]) -> str:
+    heads = ["dimension", "first", "second", "bin", "share", "mean_absolute", "n"]
+    lines = (
+        [row.dimension, row.first, row.second, name, share, row.mean_absolute, row.n]
+        for row in rows
+        for name, share in row.bins.items()
+    )
+    return _dump(heads, lines)
+
+
+def _dump_matrix(matrix: MetricMatrix | None) -> str:
+    if matrix is None:
+        return _dump(["metric"], [])
+    lines = ([metric, *values] for metric, values in zip(matrix.metrics, matrix.values, strict=True))
+    return _dump(["metric", *matrix.metrics], lines)
+
+
+def _dump(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(map(_disarm, heads))
+    writer.writerows(map(_disarm, row) for row in rows)
+    return buffer.getvalue()
+
+
+def _disarm(cell: object) -> object:
+    """Return a cell as it is written: a number as it is, a text so that nobody's spreadsheet runs it."""
+    if cell is None:
+        return ""
+    # "*" and "-0.5" from a number are no texts; a text that begins like a formula is one, whatever follows.
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

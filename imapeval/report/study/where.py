@@ -1,0 +1,212 @@
+"""Where metrics agree with the raters and where not: score against rating, and the coefficients of groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from imapeval.report.study.buckets import draw_buckets
+from imapeval.report.study.canvas import SERIES
+from imapeval.report.study.choose import head_grid, order_dimensions, pick_leading
+from imapeval.report.study.markup import (
+    Markup,
+    fold,
+    join,
+    show,
+    show_figure,
+    show_figures,
+    show_heading,
+    show_key,
+    show_list,
+    show_note,
+    show_reasons,
+    show_section,
+    show_table,
+)
+from imapeval.report.study.scatter import MOST_POINTS, draw_scatter
+from imapeval.report.study.wording import (
+    COEFFICIENTS,
+    LEVELS,
+    count,
+    name_dimension,
+    name_system,
+    show_coefficient,
+    show_interval,
+    write_p,
+)
+from imapeval.study.findings import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.findings import Slice, Study
+
+
+def show_scatters(study: Study) -> Markup:
+    """Return the section of score against rating for the best metrics; "" where no metric has a coefficient."""
+    leading = pick_leading(study)
+    if not leading:
+        return Markup("")
+    rated, grid = study.rated, head_grid(study)
+    # Systems in order of their answers; what has no colour of its own would need a legend that nobody reads.
+    frequent = [system for system, _ in Counter(rated.systems).most_common()]
+    colours = frequent if 1 < len(frequent) <= len(SERIES) else []
+    plots: list[Markup] = []
+    for place, metric in enumerate(leading):
+        figures: list[Markup] = []
+        for dimension in rated.dimensions:
+            scores, ratings = rated.scores[:, rated.metrics.index(metric)], rated.ratings_of(dimension)
+            row = grid.find(metric, dimension)
+            figure = draw_scatter(
+                scores,
+                ratings,
+                systems=rated.systems,
+                colours=colours,
+                axes=(metric, dimension),
+                scale=rated.scales.get(dimension),
+                seed=study.seed,
+                name=f"scatter-{place}-{rated.dimensions.index(dimension)}",
+                label=f"Scatter plot of {metric} against ratings of {dimension}, with the distribution of each.",
+            )
+            said = "" if row is None else f": {show_coefficient(row.value, digits=2)}, n {row.n:,}"
+            figures.append(show_figure(figure, join([Markup(f"<b>{show(metric)}</b>, "), f"{dimension}{said}"])))
+        plots.append(show_figures(figures, kind="figures-small"))
+    crowded = len(rated.ids) > MOST_POINTS
+    points = (
+        "hexagons are darker where there are more answers"
+        if crowded
+        else "a point is an answer; ratings that lie on a grid are moved by up to a third of its step at random, so "
+        "that equal ones do not hide each other"
+    )
+    return show_section(
+        "scatter",
+        "Score against rating",
+        show_note(
+            f"The best metrics: {points}. Beside the axes: how scores and ratings are distributed. The number is "
+            f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
+            + (" Scores are as the metric gave them: of some, low is good." if rated.lower_is_better else "")
+        ),
+        show_key([name_system(system) for system in colours]) if colours and not crowded else "",
+        *plots,
+    )
+
+
+def show_slices(study: Study) -> Markup:
+    """Return the section on groups of answers; "" where nothing was divided."""
+    if not study.slices:
+        return Markup("")
+    leading = [metric for metric in pick_leading(study) if any(row.metric == metric for row in study.slices)]
+    # A study may have divided the answers for one metric only, and that one need not lead.
+    leading = leading or list(dict.fromkeys(row.metric for row in study.slices))[:1]
+    # By dimension all metrics stand in the table of correlations already.
+    facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
+    numeric = [facet for facet in facets if facet in study.rated.covariates]
+    parts: list[str] = [
+        show_note(
+            f"{COEFFICIENTS[study.slices[0].coefficient]} among some of the answers, for the best metrics. Groups are "
+            "smaller than the whole, so their intervals are wider: a difference between groups whose intervals "
+            "overlap widely is no finding. slices.csv has all metrics."
+        )
+    ]
+    if numeric:
+        parts += [show_key(leading), show_figures(_draw_numeric(study, numeric, leading))]
+    parts += _show_heterogeneities(study, leading)
+    parts += [_show_facet(study, facet, leading) for facet in facets]
+    return show_section("slices", "Where and where not", *parts)
+
+
+def _show_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup]:
+    """Return whether groups differ by more than chance: a sentence where they do, all tests folded."""
+    rows = [row for row in study.heterogeneities if row.metric in metrics]
+    if not rows:
+        return []
+    alpha = 1 - study.confidence
+    # What holds for the mean over dimensions is not said again for each of them; the table has all.
+    told = ALL if any(row.dimension == ALL for row in rows) else None
+    found = [
+        row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and told in (None, row.dimension)
+    ]
+    lines = [
+        [
+            row.metric,
+            row.facet,
+            name_dimension(row.dimension),
+            f"{row.groups}",
+            show_coefficient(row.lowest),
+            show_coefficient(row.highest),
+            write_p(row.p),
+            write_p(row.p_adjusted),
+            f"{row.n:,}",
+            row.reason or "",
+        ]
+        for row in rows
+    ]
+    heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
+    none = (
+        f"Between groups nothing differs by more than chance would (p of {alpha:.2g} or more after Holm's correction)."
+    )
+    return [
+        show_heading("Do groups differ?"),
+        show_list([row.sentence for row in found], kind="sentences") if found else show_note(none),
+        fold(f"{count(len(rows), 'test')} of differences between groups", show_table(heads, lines, texts=(0, 1, 2, 9))),
+    ]
+
+
+def _draw_numeric(study: Study, facets: Sequence[str], metrics: Sequence[str]) -> list[Markup]:
+    figures: list[Markup] = []
+    for facet in facets:
+        rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
+        found = order_dimensions(study, (row.dimension for row in rows))
+        # The mean over dimensions says it in one plot; without it each dimension has its own.
+        for dimension in [ALL] if ALL in found else found:
+            groups = _list_groups(rows, dimension)
+            cells = {(row.metric, row.group): row for row in rows if row.dimension == dimension}
+            number = f"{facets.index(facet)}-{found.index(dimension)}"
+            drawing = draw_buckets(
+                metrics,
+                groups,
+                cells,
+                name=f"buckets-{number}",
+                label=f"Coefficients of {len(metrics)} metrics in {len(groups)} groups of answers by {facet}.",
+            )
+            figures.append(show_figure(drawing, join([Markup(f"<b>{show(facet)}</b>, "), name_dimension(dimension)])))
+    return figures
+
+
+def _show_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
+    """Return the tables of one division: a row per group, a column per metric."""
+    rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
+    if not rows:
+        return Markup("")
+    tables: list[Markup] = []
+    for dimension in order_dimensions(study, (row.dimension for row in rows)):
+        of = [row for row in rows if row.dimension == dimension]
+        cells = {(row.metric, row.group): row for row in of}
+        lines = [
+            [group or "unknown", *(_show_cell(cells.get((metric, group))) for metric in metrics)]
+            for group in _list_groups(of, dimension)
+        ]
+        table = show_table([facet, *metrics], lines)
+        tables.append(table if not tables else fold(name_dimension(dimension), table))
+        if len(tables) == 1:
+            tables.insert(0, show_heading(f"By {facet}: {name_dimension(dimension)}"))
+    reasons = [
+        (row.reason, f"{row.metric}, {row.group or 'unknown'} ({name_dimension(row.dimension)})")
+        for row in rows
+        if row.reason
+    ]
+    if reasons:
+        tables.append(fold(f"Notes on {facet}", show_reasons(reasons)))
+    return join(tables)
+
+
+def _list_groups(rows: Sequence[Slice], dimension: str) -> list[str]:
+    return list(dict.fromkeys(row.group for row in rows if row.dimension == dimension))
+
+
+def _show_cell(row: Slice | None) -> Markup:
+    if row is None:
+        return Markup("")
+    interval = show_interval(row.low, row.high)
+    below = f"{interval}, n {row.n}" if interval else f"n {row.n}"
+    return Markup(f"{show(show_coefficient(row.value))}<small>{show(below)}</small>")

@@ -1,0 +1,108 @@
+"""What was read and what did not join, in numbers and in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_NAMED = 3
+"""Ids that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """How scores and ratings came together.
+
+    Attributes:
+        runs: Their folders.
+        answers: Of all runs.
+        rated: Answers that somebody rated in one of the dimensions.
+        not_rated: Ids of the others.
+        by_dimension: Rated answers by dimension.
+        raters: How many; 0 where only averages are known.
+        raters_per_answer: How many answers have how many raters.
+        rated_ids: Different ids among the ratings.
+        strays: Ids among them that are in no run.
+        failures: Answers that a metric failed on, by metric; of those that are taken, as below.
+        not_scored: Answers that no run has an outcome for, by metric.
+        unknown_metrics: Metrics that are not installed here, so that nobody says which way is good.
+        left_out: What was passed over in the ratings, as a phrase in the plural, with its number.
+        unread: Columns of the ratings that were not read.
+        notes: Sentences that came with the ratings.
+    """
+
+    runs: tuple[str, ...]
+    answers: int
+    rated: int
+    not_rated: tuple[str, ...]
+    by_dimension: Mapping[str, int]
+    raters: int
+    raters_per_answer: Mapping[int, int]
+    rated_ids: int
+    strays: tuple[str, ...]
+    failures: Mapping[str, int]
+    not_scored: Mapping[str, int]
+    unknown_metrics: tuple[str, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def tell(self) -> tuple[str, ...]:
+        """Return the account as sentences: first what joined, then what did not."""
+        runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        if self.rated:
+            sentences = [
+                f"{self.answers} answers in {runs}, {self.rated} of them rated: {_enumerate(self.by_dimension)}.",
+                _tell_raters(self.raters, self.raters_per_answer),
+            ]
+        else:
+            sentences = [f"{self.answers} answers in {runs}, none of them rated."]
+        if self.strays:
+            sentences.append(
+                f"{len(self.strays)} of {self.rated_ids} rated ids are in no run and are left out: "
+                f"{list_some(self.strays)}."
+            )
+        if self.rated and self.not_rated:
+            sentences.append(
+                f"{len(self.not_rated)} of {self.answers} answers are not rated: {list_some(self.not_rated)}."
+            )
+        if self.failures:
+            sentences.append(f"Answers without a score, because the metric failed: {_enumerate(self.failures)}.")
+        if self.not_scored:
+            sentences.append(f"Answers that no run scored: {_enumerate(self.not_scored)}.")
+        if self.unknown_metrics:
+            sentences.append(
+                f"Not installed here, so a high score is taken for a good one: {', '.join(self.unknown_metrics)}."
+            )
+        return (*sentences, *tell_reading(self.left_out, self.unread, self.notes))
+
+
+def tell_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iterable[str]) -> tuple[str, ...]:
+    """Return what was passed over while ratings were read, as sentences."""
+    sentences: list[str] = []
+    if left_out:
+        phrases = ", ".join(f"{phrase} ({number})" for phrase, number in left_out.items())
+        sentences.append(f"Left out of the ratings: {phrases}.")
+    if unread:
+        sentences.append(f"Not read as ratings: {', '.join(map(repr, unread))}.")
+    return (*sentences, *notes)
+
+
+def list_some(ids: Sequence[str]) -> str:
+    """Return the first ids, and how many more there are."""
+    more = len(ids) - _NAMED
+    return ", ".join(id_[:60] for id_ in ids[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _enumerate(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())
+
+
+def _tell_raters(raters: int, per_answer: Mapping[int, int]) -> str:
+    if raters == 0:
+        return "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown."
+    shares = ", ".join(f"by {number}: {answers}" for number, answers in per_answer.items())
+    return f"{raters} raters. Answers rated {shares}."

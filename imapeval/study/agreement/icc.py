@@ -1,0 +1,174 @@
+"""Intraclass correlations: the share of the variance of ratings that answers make.
+
+Shrout and Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability", and McGraw and Wong 1996,
+"Forming inferences about some intraclass correlation coefficients", whose table 7 the intervals are of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.study.agreement.statistic import RELATIVE_ZERO, Statistic, add_up, divide, refuse_constant
+from imapeval.study.coefficients import Undefined
+from imapeval.study.resample import Floats, Interval
+
+Model = Literal[1, 2, 3]
+"""1: raters differ from answer to answer; one-way. 2: the same raters, as a sample of all, agreeing in the number.
+3: the same raters, agreeing up to a constant for each (consistency)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """Mean squares of ratings, each of shape (m,).
+
+    Attributes:
+        n: Answers.
+        size: Raters of an answer: their number where that is the same everywhere, and otherwise the n0 of a one-way
+            analysis of variance with unequal groups (Donner 1986, "A review of inference procedures for the intraclass
+            correlation coefficient").
+        between, within: Of answers, and within them.
+        raters, error: Of raters, and what is left; meaningless where raters differ from answer to answer.
+        harmonic: Mean number of raters, harmonic: what the variance of a mean rating goes by.
+    """
+
+    n: Floats
+    size: Floats
+    between: Floats
+    within: Floats
+    raters: Floats
+    error: Floats
+    harmonic: Floats
+
+
+def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Statistic | Undefined:
+    """Return the ICC(model, 1) of one rating, or with `mean` the ICC(model, k) of an answer's mean rating.
+
+    Args:
+        ratings: Shape (answers, raters). Models 2 and 3 take the answers that all raters rated; model 1 takes all, by
+            the analysis of variance for unequal groups; its k is then the harmonic mean of the raters by answer.
+        model: See `Model`.
+        mean: The reliability of the mean over an answer's raters, in place of a single rating's.
+
+    Returns:
+        With `formula`, an interval by the F distribution, where all answers have the same number of ratings. It takes
+        answers for independent and ratings for normal.
+    """
+    if reason := refuse_constant(ratings):
+        return reason
+    table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
+    rated = ~np.isnan(table)
+    used = rated.sum(axis=1) >= (1 if model == 1 else table.shape[1])
+    if used.sum() < 2:
+        who = "was rated" if model == 1 else f"has ratings of all {table.shape[1]} raters"
+        return Undefined(f"{'one answer' if used.any() else 'no answer'} {who}; two are needed")
+    if reason := refuse_constant(ratings[used]):
+        return reason
+    data = _sum_up(np.where(used[:, None], table, np.nan))
+    sizes = rated[used].sum(axis=1)
+    balanced = bool((sizes == sizes[0]).all())
+
+    def find_interval(confidence: float) -> Interval:
+        return _find_interval(_find_squares(data.sum(axis=0)[None, :]), model, mean=mean, confidence=confidence)
+
+    return Statistic(
+        data,
+        add_up(lambda sums: find_icc(_find_squares(sums), model, mean=mean)),
+        n=int(used.sum()),
+        raters=table.shape[1],
+        formula=find_interval if balanced else None,
+    )
+
+
+def _sum_up(table: Floats) -> Floats:
+    """Return what each answer adds to the sums that mean squares are made of; rows of NaN add nothing."""
+    rated = ~np.isnan(table)
+    counts = rated.sum(axis=1).astype(np.float64)
+    counted = (counts > 0).astype(np.float64)
+    centred = np.nan_to_num(table - np.nanmean(table))
+    sums, squares = centred.sum(axis=1), (centred**2).sum(axis=1)
+    inverse = np.divide(1.0, counts, out=np.zeros_like(counts), where=counts > 0)
+    return np.column_stack((counted, counts, counts**2, inverse, sums, squares, sums**2 * inverse, centred))
+
+
+def _find_squares(added: Floats) -> Squares:
+    """Return the mean squares from sums of `_sum_up`'s columns, shape (m, 7 + raters)."""
+    n, total, counts_squared, inverses, added_sums, square, by_answer = added[:, :7].T
+    by_rater = added[:, 7:]
+    at_mean = divide(added_sums**2, total)
+    # Variation that is rounding only is none: nothing is then known of what answers share.
+    varies = square - at_mean > RELATIVE_ZERO * square
+    within = np.maximum(square - by_answer, 0.0)
+    raters = divide((by_rater**2).sum(axis=1), n) - at_mean
+    k = by_rater.shape[1]
+    return Squares(
+        n=n,
+        size=divide(total - divide(counts_squared, total), n - 1),
+        between=np.where(varies, divide(by_answer - at_mean, n - 1), np.nan),
+        within=divide(within, total - n),
+        raters=raters / (k - 1),
+        error=divide(np.maximum(within - raters, 0.0), (n - 1) * (k - 1)),
+        harmonic=divide(n, inverses),
+    )
+
+
+def find_icc(squares: Squares, model: Model, *, mean: bool) -> Floats:
+    """Return the ICC from mean squares (McGraw and Wong 1996, table 4), shape (m,); NaN where it is undefined."""
+    k = squares.size
+    if model == 1:
+        above, below = squares.between - squares.within, squares.between + (k - 1) * squares.within
+    elif model == 2:
+        above = squares.between - squares.error
+        below = squares.between + (k - 1) * squares.error + k * (squares.raters - squares.error) / squares.n
+    else:
+        above, below = squares.between - squares.error, squares.between + (k - 1) * squares.error
+    single = divide(above, below)
+    return step_up(single, squares.harmonic) if mean else single
+
+
+def step_up(single: Floats, k: Floats | float) -> Floats:
+    """Return the reliability of a mean of k ratings from that of one (Spearman 1910, Brown 1910).
+
+    NaN where the single one is so negative that there is none.
+    """
+    return divide(k * single, 1 + (k - 1) * single)
+
+
+def _find_interval(squares: Squares, model: Model, *, mean: bool, confidence: float) -> Interval:
+    """Return McGraw and Wong's interval (1996, table 7); one point where raters never differ."""
+    f: Any = require("scipy.stats", distribution="scipy", extra="study", needed_for="an interval of an ICC").f
+    n, k = float(squares.n[0]), float(squares.size[0])
+    between, raters = float(squares.between[0]), float(squares.raters[0])
+    noise = float((squares.within if model == 1 else squares.error)[0])
+    upper = (1 + confidence) / 2
+    if model == 2:
+        ends = _find_ends_2(n, k, (between, raters, noise), upper=upper, f=f)
+    elif noise <= RELATIVE_ZERO * between:
+        ends = (1.0, 1.0)
+    else:
+        ratio, spare = between / noise, n * (k - 1) if model == 1 else (n - 1) * (k - 1)
+        low, high = ratio / float(f.ppf(upper, n - 1, spare)), ratio * float(f.ppf(upper, spare, n - 1))
+        ends = ((low - 1) / (low + k - 1), (high - 1) / (high + k - 1))
+    low, high = (float(step_up(np.array([end]), k)[0]) if mean else end for end in ends)
+    return Interval(low, high)
+
+
+def _find_ends_2(
+    n: float, k: float, squares: tuple[float, float, float], *, upper: float, f: Any
+) -> tuple[float, float]:
+    between, raters, error = squares
+    spread = between + (k - 1) * error + k * (raters - error) / n
+    icc = (between - error) / spread
+    if 1 - icc <= RELATIVE_ZERO:
+        return 1.0, 1.0
+    a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
+    freedom = (a * raters + b * error) ** 2 / ((a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1)))
+    low, high = f.ppf(upper, n - 1, freedom), f.ppf(upper, freedom, n - 1)
+    rest = k * raters + (k * n - k - n) * error
+    return (
+        float(n * (between - low * error) / (low * rest + n * between)),
+        float(n * (high * between - error) / (rest + n * high * between)),
+    )

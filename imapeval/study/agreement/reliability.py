@@ -1,0 +1,80 @@
+"""How reliable an answer's mean rating is: the share of its variance that is not the raters' noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.icc import measure_icc
+from imapeval.study.agreement.statistic import RELATIVE_ZERO, Statistic, divide, refuse_constant
+from imapeval.study.coefficients import Undefined
+
+if TYPE_CHECKING:
+    from imapeval.study.resample import Floats
+
+_SINGULAR = 1e-9
+"""Eigenvalues below this share of the largest are 0: how strict raters are is known up to a constant only."""
+
+
+def measure_reliability(ratings: Floats) -> Statistic | Undefined:
+    """Return the reliability of the mean over an answer's raters, at most 1, and below 0 where raters disagree.
+
+    A rating is taken to be the answer's worth, the rater's strictness and an error. Strictness is estimated by least
+    squares, as in a two-way analysis of variance with empty cells (Searle, Casella and McCulloch 1992, Variance
+    Components, chapter 5). The noise of a mean is then the variance of the mean strictness of those who rated, from
+    answer to answer, and the error's variance by the number of raters; the rest is reliable.
+
+    - All raters rated all answers: strictness moves no answer against another, and this is ICC(3,k), Cronbach's alpha.
+    - Raters differ and are too many for their strictness to be told from their errors: it is ICC(1,k).
+
+    Raters of separate batches, with no answer in common even through others, cannot be compared in strictness; what
+    batches differ by is taken for the answers' worth.
+
+    On resamples, strictness is as estimated from all answers.
+
+    Args:
+        ratings: Shape (answers, raters); NaN where a rater did not rate.
+    """
+    if reason := refuse_constant(ratings):
+        return reason
+    table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
+    given = (~np.isnan(table)).astype(np.float64)
+    counts = given.sum(axis=1)
+    rated = counts > 0
+    if rated.sum() < 2:
+        return Undefined("one answer was rated; two are needed")
+    share = given / np.maximum(counts, 1)[:, None]
+    centred = np.nan_to_num(table - np.nanmean(table))
+    means = (centred * share).sum(axis=1)
+    values, vectors = np.linalg.eigh(np.diag(given.sum(axis=0)) - given.T @ share)
+    kept = values > _SINGULAR * values.max()
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    strictness = inverse @ ((centred - means[:, None]) * given).sum(axis=0)
+    rank = int(kept.sum())
+    if np.maximum(counts - 1, 0).sum() <= rank:
+        return measure_icc(ratings, model=1, mean=True)
+    mean_strictness = share @ strictness
+    left = (centred - strictness - (means - mean_strictness)[:, None]) * given
+    # Errors in the strictness make its variance too large, by this times the variance of an error.
+    surplus = float(np.trace(inverse @ np.cov(share[rated], rowvar=False)))
+
+    def compute(data: Floats, weights: Floats) -> Floats:
+        n, inverses, free, residual, mean, mean_square, strict, strict_square = (weights @ data).T
+        observed = mean_square - divide(mean**2, n)
+        observed = np.where(observed > RELATIVE_ZERO * mean_square, divide(observed, n - 1), 0.0)
+        error = divide(residual, free - rank)
+        between_raters = divide(strict_square - divide(strict**2, n), n - 1) - error * surplus
+        return 1 - divide(np.maximum(between_raters, 0.0) + error * divide(inverses, n), observed)
+
+    columns = (
+        rated,
+        np.divide(1.0, counts, out=np.zeros_like(counts), where=rated),
+        np.maximum(counts - 1, 0),
+        (left**2).sum(axis=1),
+        means,
+        means**2,
+        mean_strictness,
+        mean_strictness**2,
+    )
+    return Statistic(np.column_stack(columns), compute, n=int(rated.sum()), raters=table.shape[1])

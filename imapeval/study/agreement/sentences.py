@@ -1,0 +1,107 @@
+"""What agreement among raters and the ceiling say, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.findings import Agreement, Ceiling
+    from imapeval.study.rated import Rated
+
+TITLES = {
+    "exact": "same rating (share)",
+    "within_step": "at most one step apart (share)",
+    "mad": "mean absolute difference",
+    "cohen_kappa": "Cohen's kappa",
+    "weighted_kappa_linear": "weighted kappa (linear)",
+    "weighted_kappa_quadratic": "weighted kappa (quadratic)",
+    "fleiss_kappa": "Fleiss' kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2_linear": "Gwet's AC2 (linear)",
+    "gwet_ac2_quadratic": "Gwet's AC2 (quadratic)",
+    "krippendorff_alpha_nominal": "Krippendorff's alpha (nominal)",
+    "krippendorff_alpha_ordinal": "Krippendorff's alpha (ordinal)",
+    "krippendorff_alpha_interval": "Krippendorff's alpha (interval)",
+    "krippendorff_alpha_ratio": "Krippendorff's alpha (ratio)",
+    "icc_1_1": "ICC(1,1), one rating, one-way",
+    "icc_2_1": "ICC(2,1), one rating, agreement",
+    "icc_3_1": "ICC(3,1), one rating, consistency",
+    "icc_1_k": "ICC(1,k), mean rating, one-way",
+    "icc_2_k": "ICC(2,k), mean rating, agreement",
+    "icc_3_k": "ICC(3,k), mean rating, consistency",
+    "pearson": "Pearson's r between raters",
+    "spearman": "Spearman's rho between raters",
+    "rater_with_others_spearman": "rho of a rater with the others' mean",
+}
+"""Of the statistics, by name."""
+
+_HEADLINES = ("krippendorff_alpha_interval", "krippendorff_alpha_ordinal", "krippendorff_alpha_nominal", "fleiss_kappa")
+"""What a sentence quotes: the first that is there."""
+
+
+def describe_agreement(rated: Rated, agreements: Sequence[Agreement], ceilings: Sequence[Ceiling]) -> list[str]:
+    """Return a sentence or three for each dimension: how far raters agree, and how far a metric could.
+
+    Args:
+        rated: What was measured.
+        agreements: What `measure_agreement` gave.
+        ceilings: What `find_ceilings` gave; only Pearson's is put into words.
+    """
+    return [
+        _describe(
+            rated,
+            dimension,
+            {row.statistic: row for row in agreements if row.dimension == dimension},
+            next((row for row in ceilings if (row.dimension, row.coefficient) == (dimension, "pearson")), None),
+        )
+        for dimension in rated.dimensions
+    ]
+
+
+def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling: Ceiling | None) -> str:
+    if all(row.value is None for row in rows.values()):
+        reasons = dict.fromkeys(row.reason for row in rows.values() if row.reason)
+        return f"{dimension}: agreement among raters cannot be measured: {'; '.join(reasons)}."
+    sentences: list[str] = []
+    shares = [
+        f"{words} on {rows[name].value:.0%} of answers"
+        for name, words in (("exact", "give the same rating"), ("within_step", _name_step(rated, dimension)))
+        if name in rows and rows[name].value is not None
+    ]
+    if shares:
+        sentences.append(f"{dimension}: two raters {' and '.join(shares)}.")
+    elif "mad" in rows and rows["mad"].value is not None:
+        sentences.append(f"{dimension}: two raters lie {rows['mad'].value:.2g} apart on average.")
+    headline = next((rows[name] for name in _HEADLINES if name in rows and rows[name].value is not None), None)
+    if headline is not None and headline.value is not None:
+        sentences.append(
+            f"{TITLES[headline.statistic]} is {_quote(headline.value, headline.low, headline.high)} "
+            f"({headline.raters} raters, {headline.n} answers)."
+        )
+    if ceiling is not None and ceiling.value is not None:
+        sentences.append(
+            f"A perfect metric could reach a Pearson correlation of about "
+            f"{_quote(ceiling.value, ceiling.low, ceiling.high)} with the mean of {ceiling.raters:.3g} raters."
+        )
+    elif ceiling is not None and ceiling.reason is not None:
+        sentences.append(f"How well a perfect metric could do is unknown: {ceiling.reason}.")
+    return " ".join(sentences)
+
+
+def _name_step(rated: Rated, dimension: str) -> str:
+    scale = rated.scales.get(dimension)
+    step = None if scale is None else scale.step
+    return "lie one step apart or less" if step is None else f"lie {step:g} apart or less"
+
+
+def _quote(value: float, low: float | None, high: float | None) -> str:
+    interval = "" if low is None or high is None else f" [{write_number(low)}, {write_number(high)}]"
+    return write_number(value) + interval
+
+
+def write_number(value: float) -> str:
+    """Write a coefficient the way journals do: .62, -.02, 1.00."""
+    shown = f"{value:.2f}"
+    return shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown

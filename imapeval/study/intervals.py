@@ -1,0 +1,171 @@
+"""Confidence intervals of coefficients: BCa from few answers' resamples, linearised from many answers' influences.
+
+BCa (Efron 1987; DiCiccio and Efron 1996, section 2) corrects percentile intervals for bias and skewness. With few
+clusters it is still too narrow, as percentile intervals are, because resampling n clusters spreads like (n - 1) / n of
+the variance and normal quantiles stand where Student's belong. Hesterberg 2015 ("What Teachers Should Know About the
+Bootstrap", section 4.3) widens the quantiles by both; so do we. At 25 questions that is 7%, at 400 it is .4%.
+Coefficients that count pairs (Kendall's, pairwise accuracy) are left as they are: resampling overstates the spread that
+single pairs add, by 3 to 4% at 50 answers, which is as much.
+
+All functions take many coefficients at once: the shape (...) is any, such as (metrics, dimensions).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.study.resample import Counts, Floats
+
+_NORMAL = NormalDist()
+
+_MANY = 1000
+"""Degrees of freedom from which two terms give Student's quantile to 1e-6 (Abramowitz and Stegun 26.7.5)."""
+
+
+def bca_ends(
+    values: Floats,
+    lows: Floats,
+    highs: Floats,
+    *,
+    influences: Floats,
+    clusters: Counts,
+    confidence: float,
+    widened: bool = True,
+) -> tuple[Floats, Floats]:
+    """Return the ends of BCa intervals.
+
+    Args:
+        values: The coefficients, shape (...); NaN has no interval.
+        lows: Their replicates, shape (resamples, ...); an undefined one as the lowest possible value.
+        highs: The same with the highest possible value there: what cannot be computed widens the interval.
+        influences: Of each cluster on the coefficients, shape (clusters, ...).
+        clusters: How many clusters each coefficient was computed from, shape (...).
+        confidence: Above 0 and below 1.
+        widened: For few clusters; not for coefficients that count pairs.
+
+    Returns:
+        Two arrays of shape (...); NaN with fewer than two clusters.
+    """
+    # A replicate on neither side counts half: of a coefficient with few possible values many replicates equal it.
+    below = sum(((side < values).mean(axis=0) + (side <= values).mean(axis=0)) / 4 for side in (lows, highs))
+    # Not one replicate below still means no more than "fewer than one in as many as there are".
+    share = np.clip(below, 0.5 / len(lows), 1 - 0.5 / len(lows))
+    bias = _map(_NORMAL.inv_cdf, share)
+    spread = (influences**2).sum(axis=0)
+    skewness = (influences**3).sum(axis=0)
+    acceleration = np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+    reach = (
+        _map(lambda count: widen_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
+        if widened
+        else np.full(values.shape, _NORMAL.inv_cdf((1 + confidence) / 2))
+    )
+    ends: list[Floats] = []
+    for side, sign in ((lows, -1.0), (highs, 1.0)):
+        shifted = bias + sign * reach
+        # Beyond a pole of the correction the end is the outermost replicate.
+        quantile = bias + shifted / np.maximum(1 - acceleration * shifted, np.finfo(np.float64).tiny)
+        ends.append(_take_quantile(side, _map(_NORMAL.cdf, np.clip(quantile, -40.0, 40.0))))
+    empty = np.isnan(values) | (clusters < 2)
+    return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
+
+
+def linear_ends(
+    values: Floats,
+    *,
+    influences: Floats,
+    clusters: Counts,
+    bounds: tuple[float, float],
+    confidence: float,
+) -> tuple[Floats, Floats]:
+    """Return the ends of intervals from standard errors by the infinitesimal jackknife, on Fisher's scale.
+
+    The coefficient, brought to -1..1, is mapped by arctanh (for shares this is half the log odds), where its spread
+    hardly depends on its value; the interval is symmetric there, with Student's quantile of clusters - 1.
+
+    Args:
+        values: The coefficients, shape (...); NaN has no interval.
+        influences: Of each cluster on the coefficients, shape (clusters, ...).
+        clusters: How many clusters each coefficient was computed from, shape (...).
+        bounds: Lowest and highest possible value.
+        confidence: Above 0 and below 1.
+
+    Returns:
+        Two arrays of shape (...); NaN with fewer than two clusters. A value at a bound is its own interval.
+    """
+    middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
+    scaled = (values - middle) / half
+    reach = _map(lambda count: widen_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
+    error = reach * np.sqrt((influences**2).sum(axis=0)) / half
+    inside = np.abs(scaled) < 1
+    slope = np.where(inside, 1 - scaled**2, 1.0)
+    fisher = np.arctanh(np.where(inside, scaled, 0.0))
+    ends = [np.where(inside, np.tanh(fisher + sign * error / slope), scaled) * half + middle for sign in (-1, 1)]
+    empty = np.isnan(values) | (clusters < 2)
+    return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
+
+
+@cache
+def widen_quantile(clusters: int, *, confidence: float) -> float:
+    """Return how many standard errors, computed with n, an interval of n clusters reaches to each side.
+
+    Student's quantile with n - 1 degrees of freedom, times the root of n / (n - 1); NaN with fewer than two clusters.
+    """
+    if clusters < 2:
+        return math.nan
+    return student_quantile((1 + confidence) / 2, clusters - 1) * math.sqrt(clusters / (clusters - 1))
+
+
+def student_quantile(share: float, freedom: int) -> float:
+    """Return the quantile of Student's t distribution, which the core install has no scipy for.
+
+    Args:
+        share: Above .5 and below 1.
+        freedom: Degrees of freedom, 1 or more.
+    """
+    normal = _NORMAL.inv_cdf(share)
+    if freedom >= _MANY:
+        return normal + (normal**3 + normal) / (4 * freedom)
+    low, high = 0.0, 1.0
+    # The angle whose tangent is t over the root of the degrees of freedom, as a share of the right angle.
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _central_share(middle, freedom) < 2 * share - 1 else (low, middle)
+    return math.tan(middle * math.pi / 2) * math.sqrt(freedom)
+
+
+def _central_share(angle: float, freedom: int) -> float:
+    """Return the probability of |T| below t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    theta = angle * math.pi / 2
+    sine, cosine = math.sin(theta), math.cos(theta)
+    if freedom % 2:
+        term = total = cosine if freedom > 1 else 0.0
+        for step in range(3, freedom - 1, 2):
+            term *= cosine**2 * (step - 1) / step
+            total += term
+        return 2 / math.pi * (theta + sine * total)
+    term = total = 1.0
+    for step in range(2, freedom - 1, 2):
+        term *= cosine**2 * (step - 1) / step
+        total += term
+    return sine * total
+
+
+def _take_quantile(replicates: Floats, shares: Floats) -> Floats:
+    """Return the quantile of each column, linear between neighbours, each with its own share. Shape (...)."""
+    ordered = np.sort(replicates, axis=0)
+    place = np.nan_to_num(shares) * (len(ordered) - 1)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, len(ordered) - 1)
+    first, second = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, above))
+    return first + (place - below) * (second - first)
+
+
+def _map(function: Callable[[float], float], numbers: Floats) -> Floats:
+    return np.array([function(number) for number in numbers.ravel()], dtype=np.float64).reshape(numbers.shape)

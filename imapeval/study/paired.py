@@ -1,0 +1,145 @@
+"""Two correlations that share a variable: does one metric agree better with the ratings than another?
+
+Closed forms for independent answers: Williams' t (Williams 1959, Regression Analysis, p. 87; Steiger 1980, equation 7),
+Steiger's Z (Dunn and Clark 1969, with the pooled correlation of Steiger 1980, equation 14) and Zou's interval (Zou
+2007, Psychological Methods 12, 399-413). Where answers share questions they say too much; `permutation` does not.
+
+They are made for Pearson's correlation of normal data. Spearman's rho is used in its place (Myers and Sirois 2006,
+Encyclopedia of Statistical Sciences), with `FIELLER` times the variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import atanh, erfc, sqrt, tanh
+from statistics import NormalDist
+
+from imapeval import _optional
+
+FIELLER = 1.06
+"""Variance of a Spearman correlation's Fisher z over that of Pearson's (Fieller, Hartley and Pearson 1957, Biometrika
+44, 470-481): 1.06 / (n - 3). They found it good for correlations up to about .8."""
+
+FEWEST = 5
+"""Answers that the closed forms ask for: with 4 the t distribution has one degree of freedom and no mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A test of two correlations.
+
+    Attributes:
+        statistic: t or Z; positive where the first correlation is the higher one.
+        degrees: Of freedom of t; None with Z.
+        p: Two-sided, 0..1.
+    """
+
+    statistic: float
+    degrees: int | None
+    p: float
+
+
+def williams(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> Paired:
+    """Test whether r12 and r13 differ: Williams' t with n - 3 degrees of freedom (Steiger 1980, equation 7).
+
+    Args:
+        r12: Correlation of the ratings with the first metric, -1..1.
+        r13: Correlation of the ratings with the second metric.
+        r23: Correlation of the two metrics.
+        n: Answers, independent of each other; at least `FEWEST`.
+        spearman: The correlations are Spearman's: t is divided by the root of `FIELLER`.
+
+    Raises:
+        ValueError: The three correlations cannot occur together, or n is too small.
+        MissingExtraError: scipy is not installed.
+    """
+    determinant = _check(r12, r13, r23=r23, n=n)
+    mean = (r12 + r13) / 2
+    spread = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r23) ** 3
+    if spread <= 0:
+        raise ValueError("the two metrics are the same up to scale: there is nothing to test")
+    t = (r12 - r13) * sqrt((n - 1) * (1 + r23) / spread)
+    if spearman:
+        t /= sqrt(FIELLER)
+    stats = _optional.require("scipy.stats", distribution="scipy", extra="study", needed_for="Williams' test")
+    return Paired(t, n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
+
+
+def steiger(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> Paired:
+    """Test whether r12 and r13 differ: Steiger's Z on Fisher's scale (Steiger 1980, equation 14).
+
+    Args:
+        r12: Correlation of the ratings with the first metric, above -1 and below 1.
+        r13: Correlation of the ratings with the second metric.
+        r23: Correlation of the two metrics.
+        n: Answers, independent of each other; at least `FEWEST`.
+        spearman: The correlations are Spearman's: the variance is `FIELLER` times as large.
+
+    Raises:
+        ValueError: The three correlations cannot occur together, or n is too small.
+    """
+    _check(r12, r13, r23=r23, n=n)
+    if abs(r12) == 1 or abs(r13) == 1:
+        raise ValueError("a correlation of 1 or -1 has no Fisher z")
+    variance = variance_of_difference(r12, r13, r23=r23) * (FIELLER if spearman else 1.0)
+    if variance <= 0:
+        raise ValueError("the two metrics are the same up to scale: there is nothing to test")
+    z = (atanh(r12) - atanh(r13)) * sqrt((n - 3) / variance)
+    # erfc keeps the digits of a far tail, which 1 less a distribution function loses.
+    return Paired(z, None, erfc(abs(z) / sqrt(2)))
+
+
+def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
+    """Return n - 3 times the variance of the difference of two Fisher z, as where both correlations equal their mean.
+
+    Steiger 1980, equations 3 and 11: 2 - 2 s, with s the correlation of the two z.
+    """
+    mean = (r12 + r13) / 2
+    together = r23 * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r23**2) / 2
+    return 2 - 2 * together / (1 - mean**2) ** 2
+
+
+def zou(
+    r12: float, r13: float, *, r23: float, n: int, confidence: float = 0.95, spearman: bool = False
+) -> tuple[float, float]:
+    """Return the confidence interval of r12 - r13 (Zou 2007, equation 15, for overlapping correlations).
+
+    Args:
+        r12: Correlation of the ratings with the first metric, above -1 and below 1.
+        r13: Correlation of the ratings with the second metric.
+        r23: Correlation of the two metrics.
+        n: Answers, independent of each other; at least `FEWEST`.
+        confidence: Above 0 and below 1.
+        spearman: The correlations are Spearman's: their variances are `FIELLER` times as large.
+
+    Returns:
+        Both ends, -2..2.
+
+    Raises:
+        ValueError: The three correlations cannot occur together, or n or `confidence` is out of range.
+    """
+    _check(r12, r13, r23=r23, n=n)
+    if abs(r12) == 1 or abs(r13) == 1:
+        raise ValueError("a correlation of 1 or -1 has no Fisher z")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt((FIELLER if spearman else 1.0) / (n - 3))
+    (low1, high1), (low2, high2) = ((tanh(atanh(r) - reach), tanh(atanh(r) + reach)) for r in (r12, r13))
+    # The correlation of the two estimates; r12 * r13 / 2 is Zou's, from Olkin and Siotani 1976.
+    together = ((r23 - r12 * r13 / 2) * (1 - r12**2 - r13**2 - r23**2) + r23**3) / ((1 - r12**2) * (1 - r13**2))
+    down = (r12 - low1) ** 2 + (high2 - r13) ** 2 - 2 * together * (r12 - low1) * (high2 - r13)
+    up = (high1 - r12) ** 2 + (r13 - low2) ** 2 - 2 * together * (high1 - r12) * (r13 - low2)
+    return r12 - r13 - sqrt(max(down, 0.0)), r12 - r13 + sqrt(max(up, 0.0))
+
+
+def _check(r12: float, r13: float, *, r23: float, n: int) -> float:
+    """Return the determinant of the correlation matrix."""
+    if n < FEWEST:
+        raise ValueError(f"{n} answers are fewer than {FEWEST}")
+    if not all(-1 <= r <= 1 for r in (r12, r13, r23)):
+        raise ValueError(f"a correlation lies between -1 and 1: {r12}, {r13}, {r23}")
+    determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    # Rounded inputs may miss 0 by a hair.
+    if determinant < -1e-9:
+        raise ValueError(f"no data have the correlations {r12:g} and {r13:g} with the ratings and {r23:g} in between")
+    return max(determinant, 0.0)

@@ -1,0 +1,152 @@
+"""Metric against metric within each question: systems' answers to it are ordered, then questions are averaged."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.coefficients import MIN_ROWS
+from imapeval.study.grouping import correlate_groups
+from imapeval.study.permutation.swaps import Contrast, average, count_as_large, draw_swaps
+
+if TYPE_CHECKING:
+    from imapeval.study.findings import CoefficientName
+    from imapeval.study.permutation.swaps import Answers, Pairs, Singles, TestName
+    from imapeval.study.resample import Counts, Floats
+
+_NUMBERS = 4_000_000
+"""Most scores that are swapped at a time: 32 MB."""
+
+
+def contrast_questions(
+    answers: Answers,
+    pairs: Pairs,
+    *,
+    coefficient: CoefficientName,
+    test: TestName,
+    seed: int,
+    permutations: int,
+    confidence: float = 0.95,
+) -> Contrast:
+    """Compare metrics by how they order the answers to each question.
+
+    A question counts with three rated answers or more. Scores are put on one scale within each question before they are
+    swapped: ranks, or for Pearson mean 0 and sum of squares 1. Swapping all of a question's scores turns the sign of
+    its difference; swapping those of some systems is done for every set of systems that comes up.
+
+    Intervals are the mean difference and the normal quantile times its standard error over questions.
+
+    Args:
+        answers: With finite scores.
+        pairs: Which metrics are compared.
+        coefficient: Which.
+        test: What is swapped.
+        seed: Of the swaps.
+        permutations: How many.
+        confidence: Of the intervals.
+    """
+    questions = int(answers.questions.max()) + 1
+    rows = _lay_out(answers.questions, questions)
+    scores = [_pick(column, rows) for column in answers.scores.T]
+    ratings = [_pick(column, rows) for column in answers.ratings.T]
+    for target in ratings:
+        target[(~np.isnan(target)).sum(axis=1) < MIN_ROWS] = np.nan
+    groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
+    values = np.stack(
+        [np.stack([correlate_groups(coefficient, column, target) for column in scores]) for target in ratings]
+    )
+    use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
+    defined = use.sum(axis=-1)
+    first, second = (
+        average(np.where(use, values[:, side], 0.0).sum(axis=-1), defined) for side in (pairs.first, pairs.second)
+    )
+    apart = np.where(use, values[:, pairs.first] - values[:, pairs.second], 0.0)
+    difference = first - second
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * _find_errors(apart, use, difference)
+    larger = np.zeros(difference.shape, dtype=np.int64)
+    found: dict[tuple[int, ...], Singles] = {(): apart.astype(np.float32)}
+    systems = int(answers.systems.max()) + 1
+    for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
+        # Swapping some systems or all the others differs by the sign alone, which the questions' signs have as well.
+        of_systems = swaps.systems * swaps.systems[:, :1]
+        for pattern in np.unique(of_systems, axis=0):
+            turned: list[int] = np.flatnonzero(pattern < 0).tolist()
+            key = tuple(turned)
+            if key not in found:
+                signs = _pick(pattern[answers.systems].astype(np.float64), rows)
+                swapped = _swap(scores, ratings, signs, pairs, coefficient)
+                # Swapping may make all scores of a question equal: its own difference then stands in.
+                found[key] = np.where(use & np.isnan(swapped), found[()], np.where(use, swapped, 0))
+            drawn = swaps.questions[(of_systems == pattern).all(axis=1)]
+            larger += count_as_large(found[key] @ drawn.T, difference, defined)
+    return Contrast(
+        first=first,
+        second=second,
+        low=np.maximum(difference - reach, -2.0),
+        high=np.minimum(difference + reach, 2.0),
+        p=np.where(np.isnan(difference), np.nan, (larger + 1) / (permutations + 1)),
+        groups=np.append(groups, groups.sum()),
+        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+    )
+
+
+def _lay_out(questions: Counts, size: int) -> Counts:
+    """Return the row numbers of each question's answers, shape (questions, most answers); -1 where there are fewer."""
+    order = np.argsort(questions, kind="stable")
+    counts = np.bincount(questions, minlength=size)
+    slot = np.arange(len(questions)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = np.full((size, int(counts.max())), -1, dtype=np.int64)
+    rows[questions[order], slot] = order
+    return rows
+
+
+def _pick(column: Floats, rows: Counts) -> Floats:
+    return np.where(rows < 0, np.nan, column[rows])
+
+
+def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:
+    """Return the standard errors of the mean differences, shape (d + 1, p); NaN with one question."""
+    questions = apart.shape[-1]
+    if questions < 2:
+        return np.full(difference.shape, np.nan)
+    counts = use.sum(axis=-1)
+    own = np.where(use, apart - difference[:-1, :, None], 0.0)
+    together = np.where(use, apart - difference[-1][None, :, None], 0.0).sum(axis=0)
+    squares = np.concatenate([(own**2).sum(axis=-1), (together**2).sum(axis=-1)[None]])
+    by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)
+    return np.sqrt(squares * questions / (questions - 1)) / np.where(by > 0, by, np.nan)
+
+
+def _swap(
+    scores: list[Floats], ratings: list[Floats], signs: Floats, pairs: Pairs, coefficient: CoefficientName
+) -> Singles:
+    """Return the differences where the scores of sign -1 are swapped, shape (d, p, questions); NaN where undefined."""
+    questions, answers = signs.shape
+    swap = signs < 0
+    swapped = np.empty((len(ratings), len(pairs.first), questions), dtype=np.float32)
+    at_once = max(1, _NUMBERS // (questions * answers))
+    for d, target in enumerate(ratings):
+        scaled = np.stack([_scale(np.where(np.isnan(target), np.nan, column), coefficient) for column in scores])
+        for start in range(0, len(pairs.first), at_once):
+            block = slice(start, start + at_once)
+            x, y = scaled[pairs.first[block]], scaled[pairs.second[block]]
+            targets = np.broadcast_to(target, x.shape).reshape(-1, answers)
+            of_first = correlate_groups(coefficient, np.where(swap, y, x).reshape(-1, answers), targets)
+            of_second = correlate_groups(coefficient, np.where(swap, x, y).reshape(-1, answers), targets)
+            swapped[d, block] = (of_first - of_second).reshape(len(x), questions)
+    return swapped
+
+
+def _scale(scores: Floats, coefficient: CoefficientName) -> Floats:
+    """Put the scores of each question on one scale, shape (questions, answers); NaN stays."""
+    if coefficient == "pearson":
+        there = np.isfinite(scores)
+        size = np.maximum(there.sum(axis=1, keepdims=True), 1)
+        centred = scores - np.where(there, scores, 0.0).sum(axis=1, keepdims=True) / size
+        length = np.sqrt(np.nansum(centred**2, axis=1, keepdims=True))
+        return np.divide(centred, length, out=np.where(there, 0.0, np.nan), where=length > 0)
+    # How many more answers are below than above: the rank, up to a shift and a factor. NaN is neither.
+    above = scores[:, :, None] > scores[:, None, :]
+    return np.where(np.isnan(scores), np.nan, above.sum(axis=2) - above.sum(axis=1).astype(np.float64))

@@ -1,0 +1,11 @@
+"""Ratings in: what people gave, from tables and from the exports of annotation tools.
+
+A new format is one file here: a function that recognises its records, one that yields their entries, and its line in
+`READERS`.
+"""
+
+from imapeval.study.ratings.collection import Ratings, gather_samples
+from imapeval.study.ratings.reading import READERS, read_ratings
+from imapeval.study.ratings.scales import parse_scales
+
+__all__ = ["READERS", "Ratings", "gather_samples", "parse_scales", "read_ratings"]

@@ -1,0 +1,1 @@
+"""Whether scores stay where they are when nothing that matters has changed."""

@@ -1,0 +1,232 @@
+"""How far scores move when they should not, with intervals.
+
+Arias-Duart et al. 2025 ("Automatic Evaluation of Healthcare LLMs Beyond Question-Answering", NAACL) ask two things of a
+metric of open answers: that it stays where it is when an answer is reworded (resilience), and when an answer is
+sampled again (self-consistency). The definitions here are ours; the share of variance is the intraclass correlation
+(`statistics.weigh_icc`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from imapeval.study.coefficients import MIN_ROWS
+from imapeval.study.resample import RESAMPLES, draw, number_clusters, percentile_interval, replicate
+from imapeval.study.robustness.statistics import (
+    weigh_icc,
+    weigh_mean,
+    weigh_rank_correlation,
+    weigh_reversals,
+    weigh_spread,
+    weigh_system_reversals,
+    weigh_within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.study.resample import Counts, Floats, Statistic
+    from imapeval.study.robustness.repeats import Kind, Repeats
+    from imapeval.types import Lang
+
+StatisticName = Literal[
+    "change",
+    "absolute_change",
+    "relative_change",
+    "spearman",
+    "reversed_pairs",
+    "icc",
+    "within_sd",
+    "reversed_systems",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """How far a metric's scores move, by one statistic.
+
+    Attributes:
+        metric: Its name.
+        kind: What was done again.
+        lang: Of the texts.
+        statistic: Which. Of rewording: "change" (mean of a reworded answer's score less the original's),
+            "absolute_change" (mean without the sign), "relative_change" (that in standard deviations of the original
+            scores), "spearman" (of original and reworded scores), "reversed_pairs" (share of pairs of answers that
+            stand the other way round after rewording). Of repetition and sampling: "within_sd" (standard deviation of
+            the scores of one text or question), "reversed_systems" (share of pairs of systems and pairs of repetitions
+            in which the better system by mean score is the worse one the other time). Of all: "icc" (share of the
+            variance of scores that lies between the answers or questions; the rest is noise).
+        value: None where it is undefined.
+        low, high: Ends of the 95% interval; None where the value is, or where there is one question only.
+        n: Answers, texts or questions that went in.
+        scores: Scores of them, originals included.
+        missing: Scores that failed.
+        reason: Why there is no value or no interval.
+    """
+
+    metric: str
+    kind: Kind
+    lang: Lang
+    statistic: StatisticName
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    scores: int
+    missing: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """The rows that a statistic is taken over, each with the number of its question, and its bounds.
+
+    Attributes:
+        weigh: The statistic of weighted rows.
+        questions: Of each row.
+        bounds: Lowest and highest possible value; None where there is none or it is never undefined.
+        problem: Why it is undefined, where it is.
+    """
+
+    weigh: Statistic
+    questions: Counts
+    bounds: tuple[float, float] | None
+    problem: str
+
+
+def measure(repeats: Repeats, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Robustness]:
+    """Measure how far each metric's scores move.
+
+    A text whose score failed is left out and counted; so is an answer, text or question of which fewer than two scores
+    are left, or, of rewording, the original. Which system is better is compared only over what was scored every time.
+
+    Intervals are 95% percentile bootstraps over questions: everything about a question is drawn together. A resample
+    in which a share or a correlation is undefined counts as its lowest possible value for the lower end and as its
+    highest for the upper end.
+
+    Args:
+        repeats: The scores.
+        seed: Of the bootstrap.
+        resamples: Of the bootstrap.
+
+    Returns:
+        For each metric a row per statistic of the kind.
+    """
+    return [
+        row
+        for column, metric in enumerate(repeats.metrics)
+        for row in _measure(repeats, metric, repeats.scores[:, :, column], seed=seed, resamples=resamples)
+    ]
+
+
+def _measure(repeats: Repeats, metric: str, table: Floats, *, seed: int, resamples: int) -> Iterator[Robustness]:
+    missing = int((repeats.there & np.isnan(table)).sum())
+    kept = (~np.isnan(table)).sum(axis=1) > 1
+    if repeats.kind == "rewording":
+        kept &= ~np.isnan(table[:, 0])
+    table, questions = table[kept], repeats.questions[kept]
+    systems = number_clusters([repeats.systems[row] for row in np.flatnonzero(kept)])
+    measured = _reword(table, questions) if repeats.kind == "rewording" else _repeat(table, questions, systems)
+    for statistic, data in measured.items():
+        value, low, high, reason = _estimate(data, seed=seed, resamples=resamples)
+        yield Robustness(
+            metric=metric,
+            kind=repeats.kind,
+            lang=repeats.lang,
+            statistic=statistic,
+            value=value,
+            low=low,
+            high=high,
+            n=len(table),
+            scores=int((~np.isnan(table)).sum()),
+            missing=missing,
+            reason=reason,
+        )
+
+
+def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _Data]:
+    row, column = np.nonzero(~np.isnan(table[:, 1:]))
+    x, y = table[row, 0], table[row, column + 1]
+    of_rows, few = questions[row], f"fewer than {MIN_ROWS} rewordings"
+    equal = few if len(x) < MIN_ROWS else "the scores of the originals, or of their rewordings, are all equal"
+
+    def relate(weights: Floats) -> Floats:
+        return weigh_mean(np.abs(y - x), weights) / np.where((spread := weigh_spread(x, weights)) > 0, spread, np.nan)
+
+    return {
+        "change": _Data(lambda weights: weigh_mean(y - x, weights), of_rows, None, few),
+        "absolute_change": _Data(lambda weights: weigh_mean(np.abs(y - x), weights), of_rows, None, few),
+        "relative_change": _Data(relate, of_rows, None, equal),
+        "spearman": _Data(lambda weights: weigh_rank_correlation(x, y, weights), of_rows, (-1.0, 1.0), equal),
+        "reversed_pairs": _Data(lambda weights: weigh_reversals(x, y, weights), of_rows, (0.0, 1.0), equal),
+        "icc": _share(table, questions),
+    }
+
+
+def _repeat(table: Floats, questions: Counts, systems: Counts) -> dict[StatisticName, _Data]:
+    whole = ~np.isnan(table).any(axis=1)
+    present, compared = np.unique(systems[whole], return_inverse=True)
+
+    def swap(weights: Floats) -> Floats:
+        if len(present) < 2:
+            return np.full(len(weights), np.nan)
+        return weigh_system_reversals(table[whole], compared, weights)
+
+    return {
+        "within_sd": _Data(lambda weights: weigh_within(table, weights), questions, None, "nothing has two scores"),
+        "icc": _share(table, questions),
+        "reversed_systems": _Data(swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
+    }
+
+
+def _share(table: Floats, questions: Counts) -> _Data:
+    problem = "fewer than two have several scores" if len(table) < 2 else "all scores are equal"
+    return _Data(lambda weights: weigh_icc(table, weights), questions, (-1.0, 1.0), problem)
+
+
+def _estimate(data: _Data, *, seed: int, resamples: int) -> tuple[float | None, float | None, float | None, str | None]:
+    """Return value, ends of the interval, and why there is none."""
+    if not len(data.questions):
+        return None, None, None, "nothing has two scores"
+    value = float(data.weigh(np.ones((1, len(data.questions))))[0])
+    if np.isnan(value):
+        return None, None, None, data.problem
+    present, codes = np.unique(data.questions, return_inverse=True)
+    if len(present) < 2:
+        return value, None, None, "one question alone has no interval"
+    replicates = replicate(data.weigh, draw(len(present), seed=seed, resamples=resamples), codes)
+    if data.bounds is None and np.isnan(replicates).any():
+        return value, None, None, f"no interval: in some resamples {data.problem}"
+    interval = percentile_interval(replicates, bounds=data.bounds)
+    return value, interval.low, interval.high, None
+
+
+def conclude(rows: Sequence[Robustness]) -> list[str]:
+    """Return a plain sentence for each metric, about the rows of one kind and language."""
+    by_metric: dict[str, dict[StatisticName, Robustness]] = {}
+    for row in rows:
+        by_metric.setdefault(row.metric, {})[row.statistic] = row
+    return [_say(metric, found) for metric, found in by_metric.items()]
+
+
+def _say(metric: str, rows: dict[StatisticName, Robustness]) -> str:
+    values = {statistic: row.value for statistic, row in rows.items() if row.value is not None}
+    said: list[str] = []
+    if "absolute_change" in values:
+        spread = f" ({values['relative_change']:.2f} standard deviations)" if "relative_change" in values else ""
+        said.append(f"rewording an answer moves its score by {values['absolute_change']:.3g} on average{spread}")
+    if "within_sd" in values:
+        said.append(f"scores that should be the same have a standard deviation of {values['within_sd']:.3g}")
+    if "icc" in values:
+        # Below 0 the estimate says that all of the variance is noise.
+        said.append(f"{1 - max(values['icc'], 0):.0%} of the variance comes from the {next(iter(rows.values())).kind}")
+    if "reversed_pairs" in values:
+        said.append(f"{values['reversed_pairs']:.0%} of the pairs of answers change their order")
+    if "reversed_systems" in values:
+        said.append(f"pairs of systems change places in {values['reversed_systems']:.0%} of the cases")
+    if not said:
+        return f"{metric}: nothing can be said: {next(iter(rows.values())).reason}."
+    return f"{metric}: {'; '.join(said)}."

@@ -1,0 +1,222 @@
+"""Scores of what should score alike, found in runs: texts scored again, texts reworded, questions answered again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from imapeval.errors import InputError, UsageError
+from imapeval.runs.reading import SAMPLES
+from imapeval.samples import system_of
+from imapeval.study.resample import number_clusters
+from imapeval.types import Lang, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.runs import Run
+    from imapeval.study.resample import Counts, Floats
+    from imapeval.types import Sample
+
+Kind = Literal["rewording", "repetition", "sampling"]
+"""What was done again:
+
+- rewording: the same answer in other words; the first column is the original;
+- repetition: the scoring of the very same text, in several runs;
+- sampling: answering, the same question by the same system.
+"""
+
+ORIGINAL = "original"
+"""The column of a reworded sample that names the id of what it rewords."""
+
+
+_LANGS: tuple[Lang, ...] = get_args(Lang)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Scores of what should score alike.
+
+    Attributes:
+        kind: What was done again.
+        lang: Of the texts: scores of several languages lie so far apart that beside them nothing else would show.
+        ids: Of the units, n of them: the original, the text, or the first answer to the question.
+        questions: A number per question from 0, shape (n,).
+        systems: Who answered, shape (n,).
+        metrics: Names, m of them.
+        scores: Shape (n, r, m); NaN where there is no such repetition or its score failed.
+        there: Where there is a repetition, shape (n, r).
+    """
+
+    kind: Kind
+    lang: Lang
+    ids: tuple[str, ...]
+    questions: Counts
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    scores: Floats
+    there: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One wording of an answer, and where it was scored: numbers of runs, ids there."""
+
+    sample: Sample
+    scored: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+
+def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None) -> list[Repeats]:
+    """Find what was done again within one run or over several.
+
+    - A sample that names another in its column `original` is a rewording of it. So is a sample of another run with
+      the same id, question and references, and another response.
+    - The same id with the same response in several runs is one text scored again; so is a rewording that says nothing
+      in other words.
+    - Different samples of one run with the same question, references and system are answers sampled again.
+
+    Args:
+        runs: At least one.
+        metrics: Which; None for those that all runs have.
+
+    Returns:
+        What there is of each kind and language, in the order of `Kind`; perhaps nothing.
+
+    Raises:
+        UsageError: A run lacks one of the metrics, or there is none that all have.
+        InputError: An id stands for different questions, an original is missing, or a metric was computed one way for
+            the originals and another way for their rewordings.
+    """
+    chosen = _choose(runs, metrics)
+    answers = _read_answers(runs)
+    scores, signatures = _read_scores(runs, chosen)
+    reworded = [list(texts.values()) for texts in answers.values() if len(texts) > 1]
+    _check_signatures(reworded, runs, chosen, signatures)
+    again = [text for texts in answers.values() for text in texts.values() if len(text.scored) > 1]
+    sampled: dict[tuple[object, ...], list[_Text]] = {}
+    for texts in answers.values():
+        first = next(iter(texts.values()))
+        key = (first.sample.question, first.sample.references, system_of(first.sample))
+        sampled.setdefault(key, []).append(first)
+    found: dict[Kind, list[tuple[Sample, list[tuple[int, str]]]]] = {
+        "rewording": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in reworded],
+        "repetition": [(text.sample, text.scored) for text in again],
+        "sampling": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in sampled.values()],
+    }
+    return [
+        _tabulate(kind, lang, kept, chosen, scores)
+        for kind, units in found.items()
+        for lang in _LANGS
+        if (kept := [unit for unit in units if len(unit[1]) > 1 and unit[0].lang == lang])
+    ]
+
+
+def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ...]:
+    known = [tuple(run.manifest["settings"]["metrics"]) for run in runs]
+    if metrics is None:
+        common = tuple(name for name in known[0] if all(name in names for names in known))
+        if not common:
+            raise UsageError("the runs have no metric in common. Score them with the same --metrics.")
+        return common
+    for name in metrics:
+        for run, names in zip(runs, known, strict=True):
+            if name not in names:
+                raise UsageError(f"the run {run.folder} has no metric {name!r}. It has: {', '.join(names)}.")
+    return tuple(dict.fromkeys(metrics))
+
+
+def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Text]]:
+    """Return the wordings of each answer, the original first, by the original's id and by the wording."""
+    samples = [(number, sample) for number, run in enumerate(runs) for sample in run.samples()]
+    answers: dict[str, dict[str, _Text]] = {}
+    for number, sample in samples:
+        if ORIGINAL not in sample.meta:
+            _add(answers.setdefault(sample.id, {}), sample, number, runs)
+    for number, sample in samples:
+        if ORIGINAL in sample.meta:
+            named = str(sample.meta[ORIGINAL])
+            if named not in answers:
+                raise InputError(
+                    f"the sample {sample.id!r} rewords {named!r}, which no run has",
+                    path=runs[number].folder / SAMPLES,
+                    mend="Name the run of the originals, too.",
+                )
+            _add(answers[named], sample, number, runs)
+    return answers
+
+
+def _add(texts: dict[str, _Text], sample: Sample, number: int, runs: Sequence[Run]) -> None:
+    first = next(iter(texts.values()), None)
+    if first is not None and (first.sample.question, first.sample.references) != (sample.question, sample.references):
+        raise InputError(
+            f"the sample {sample.id!r} has another question or other references than {first.sample.id!r} in "
+            f"{runs[first.scored[0][0]].folder}",
+            path=runs[number].folder / SAMPLES,
+            mend="Compare runs of the same questions.",
+        )
+    texts.setdefault(sample.response, _Text(sample)).scored.append((number, sample.id))
+
+
+def _read_scores(
+    runs: Sequence[Run], metrics: Sequence[str]
+) -> tuple[dict[tuple[int, str, str], float], dict[tuple[int, str], str]]:
+    """Return the scores by run, id and metric, and the signatures by run and metric."""
+    wanted = frozenset(metrics)
+    scores = {
+        (number, result.id, result.metric): result.outcome.value
+        for number, run in enumerate(runs)
+        for result in run.results()
+        if result.metric in wanted and isinstance(result.outcome, Score)
+    }
+    signatures = {
+        (number, metric): run.manifest["settings"]["metrics"][metric]
+        for number, run in enumerate(runs)
+        for metric in metrics
+    }
+    return scores, signatures
+
+
+def _check_signatures(
+    reworded: Sequence[Sequence[_Text]],
+    runs: Sequence[Run],
+    metrics: Sequence[str],
+    signatures: Mapping[tuple[int, str], str],
+) -> None:
+    """Refuse rewordings that were scored in another way: what differs then is not the wording alone."""
+    for one, other in sorted({(texts[0].scored[0][0], text.scored[0][0]) for texts in reworded for text in texts}):
+        for metric in metrics:
+            if signatures[one, metric] != signatures[other, metric]:
+                raise InputError(
+                    f"{metric} is {signatures[other, metric]} here, but {signatures[one, metric]} in "
+                    f"{runs[one].folder}, of which this run rewords answers",
+                    path=runs[other].folder,
+                    mend="Score both in the same way, or name other --metrics.",
+                )
+
+
+def _tabulate(
+    kind: Kind,
+    lang: Lang,
+    units: Sequence[tuple[Sample, Sequence[tuple[int, str]]]],
+    metrics: tuple[str, ...],
+    scores: Mapping[tuple[int, str, str], float],
+) -> Repeats:
+    most = max(len(scored) for _, scored in units)
+    table = np.full((len(units), most, len(metrics)), np.nan)
+    there = np.zeros((len(units), most), dtype=np.bool_)
+    for row, (_, scored) in enumerate(units):
+        there[row, : len(scored)] = True
+        for column, (number, id_) in enumerate(scored):
+            table[row, column] = [scores.get((number, id_, metric), np.nan) for metric in metrics]
+    return Repeats(
+        kind=kind,
+        lang=lang,
+        ids=tuple(sample.id for sample, _ in units),
+        questions=number_clusters([sample.question for sample, _ in units]),
+        systems=tuple(system_of(sample) for sample, _ in units),
+        metrics=metrics,
+        scores=table,
+        there=there,
+    )

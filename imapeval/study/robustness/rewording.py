@@ -1,0 +1,212 @@
+"""Answers in other words, written by a language model: the same meaning, to see whether scores stay.
+
+What comes back is checked as far as a program can: it is there, in the answer's language, with the answer's numbers,
+and neither the answer itself nor an earlier rewording of it. Whether the meaning is kept a person must say, at least of
+some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import ExtractionError, ImapEvalError
+from imapeval.extracting import attempt, too_long
+from imapeval.extraction import faults, parsing, prompting
+from imapeval.extraction.asking import Asker
+from imapeval.extraction.forms import Form
+from imapeval.llm.client import Request
+from imapeval.study.robustness.repeats import ORIGINAL
+from imapeval.types import Failure
+from imapeval.wording.language import detect_lang
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from imapeval.llm.client import Completion, Model
+    from imapeval.types import Sample
+
+TASK = "reword"
+VERSION = 1
+"""Of the prompt."""
+
+TEMPERATURE = 0.7
+"""Of sampling, so that several rewordings of one answer differ. Ours, not tuned."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"reworded": {"type": "string"}},
+    "required": ["reworded"],
+    "additionalProperties": False,
+}
+
+_ROOM = 64
+"""Tokens for the JSON around a rewording, and for one that is longer than a short answer."""
+
+_TOKENS = 2
+"""Of a character of the answer. English takes a fourth of one, Chinese 1 to 1.5 in tokenizers that know it."""
+
+_NOTE = "judge-retry"
+"""The prompt with which a second request says what was wrong; it fits every task that asks for JSON."""
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def sign(model: Model) -> str:
+    """Return what made the rewordings: model, prompt and sampling."""
+    return f"{model.identity}|{prompting.identify(TASK, VERSION)}|temperature:{TEMPERATURE:g}"
+
+
+async def reword(
+    samples: Sequence[Sample],
+    *,
+    model: Model,
+    count: int = 1,
+    stop: asyncio.Event | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, list[Sample | Failure]]:
+    """Return for each sample its rewordings, or why there are none, by the sample's id and in their order.
+
+    A rewording is a sample with the id "ID#1", "ID#2", ..., the response in other words, without ratings, which nobody
+    gave to it; `meta` names what it rewords (`repeats.ORIGINAL`). So many answers are reworded at the same time as the
+    model makes good use of; the rewordings of one answer one after the other, each with a seed of its own.
+
+    Args:
+        samples: With a response each.
+        model: Who is asked.
+        count: Rewordings of each.
+        stop: Once it is set no further sample is begun; those under way are finished.
+        progress: Is told of each finished sample.
+
+    Raises:
+        ImapEvalError: Something that concerns all samples alike; raised once what was under way is done, and paid for.
+    """
+    halt = stop or asyncio.Event()
+    fatal: list[ImapEvalError] = []
+    made: dict[str, list[Sample | Failure]] = {}
+    waiting, asker = iter(samples), Asker(model, note=_NOTE)
+
+    async def work() -> None:
+        for sample in waiting:
+            if halt.is_set() or fatal:
+                return
+            try:
+                made[sample.id] = await _reword_all(sample, asker, count)
+            except ImapEvalError as error:
+                fatal.append(error)
+                return
+            progress(1)
+
+    await asyncio.gather(*(work() for _ in range(min(model.concurrency, len(samples)))))
+    if fatal:
+        raise fatal[0]
+    return {sample.id: made[sample.id] for sample in samples if sample.id in made}
+
+
+async def _reword_all(sample: Sample, asker: Asker, count: int) -> list[Sample | Failure]:
+    if refused := too_long(sample):
+        return [refused] * count
+    if not any(map(str.isalnum, sample.response)):
+        return [Failure("rewording", "no-answer", "the response is empty: there is nothing to reword")] * count
+    known = {fold(sample.response)}
+    made: list[Sample | Failure] = []
+    for number in range(1, count + 1):
+        text = await attempt("rewording", _ask(sample, asker, seed=number, known=known))
+        if isinstance(text, Failure):
+            made.append(replace(text, stage="rewording") if text.stage == "extraction" else text)
+            continue
+        known.add(fold(text))
+        made.append(
+            replace(
+                sample,
+                id=f"{sample.id}#{number}",
+                response=text,
+                ratings={},
+                meta={**sample.meta, ORIGINAL: sample.id},
+            )
+        )
+    return made
+
+
+async def _ask(sample: Sample, asker: Asker, *, seed: int, known: set[str]) -> str:
+    lang = detect_lang(sample.response)
+    messages = prompting.load(TASK, lang=lang, version=VERSION).render(answer=sample.response)
+
+    def make(form: Form) -> Request:
+        return Request(
+            messages,
+            schema=SCHEMA if form is Form.SCHEMA else None,
+            schema_name=TASK,
+            json=form is Form.JSON,
+            max_tokens=_ROOM + _TOKENS * len(sample.response),
+            temperature=TEMPERATURE,
+            seed=seed,
+        )
+
+    def understand(completion: Completion) -> str:
+        return read_rewording(completion.text, original=sample.response, known=known)
+
+    return await asker.ask(make, understand, lang=lang)
+
+
+def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = frozenset()) -> str:
+    """Return the rewording that a completion holds.
+
+    Args:
+        completion: An object with the key "reworded".
+        original: The answer that was reworded.
+        known: Texts that it may not repeat, as `fold` gives them.
+
+    Raises:
+        ExtractionError: It cannot be read (kinds of `imapeval.extraction.faults`), is in another language
+            ("wrong-language"), lacks a number of the original ("lost-numbers"), or says nothing in other words
+            ("not-reworded").
+    """
+    try:
+        said = parsing.find_object(completion, "reworded")["reworded"]
+    except ExtractionError as error:
+        raise faults.explain(error) from None
+    # Broken surrogates can stand in JSON but in no file.
+    text = said.encode("utf-8", "replace").decode().strip() if isinstance(said, str) else ""
+    if not any(map(str.isalnum, text)):
+        raise faults.faulty("empty-object", completion)
+    if detect_lang(text) != detect_lang(original):
+        raise faults.faulty("wrong-language", completion)
+    if lost := _find_numbers(original) - _find_numbers(text):
+        raise ExtractionError(
+            f"the rewording lacks numbers of the answer: {', '.join(sorted(lost))}", kind="lost-numbers", raw=completion
+        )
+    if fold(text) in known | {fold(original)}:
+        raise ExtractionError(
+            "the model wrote the answer itself, or a rewording that it had written before",
+            kind="not-reworded",
+            raw=text,
+        )
+    return text
+
+
+def dump_sample(sample: Sample) -> str:
+    """Return a rewording as a line of a samples file, which `imapeval.samples.read` takes."""
+    fields: dict[str, Any] = {**sample.meta, "id": sample.id}
+    if sample.turns:
+        fields["turns"] = [{"role": turn.role, "content": turn.content} for turn in sample.turns[:-1]]
+    else:
+        fields["question"] = sample.question
+    fields |= {"response": sample.response, "lang": sample.lang, "system": sample.system}
+    if sample.references:
+        fields["references"] = list(sample.references)
+    # Parquet columns may hold dates and the like, which are only passed through.
+    return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+def _find_numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+def fold(text: str) -> str:
+    """Return letters and digits alone, in lower case: other spaces, case or punctuation is no other wording."""
+    return "".join(character for character in text.casefold() if character.isalnum())

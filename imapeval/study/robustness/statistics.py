@@ -1,0 +1,155 @@
+"""How far scores move when they should not: pure functions of weighted rows, for the bootstrap.
+
+A row of weight w stands for w equal rows, as everywhere in `imapeval.study`: that is what a resample is.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.coefficients import MIN_ROWS
+from imapeval.study.weighing import weigh
+
+if TYPE_CHECKING:
+    from imapeval.study.resample import Counts, Floats
+
+_ROWS_AT_ONCE = 1024
+"""Rows of the n x n matrix of pairs that are held at a time: 20 MB at n = 5,000, as `coefficients` has it."""
+
+_ROUNDING = 1e-13
+"""Share of a number that may be rounding: a few hundred units in the last place of 53 bits."""
+
+
+def weigh_mean(values: Floats, weights: Floats) -> Floats:
+    """Return the mean of values, shape (n,), by each row of weights, shape (m, n), none of which is all 0."""
+    return (weights @ values) / weights.sum(axis=1)
+
+
+def weigh_spread(values: Floats, weights: Floats) -> Floats:
+    """Return the standard deviation of values, shape (n,), by each row of weights, shape (m, n); NaN for one row."""
+    centred = values - values.mean()
+    return np.sqrt(_divide(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
+
+
+def weigh_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Return Spearman's rho of x and y, shape (n,), by each row of weights, shape (m, n).
+
+    NaN where a side is constant among the rows with a weight, or there are fewer rows than `MIN_ROWS`.
+    """
+    if len(x) < MIN_ROWS:
+        return np.full(len(weights), np.nan)
+    return weigh("spearman", x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[:, 0, 0]
+
+
+def weigh_reversals(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Return the share of pairs of rows that stand one way round in x and the other way round in y. O(n^2).
+
+    Pairs that are equal in x have no order to lose and do not count; pairs that are equal in y alone count, and are
+    not reversed.
+
+    Args:
+        x: Shape (n,).
+        y: Shape (n,).
+        weights: Whole numbers, shape (m, n).
+
+    Returns:
+        0..1, shape (m,); NaN where all of x is equal.
+    """
+    # Single precision halves memory and time, and is exact here: every sum is a whole number below 2**24.
+    small = weights.astype(np.float32)
+    against, ordered = np.zeros(len(weights)), np.zeros(len(weights))
+    for start in range(0, len(x), _ROWS_AT_ONCE):
+        block = slice(start, start + _ROWS_AT_ONCE)
+        order = np.sign(x[block, None] - x[None, :]).astype(np.float32)
+        turned = (order * np.sign(y[block, None] - y[None, :]) < 0).astype(np.float32)
+        against += (weights[:, block] * (small @ turned.T)).sum(axis=1)
+        ordered += (weights[:, block] * (small @ np.abs(order).T)).sum(axis=1)
+    return _divide(against, ordered)
+
+
+def weigh_icc(table: Floats, weights: Floats) -> Floats:
+    """Return ICC(1): the share of the variance of scores that lies between the units. The rest lies within them.
+
+    One-way random effects by analysis of variance (Shrout and Fleiss 1979, "Intraclass Correlations: Uses in
+    Assessing Rater Reliability", ICC(1,1)), for unequal numbers of scores as in Donner 1986 ("A Review of Inference
+    Procedures for the Intraclass Correlation Coefficient in the One-Way Random Effects Model"):
+
+        between = (MSB - MSW) / n0,    ICC = between / (between + MSW),    n0 = (N - sum n_i^2 / N) / (units - 1)
+
+    Args:
+        table: Scores, a row per unit, a column per repetition, shape (n, r); NaN where there is none, at least one in
+            each row.
+        weights: Whole numbers, a column per unit, shape (m, n).
+
+    Returns:
+        At most 1, and below 0 where units differ less than their repetitions do; NaN where all scores are equal,
+        there is one unit, or none was repeated; shape (m,).
+    """
+    sizes, means, squares = _describe(table)
+    units, scores = weights.sum(axis=1), weights @ sizes
+    within = _divide(weights @ squares, scores - units)
+    spread = _sum_squares(means - means.mean(), weights * sizes)
+    size = _divide(scores - weights @ sizes**2 / scores, units - 1)
+    between = _divide(_divide(spread, units - 1) - within, size)
+    return _divide(between, between + within)
+
+
+def weigh_within(table: Floats, weights: Floats) -> Floats:
+    """Return the standard deviation within a unit, the root of MSW of `weigh_icc`, shape (m,); NaN for none."""
+    sizes, _, squares = _describe(table)
+    return np.sqrt(_divide(weights @ squares, weights @ (sizes - 1)))
+
+
+def weigh_system_reversals(table: Floats, systems: Counts, weights: Floats) -> Floats:
+    """Return how often two systems swap places from one repetition to another.
+
+    A system's place is by its mean score. Of all pairs of systems and pairs of repetitions it is the share in which
+    one system is ahead in one repetition and behind in the other.
+
+    Args:
+        table: Scores without gaps, a row per unit, a column per repetition, shape (n, r), r at least 2.
+        systems: Of each unit, numbers from 0, at least two of them, shape (n,).
+        weights: Whole numbers, a column per unit, shape (m, n).
+
+    Returns:
+        0..1, shape (m,); NaN where a system has no unit.
+    """
+    membership = np.eye(int(systems.max()) + 1)[systems]
+    counts = weights @ membership
+    sums = np.stack([weights @ (membership * column[:, None]) for column in table.T])
+    means = _divide(sums, np.broadcast_to(counts, sums.shape))
+    swapped = [
+        np.sign(means[one, :, a] - means[one, :, b]) * np.sign(means[other, :, a] - means[other, :, b]) < 0
+        for one, other in combinations(range(table.shape[1]), 2)
+        for a, b in combinations(range(membership.shape[1]), 2)
+    ]
+    return np.where((counts > 0).all(axis=1), np.mean(swapped, axis=0), np.nan)
+
+
+def _describe(table: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return of each row how many scores it has, their mean, and the sum of squares round it."""
+    there = ~np.isnan(table)
+    filled = np.where(there, table, 0)
+    sizes = there.sum(axis=1).astype(np.float64)
+    means = filled.sum(axis=1) / sizes
+    apart = np.where(there, table - means[:, None], 0)
+    # What is left of equal scores is rounding.
+    apart[np.abs(apart) <= _ROUNDING * np.abs(filled).max()] = 0
+    return sizes, means, (apart**2).sum(axis=1)
+
+
+def _sum_squares(values: Floats, weights: Floats) -> Floats:
+    """Return the sum of squares round the weighted mean, shape (m,); exactly 0 where only equal values have weight.
+
+    Values, shape (n,), are to be near 0, so that the difference keeps its digits.
+    """
+    squares = weights @ values**2
+    apart = squares - (weights @ values) ** 2 / weights.sum(axis=1)
+    return np.where(apart > _ROUNDING * squares, apart, 0)
+
+
+def _divide(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)

@@ -1,0 +1,241 @@
+"""A whole study: everything that can be said of these scores and these ratings, with the conclusions in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.differences import count_differences
+from imapeval.study.agreement.measuring import measure_agreement
+from imapeval.study.agreement.sentences import describe_agreement
+from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.comparing import LEVEL_OF_SIGNIFICANCE, compare, write_number
+from imapeval.study.disagreements import find_disagreements
+from imapeval.study.findings import ALL, Study
+from imapeval.study.heterogeneity import compare_slices
+from imapeval.study.levels import correlate
+from imapeval.study.matrix import correlate_metrics
+from imapeval.study.resample import RESAMPLES
+from imapeval.study.slicing import slice_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.study.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level, Slice
+    from imapeval.study.rated import Rated
+
+CONFIDENCE = 0.95
+
+_COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
+
+LOOKED_INTO = 6
+"""Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
+
+_MIN_SYSTEMS = 3
+"""Two systems make one pair, of which every correlation is 1 or -1."""
+
+_PRINTED = 10
+"""Disagreements of each metric and direction that a page shows."""
+
+
+def study_whole(
+    rated: Rated,
+    *,
+    title: str,
+    signatures: Mapping[str, str],
+    account: Sequence[str] = (),
+    level: Level | None = None,
+    coefficient: CoefficientName = "spearman",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Study:
+    """Compute everything that a report shows.
+
+    Args:
+        rated: Scores beside ratings.
+        title: Of the page.
+        signatures: Of the metrics.
+        account: What was read and what did not join, in sentences.
+        level: What conclusions are drawn from; None takes within-system, or global where there is one system.
+        coefficient: What conclusions are drawn from; one that metrics can be compared by.
+        seed: Of all random draws.
+        resamples: Of intervals and tests.
+
+    Raises:
+        UsageError: Nobody rated an answer, or the coefficient is none to compare by.
+        MissingExtraError: scipy is not there.
+    """
+    levels = choose_levels(rated)
+    chosen = level or ("within-system" if "within-system" in levels else "global")
+    correlations = correlate(
+        rated,
+        coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
+        levels=tuple(dict.fromkeys((chosen, *levels))),
+        confidence=CONFIDENCE,
+        seed=seed,
+        resamples=resamples,
+    )
+    if "system" in levels:
+        correlations += correlate(
+            rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
+        )
+    ranked = rank(correlations, level=chosen, coefficient=coefficient)
+    best = [row.metric for row in ranked[:LOOKED_INTO]]
+    comparisons: list[Comparison] = []
+    if len(rated.metrics) > 1:
+        comparisons = compare(rated, coefficient=coefficient, level=chosen, seed=seed, resamples=resamples)
+    agreements = measure_agreement(rated, seed=seed, resamples=resamples)
+    ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
+    slices: list[Slice] = []
+    if best:
+        slices = slice_answers(rated, metrics=best, coefficient=coefficient)
+    heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
+    several = len(rated.dimensions) > 1
+    return Study(
+        title=title,
+        rated=rated,
+        signatures=signatures,
+        account=tuple(account),
+        correlations=tuple(correlations),
+        comparisons=tuple(comparisons),
+        agreements=tuple(agreements),
+        differences=tuple(count_differences(rated)),
+        ceilings=tuple(ceilings),
+        slices=tuple(slices),
+        disagreements=tuple(
+            row
+            for metric in best[:1]
+            for dimension in rated.dimensions
+            for row in find_disagreements(rated, metric, dimension, count=_PRINTED)
+        ),
+        matrix=correlate_metrics(rated) if len(rated.metrics) > 1 else None,
+        level=chosen,
+        coefficient=coefficient,
+        seed=seed,
+        resamples=resamples,
+        confidence=CONFIDENCE,
+        conclusions=(
+            *conclude(ranked, comparisons, dimension=ALL if several else rated.dimensions[0]),
+            *describe_agreement(rated, agreements, ceilings),
+            *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
+            *_tell_levels(rated, levels),
+        ),
+        corrected=tuple(correct_for_attenuation([row for row in correlations if row.level == "global"], ceilings)),
+        heterogeneities=tuple(heterogeneities),
+    )
+
+
+def choose_levels(rated: Rated) -> tuple[Level, ...]:
+    """Return the levels that these answers have: one system makes no difference between systems, and so on."""
+    systems = np.unique(rated.systems)
+    levels: list[Level] = ["global"]
+    if len(systems) > 1:
+        levels.append("within-system")
+        seen = {(question, system) for question, system in zip(rated.questions.tolist(), rated.systems, strict=True)}
+        per_question = np.bincount([question for question, _ in seen])
+        if per_question.max() >= _MIN_SYSTEMS:
+            levels.append("within-question")
+    if len(systems) >= _MIN_SYSTEMS:
+        levels.append("system")
+    return tuple(levels)
+
+
+def rank(correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName) -> list[Correlation]:
+    """Return the row of each metric that sums it up (the mean, or the only one), best first, undefined ones left out.
+
+    Args:
+        correlations: Of all metrics.
+        level: Which rows.
+        coefficient: Which rows.
+    """
+    of_metric: dict[str, Correlation] = {}
+    for row in correlations:
+        if (row.level, row.coefficient) == (level, coefficient):
+            # The last row of a metric is its mean; without a mean it is the only one.
+            of_metric[row.metric] = row
+    defined = [(row.value, row) for row in of_metric.values() if row.value is not None]
+    return [row for _, row in sorted(defined, key=lambda pair: -pair[0])]
+
+
+def conclude(ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str) -> list[str]:
+    """Say which metric agrees best with the raters, which ones it cannot be told from, and which ones it beats.
+
+    Args:
+        ranked: What `rank` gave.
+        comparisons: Of the same level and coefficient.
+        dimension: Which comparisons: `ALL` for those of the mean.
+    """
+    if not ranked:
+        return ["No metric has a defined correlation with the ratings; the reasons stand with the correlations."]
+    best = ranked[0]
+    value = write_number(best.value or 0.0)
+    if best.low is not None and best.high is not None:
+        value += f" [{write_number(best.low)}, {write_number(best.high)}]"
+    sentences = [
+        f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_name(best)} {value}, n = {best.n}."
+        if len(ranked) > 1
+        else f"{best.metric} agrees with the raters at {_name(best)} {value}, n = {best.n}."
+    ]
+    theirs = [row for row in comparisons if row.dimension == dimension and best.metric in (row.first, row.second)]
+    others = {row.second if row.first == best.metric else row.first: row for row in theirs}
+    alike = [name for row in ranked[1:] if (name := row.metric) in others and not _is_apart(others[name])]
+    beaten = [name for row in ranked[1:] if (name := row.metric) in others and _is_apart(others[name])]
+    if alike:
+        sentences.append(f"It cannot be told apart from {_list(alike)} (after Holm's correction).")
+    if beaten:
+        sentences.append(f"It agrees better than {_list(beaten)} (after Holm's correction).")
+    if len(ranked) > 1 and (row := others.get(ranked[1].metric)) is not None:
+        sentences.append(row.sentence)
+    failed = [row for row in ranked if row.n_missing]
+    if failed:
+        worst = max(failed, key=lambda row: row.n_missing)
+        sentences.append(
+            f"{len(failed)} metrics gave some rated answers no score, {worst.metric} most often ({worst.n_missing} of "
+            f"{worst.n + worst.n_missing}); comparisons are on the answers that both metrics scored."
+        )
+    return sentences
+
+
+def _is_apart(row: Comparison) -> bool:
+    return row.p_adjusted is not None and row.p_adjusted < LEVEL_OF_SIGNIFICANCE
+
+
+def _name(row: Correlation) -> str:
+    over = {
+        "global": "over all answers",
+        "within-system": "within systems",
+        "within-question": "within questions",
+        "system": "between systems",
+    }[row.level]
+    mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
+    names = {"spearman": "Spearman's rho", "kendall_tau_b": "Kendall's tau-b", "pearson": "Pearson's r"}
+    return f"{names.get(row.coefficient, row.coefficient)} {over} ({mean})"
+
+
+def _list(names: Sequence[str], *, most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _tell_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dimension: str) -> list[str]:
+    """Return what differs between groups of answers, for the best metric."""
+    return [
+        row.sentence
+        for row in rows
+        if row.metric in best[:1]
+        and row.dimension == dimension
+        and row.p_adjusted is not None
+        and row.p_adjusted < LEVEL_OF_SIGNIFICANCE
+    ]
+
+
+def _tell_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:
+    missing = [name for name in ("within-system", "within-question", "system") if name not in levels]
+    if not missing:
+        return []
+    systems = len(np.unique(rated.systems))
+    return [
+        f"Not computed: {_list(missing)} correlations ({systems} system{'' if systems == 1 else 's'}; within-system "
+        f"takes 2, within-question {_MIN_SYSTEMS} that answer the same question, system {_MIN_SYSTEMS})."
+    ]

@@ -1,0 +1,341 @@
+"""A study made by hand from simulated answers: coefficients are real, intervals and p-values are near enough."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from math import atanh, erfc, sqrt, tanh
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+from scipy.stats import spearmanr
+
+from imapeval.runs import Run
+from imapeval.study.findings import (
+    ALL,
+    Agreement,
+    Ceiling,
+    Comparison,
+    Correlation,
+    Differences,
+    Disagreement,
+    MetricMatrix,
+    Slice,
+    Study,
+)
+from imapeval.study.rated import Rated, Scale
+
+DIMENSIONS = ("accuracy", "completeness", "specificity")
+SYSTEMS = ("HMedQA/GPT-4", "HMedQA/PaLM2", "iCliniq/ChatGPT", "iCliniq/GPT-4")
+BINS = ("0", "0.5 to 1.5", "2 to 2.5", "3 to 3.5", "4 to 4.5", "5")
+HOSTILE = '<img src=x onerror=alert(1)>$x_1$ & "q" 指标 😀'
+"""Markup, a formula, quotes, Chinese, an emoji."""
+
+
+def name_metrics(count: int) -> tuple[str, ...]:
+    stems = [
+        "imapscore",
+        "imapscore:paper",
+        "geval:completeness",
+        "rouge1",
+        "rouge2",
+        "rougeL",
+        "bleu",
+        "chrf",
+        "meteor",
+    ]
+    stems += [
+        "bertscore",
+        "moverscore",
+        "bartscore",
+        "bleurt",
+        "comet",
+        "entailment",
+        "cosine",
+        "token-f1",
+        "length-ratio",
+    ]
+    names = [stem + ending for stem in stems for ending in ("", "+imap", "+imap:pairs")]
+    return tuple(names[:count])
+
+
+def simulate(answers: int, metrics: tuple[str, ...], *, raters: int, seed: int = 1) -> Rated:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(answers, 1))
+    truth = quality * 0.9 + 0.45 * rng.normal(size=(answers, len(DIMENSIONS)))
+    given = truth[:, :, None] + 0.5 * rng.normal(size=(answers, len(DIMENSIONS), max(1, raters)))
+    grid = np.clip(np.round((2.8 + 1.1 * given) * 2) / 2, 0, 5)
+    strength = np.linspace(0.95, 0.02, len(metrics))
+    families = rng.normal(size=(answers, 6))
+    scores = np.stack(
+        [
+            strength[m] * truth.mean(axis=1) + 0.7 * families[:, m % 6] + 0.5 * rng.normal(size=answers)
+            for m in range(len(metrics))
+        ],
+        axis=1,
+    )
+    scores[rng.random(scores.shape) < 0.004] = np.nan
+    half = answers // 2
+    return Rated(
+        ids=tuple(f"{SYSTEMS[n % 4]}:{n // 4}" for n in range(answers)),
+        questions=np.array([n // 2 if n < half else n for n in range(answers)]),
+        systems=tuple(SYSTEMS[n % 4] for n in range(answers)),
+        metrics=metrics,
+        scores=scores,
+        dimensions=DIMENSIONS,
+        ratings=grid.mean(axis=2),
+        raters=tuple(f"rater {n + 1}" for n in range(raters)),
+        by_rater={name: grid[:, place, :] for place, name in enumerate(DIMENSIONS)} if raters else {},
+        scales={name: Scale(0, 5, 0.5) for name in DIMENSIONS},
+        facets={"task": tuple(("diagnosis", "treatment", "advice")[n % 3] for n in range(answers))},
+        covariates={"response characters": rng.lognormal(6, 0.5, answers), "compression": rng.beta(4, 6, answers)},
+    )
+
+
+def correlate(scores: np.ndarray, ratings: np.ndarray) -> tuple[float | None, float | None, float | None, int, int]:
+    rated = ~np.isnan(ratings)
+    both = rated & ~np.isnan(scores)
+    n = int(both.sum())
+    x, y = scores[both], ratings[both]
+    if n < 4 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
+        return None, None, None, n, int(rated.sum()) - n
+    value = float(spearmanr(x, y).statistic)
+    half = 1.96 * sqrt(1.06 / (n - 3))
+    centre = atanh(min(0.9999, max(-0.9999, value)))
+    return value, tanh(centre - half), tanh(centre + half), n, int(rated.sum()) - n
+
+
+def average(rows: list[Correlation], dimension: str) -> Correlation:
+    known = [row for row in rows if row.value is not None]
+    left_out = len(rows) - len(known)
+
+    def mean(name: str) -> float | None:
+        return float(np.mean([getattr(row, name) for row in known])) if known else None
+
+    return replace(
+        rows[0],
+        system=ALL,
+        dimension=dimension,
+        value=mean("value"),
+        low=mean("low"),
+        high=mean("high"),
+        n=sum(row.n for row in rows if row.dimension == rows[0].dimension),
+        n_missing=sum(row.n_missing for row in rows if row.dimension == rows[0].dimension),
+        reason=f"{left_out} of {len(rows)} coefficients are undefined and left out" if left_out else None,
+        groups=len(known),
+    )
+
+
+def correlate_all(rated: Rated) -> list[Correlation]:
+    found: list[Correlation] = []
+    systems = np.array(rated.systems)
+    for metric in rated.metrics:
+        scores = rated.scores_of(metric)
+        rows: list[Correlation] = []
+        for system in dict.fromkeys(rated.systems):
+            for dimension in rated.dimensions:
+                value, low, high, n, missing = correlate(
+                    scores[systems == system], rated.ratings_of(dimension)[systems == system]
+                )
+                reason = "the score is constant" if value is None else None
+                rows.append(
+                    Correlation(
+                        metric, system, dimension, "spearman", value, low, high, n, missing, reason, interval="bca"
+                    )
+                )
+        found += rows
+        if len(rows) > 1:
+            if len(set(rated.systems)) > 1:
+                found += [average([row for row in rows if row.dimension == name], name) for name in rated.dimensions]
+            found.append(average(rows, ALL))
+        for dimension in rated.dimensions:
+            value, low, high, n, missing = correlate(scores, rated.ratings_of(dimension))
+            reason = "the score is constant" if value is None else None
+            found.append(
+                Correlation(metric, ALL, dimension, "spearman", value, low, high, n, missing, reason, level="global")
+            )
+    return found
+
+
+def compare_all(rated: Rated, rows: list[Correlation]) -> list[Comparison]:
+    values = {(row.metric, row.dimension): row for row in rows if row.system == ALL and row.level == "within-system"}
+    found: list[Comparison] = []
+    for dimension in (ALL, *rated.dimensions):
+        for place, first in enumerate(rated.metrics):
+            for second in rated.metrics[place + 1 :]:
+                if (first, dimension) not in values:
+                    continue
+                one, two = values[first, dimension], values[second, dimension]
+                if one.value is None or two.value is None:
+                    found.append(
+                        Comparison(
+                            first, second, "within-system", dimension, "spearman", one.value, two.value, None, None,
+                            None, "bootstrap", "perm-both", None, None, one.n, one.n, "a score is constant", "",
+                        )
+                    )  # fmt: skip
+                    continue
+                gap = one.value - two.value
+                p = max(0.0005, erfc(abs(gap) / 0.04 / sqrt(2)))
+                holm = min(1.0, p * 40)
+                said = f"{first} ({one.value:.2f}) and {second} ({two.value:.2f}): p = {holm:.3f} after Holm."
+                found.append(
+                    Comparison(
+                        first, second, "within-system", dimension, "spearman", one.value, two.value, gap, gap - 0.08,
+                        gap + 0.08, "bootstrap", "perm-both", p, holm, one.n, one.n, None, said,
+                    )
+                )  # fmt: skip
+    return found
+
+
+def cluster(rated: Rated) -> MetricMatrix | None:
+    if len(rated.metrics) < 2:
+        return None
+    whole = ~np.isnan(rated.scores).any(axis=1)
+    if not whole.any():
+        empty = tuple((None,) * len(rated.metrics) for _ in rated.metrics)
+        return MetricMatrix(rated.metrics, empty, (), 0)
+    values = spearmanr(rated.scores[whole]).statistic if len(rated.metrics) > 2 else None
+    if values is None:
+        rho = float(spearmanr(rated.scores[whole, 0], rated.scores[whole, 1]).statistic)
+        values = np.array([[1.0, rho], [rho, 1.0]])
+    distances = np.clip(1 - np.abs((values + values.T) / 2), 0, None)
+    np.fill_diagonal(distances, 0)
+    tree = linkage(squareform(distances, checks=False), method="average")
+    order = leaves_list(tree).tolist()
+    place = {old: new for new, old in enumerate(order)} | {old: old for old in range(len(order), 2 * len(order))}
+    return MetricMatrix(
+        tuple(rated.metrics[n] for n in order),
+        tuple(tuple(float(values[a, b]) for b in order) for a in order),
+        tuple((place[int(a)], place[int(b)], float(d), int(size)) for a, b, d, size in tree),
+        int(whole.sum()),
+    )
+
+
+def slice_all(rated: Rated, metrics: tuple[str, ...]) -> list[Slice]:
+    found: list[Slice] = []
+    groups: dict[str, list[tuple[str, np.ndarray]]] = {}
+    for facet, names in {**rated.facets, "system": rated.systems}.items():
+        groups[facet] = [(name, np.array(names) == name) for name in dict.fromkeys(names)]
+    for facet, numbers in rated.covariates.items():
+        if not len(numbers):
+            continue
+        ends = np.quantile(numbers, [0, 0.25, 0.5, 0.75, 1])
+        groups[facet] = [
+            (f"{low:.3g} to {high:.3g}", (numbers >= low) & (numbers <= high)) for low, high in pairwise(ends.tolist())
+        ]
+    for metric in metrics:
+        for facet, of in groups.items():
+            for group, chosen in of:
+                for dimension in rated.dimensions:
+                    value, low, high, n, _ = correlate(
+                        rated.scores_of(metric)[chosen], rated.ratings_of(dimension)[chosen]
+                    )
+                    reason = "fewer than four answers" if value is None else None
+                    found.append(Slice(metric, facet, group, dimension, "spearman", value, low, high, n, reason))
+    return found
+
+
+def find_gaps(rated: Rated, metric: str) -> list[Disagreement]:
+    scores, ratings = rated.scores_of(metric), rated.ratings_of("accuracy")
+    both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(ratings))
+    if len(both) < 2:
+        return []
+    ranks = [np.argsort(np.argsort(column[both])) / (len(both) - 1) for column in (scores, ratings)]
+    gaps = np.abs(ranks[0] - ranks[1])
+    return [
+        Disagreement(
+            rated.ids[both[n]], metric, "accuracy", float(scores[both[n]]), float(ratings[both[n]]),
+            float(ranks[0][n]), float(ranks[1][n]),
+        )
+        for n in np.argsort(-gaps)[:20]
+    ]  # fmt: skip
+
+
+def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
+    rows = correlate_all(rated)
+    agreements = [
+        Agreement(name, statistic, value, value - 0.06, value + 0.05, len(rated.ids), 3)
+        for name in rated.dimensions
+        for statistic, value in (("krippendorff_alpha_interval", 0.62), ("icc_2_1", 0.63), ("exact", 0.41))
+    ]
+    differences = [
+        Differences(
+            name, "rater 1", "rater 2", dict(zip(BINS, (0.41, 0.46, 0.09, 0.03, 0.01, 0.0), strict=True)), 0.71, 400
+        )
+        for name in rated.dimensions
+    ]
+    ceilings = [Ceiling(name, "spearman", 0.83, 0.91, 0.88, 0.93, 400, 3.0) for name in rated.dimensions]
+    return Study(
+        title=title,
+        rated=rated,
+        signatures={metric: f"{metric}|v:1.0|lowercase:yes" for metric in rated.metrics},
+        account=("400 of 400 answers have a rating.", "3 rated ids are in no run: x1, x2, x3."),
+        correlations=tuple(rows),
+        comparisons=tuple(compare_all(rated, rows)) if len(rated.metrics) > 1 else (),
+        agreements=tuple(agreements) if rated.raters else (),
+        differences=tuple(differences) if rated.raters else (),
+        ceilings=tuple(ceilings)
+        if rated.raters
+        else (Ceiling("accuracy", "spearman", None, None, None, None, 0, 0.0, "only averages are known"),),
+        slices=tuple(slice_all(rated, rated.metrics[:6])),
+        disagreements=tuple(find_gaps(rated, rated.metrics[0])),
+        matrix=cluster(rated),
+        level="within-system",
+        coefficient="spearman",
+        seed=1,
+        resamples=2000,
+        confidence=0.95,
+        conclusions=(
+            "imapscore agrees best with the raters: mean Spearman .61 (95% interval .55 to .67), n = 400.",
+            "At n = 400, imapscore and imapscore:paper (.61 and .60) cannot be told apart (p = .31 after Holm).",
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def big() -> Study:
+    """400 answers of four systems, 54 metrics, three dimensions, three raters."""
+    return make_study(simulate(400, name_metrics(54), raters=3))
+
+
+@pytest.fixture(scope="session")
+def small() -> Study:
+    """80 answers, three metrics, one of them constant for a system and with a name that must stay text."""
+    rated = simulate(80, ("imapscore", "rouge1", HOSTILE), raters=0)
+    scores = rated.scores.copy()
+    scores[[system == SYSTEMS[0] for system in rated.systems], 2] = 0.5
+    return make_study(replace(rated, scores=scores), title="A & <b>study</b>")
+
+
+@pytest.fixture(scope="session")
+def build() -> Callable[..., Study]:
+    """Makes a study of some rated answers."""
+    return make_study
+
+
+@pytest.fixture(scope="session")
+def draw_answers() -> Callable[..., Rated]:
+    """Simulates rated answers."""
+    return simulate
+
+
+@pytest.fixture
+def of_run(run: Path) -> tuple[Study, Run]:
+    """A study of the answers of the run next door, in which all of them are far from the raters, and that run."""
+    ids = tuple(sample.id for sample in Run(run).samples())
+    rated = Rated(
+        ids=ids,
+        questions=np.arange(3),
+        systems=("one", "two", "one"),
+        metrics=("m",),
+        scores=np.array([[0.8], [0.25], [np.nan]]),
+        dimensions=("accuracy",),
+        ratings=np.array([[1.25], [5.0], [3.0]]),
+    )
+    gaps = [
+        Disagreement(id_, "m", "accuracy", 0.5, 3.0, rank, 1 - rank)
+        for id_, rank in zip(ids, (1.0, 0.2, 0.4), strict=True)
+    ]
+    return replace(make_study(rated), disagreements=tuple(gaps)), Run(run)

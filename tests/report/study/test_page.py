@@ -1,0 +1,379 @@
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.report.study.page import render, write_study
+from imapeval.runs import Run
+from imapeval.study.findings import ALL, Corrected, Heterogeneity, Study
+from imapeval.study.rated import Rated
+
+VOID = {"meta", "input", "br"}
+
+
+class Page(HTMLParser):
+    """Elements in order, the text of each section, cells of tables; says whether every element is closed."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.content: dict[str, str] = {}
+        self.rows: dict[str, list[list[str]]] = {}
+        self.section = ""
+        self.feed(source)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "section":
+            self.section = dict(attrs).get("id") or ""
+        if tag == "tr":
+            self.rows.setdefault(self.section, []).append([])
+        if tag in {"td", "th"}:
+            self.rows[self.section][-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"script", "style"}:
+            self.content[self.open[-1]] = self.content.get(self.open[-1], "") + data
+            return
+        self.texts[self.section] = self.texts.get(self.section, "") + data
+        if "td" in self.open or "th" in self.open:
+            self.rows[self.section][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def source(big: Study) -> str:
+    return render(big)
+
+
+@pytest.fixture(scope="module")
+def page(source: str) -> Page:
+    return Page(source)
+
+
+def select(page: Page, tag: str) -> list[dict[str, str | None]]:
+    return [attributes for name, attributes in page.tags if name == tag]
+
+
+def test_it_is_small(source: str):
+    assert len(source.encode()) < 3_000_000
+
+
+def test_nothing_is_loaded_and_nothing_is_styled_in_place(page: Page):
+    for tag, attributes in page.tags:
+        assert tag not in {"img", "image", "link", "iframe", "object", "embed", "script", "foreignobject"}
+        assert not {"src", "srcset", "style", "onclick", "onerror", "xlink:href"} & attributes.keys()
+        assert (attributes.get("href") or "#").startswith("#")
+        assert not any("url(" in (value or "") for value in attributes.values())
+    assert not re.search(r"https?://|@import|url\(", page.content["style"])
+
+
+def test_policy_allows_our_style_and_no_script(page: Page):
+    policy = next(a["content"] for a in select(page, "meta") if a.get("http-equiv") == "Content-Security-Policy")
+    digest = base64.b64encode(hashlib.sha256(page.content["style"].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'none'" in (policy or "")
+
+
+def test_ids_are_unique_and_links_lead_somewhere(page: Page):
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {attributes.get("href") for _, attributes in page.tags if attributes.get("href")} <= {
+        f"#{id_}" for id_ in ids
+    }
+
+
+def test_conclusions_come_first(page: Page, big: Study):
+    sections = [attributes["id"] for attributes in select(page, "section")]
+    assert sections == [
+        "conclusions",
+        "metrics",
+        "comparisons",
+        "scatter",
+        "likeness",
+        "raters",
+        "slices",
+        "disagreements",
+        "account",
+        "methods",
+        "signatures",
+    ]
+    for sentence in big.conclusions:
+        assert sentence in page.texts["conclusions"]
+
+
+def test_every_drawing_says_what_it_shows(page: Page):
+    drawings = select(page, "svg")
+    # 4 forests, 4 matrices of verdicts, 4 metrics x 3 dimensions, 1 heat map, 2 covariates x 3 dimensions.
+    assert len(drawings) == 4 + 4 + 12 + 1 + 6
+    for attributes in drawings:
+        assert attributes["role"] == "img"
+        assert len(attributes["aria-label"] or "") > 20
+
+
+def test_numbers_are_the_studys(page: Page, big: Study):
+    cells = {cells[0]: cells[1:] for cells in page.rows["metrics"][1:55]}
+    heads = {
+        (row.metric, row.dimension): row
+        for row in big.correlations
+        if (row.level, row.system) == ("within-system", ALL)
+    }
+    assert len(cells) == 54
+    for metric, shown in cells.items():
+        for dimension, cell in zip((ALL, *big.rated.dimensions), shown, strict=True):
+            row = heads[metric, dimension]
+            wanted = [row.value, row.low, row.high, row.n]
+            found = [float(number.replace("−", "-")) for number in re.findall(r"−?\d*\.?\d+", spread(cell))]
+            assert found == pytest.approx([float(number) for number in wanted if number is not None], abs=5.1e-4)
+
+
+def spread(cell: str) -> str:
+    """Put a space between a number of three decimals and what follows it, as the page does by layout."""
+    return re.sub(r"(\.\d{3}|1\.000)(?=[−.\d])", r"\1 ", cell)
+
+
+def test_metrics_stand_in_order_of_their_mean(page: Page, big: Study):
+    means = {row.metric: row.value or -1 for row in big.correlations if (row.system, row.dimension) == (ALL, ALL)}
+    shown = [cells[0] for cells in page.rows["metrics"][1:55]]
+    assert shown == sorted(means, key=lambda metric: -means[metric])
+
+
+def test_all_levels_and_systems_are_there(page: Page, big: Study):
+    text = page.texts["metrics"]
+    assert "Spearman's ρ, all answers together" in text
+    assert "System by system" in text
+    for system in set(big.rated.systems):
+        assert system in text
+
+
+def test_comparisons_name_neighbours_and_count_what_holds(page: Page, big: Study):
+    told = sum(row.dimension == ALL and row.p_adjusted is not None and row.p_adjusted < 0.05 for row in big.comparisons)
+    assert f"{told:,} of 1,431 pairs can be told apart" in page.texts["comparisons"]
+    assert "53 sentences on neighbours" in page.texts["comparisons"]
+    assert "the 120 comparisons of 1,431" in page.texts["comparisons"]
+
+
+def test_raters_slices_account_and_signatures(page: Page, big: Study):
+    assert ["accuracy", "Krippendorff's alpha (interval)", ".620", ".560 to .670", "400", "3"] in page.rows["raters"]
+    assert ["accuracy", "rater 1 and rater 2", "41.0%", "46.0%", "9.0%", "3.0%", "1.0%", "0.0%", "0.71", "400"] in (
+        page.rows["raters"]
+    )
+    assert any(cells[0] == "diagnosis" for cells in page.rows["slices"])
+    for sentence in big.account:
+        assert sentence in page.texts["account"]
+    assert ["rouge1", "rouge1|v:1.0|lowercase:yes"] in page.rows["signatures"]
+
+
+def test_methods_are_those_that_were_used(page: Page, big: Study):
+    said = page.texts["methods"]
+    for part in (
+        "Spearman 1904",
+        "Holm 1979",
+        "Deutsch, Dror and Roth 2021",
+        "Krippendorff 2019",
+        "2,000 resamples",
+        "Hesterberg",
+    ):
+        assert part in said
+    for part in ("Williams 1959", "Kendall 1945", "Cohen 1960", "Thompson"):
+        assert part not in said
+
+
+def test_methods_follow_the_findings(small: Study):
+    changed = replace(
+        small, comparisons=tuple(replace(row, test="williams", interval="zou") for row in small.comparisons)
+    )
+    assert "Williams 1959" in Page(render(changed)).texts["methods"]
+
+
+def test_texts_stay_texts_and_reasons_are_told(small: Study):
+    source = render(small)
+    page = Page(source)
+    name = small.rated.metrics[2]
+    assert not select(page, "img")
+    assert "A & <b>study</b>" in page.texts[""]
+    assert name in page.texts["metrics"]
+    assert "the score is constant" in page.texts["metrics"]
+    assert f"{name} (HMedQA/GPT-4: accuracy, HMedQA/GPT-4: completeness" in page.texts["metrics"]
+    assert "Only averages over raters are known" in page.texts["raters"]
+    assert "only averages are known" in page.texts["metrics"]
+    assert "The runs were not given" in page.texts["disagreements"]
+
+
+def narrow(rated: Rated, *, metrics: int, dimensions: int, rows: int) -> Rated:
+    kept = rated.take(range(rows))
+    names = kept.dimensions[:dimensions]
+    return replace(
+        kept,
+        metrics=kept.metrics[:metrics],
+        scores=kept.scores[:, :metrics],
+        dimensions=names,
+        ratings=kept.ratings[:, :dimensions],
+        by_rater={name: kept.by_rater[name] for name in names},
+        scales={name: kept.scales[name] for name in names},
+    )
+
+
+@pytest.mark.parametrize(("metrics", "dimensions", "rows"), [(1, 1, 60), (1, 3, 60), (2, 1, 60), (3, 3, 2), (3, 3, 0)])
+def test_little_can_be_shown(
+    metrics: int, dimensions: int, rows: int, build: Callable[..., Study], draw_answers: Callable[..., Rated]
+):
+    rated = narrow(draw_answers(60, ("a", "b", "c"), raters=2), metrics=metrics, dimensions=dimensions, rows=rows)
+    page = Page(render(build(rated)))
+    sections = [attributes["id"] for attributes in select(page, "section")]
+    assert ("comparisons" in sections) == (metrics > 1)
+    assert ("scatter" in sections) == (rows > 2)
+    assert "mean of dimensions" not in page.texts.get("metrics", "") or dimensions > 1
+
+
+def test_one_dimension_whose_only_mean_is_that_of_all(small: Study):
+    """`correlate` gives no mean over systems beside that over all cells where there is one dimension."""
+    rated = replace(small.rated, dimensions=("accuracy",), ratings=small.rated.ratings[:, :1], scales={})
+    rows = [row for row in small.correlations if row.level == "within-system" and row.dimension in {ALL, "accuracy"}]
+    rows = [row for row in rows if row.system != ALL or row.dimension == ALL]
+    only = replace(
+        small,
+        rated=rated,
+        correlations=tuple(rows),
+        comparisons=(),
+        slices=(),
+        ceilings=(),
+        agreements=(),
+        differences=(),
+        disagreements=(),
+    )
+    page = Page(render(only))
+    assert page.rows["metrics"][0] == ["metric", "accuracy"]
+    assert "mean of dimensions" not in page.texts["metrics"]
+    assert "accuracy: " in page.texts["scatter"]
+
+
+@pytest.fixture(scope="module")
+def bare(small: Study) -> Study:
+    """A study in which nothing was found."""
+    return Study(
+        title="bare",
+        rated=small.rated.take([]),
+        signatures={},
+        account=(),
+        correlations=(),
+        comparisons=(),
+        agreements=(),
+        differences=(),
+        ceilings=(),
+        slices=(),
+        disagreements=(),
+        matrix=None,
+        level="system",
+        coefficient="pearson",
+        seed=0,
+        resamples=10,
+        confidence=0.9,
+        conclusions=(),
+    )
+
+
+def test_without_any_finding(bare: Study):
+    page = Page(render(bare))
+    assert "No correlation was computed" in page.texts["metrics"]
+    assert "No metrics were compared" in page.texts["comparisons"]
+    assert "Nothing can be concluded" in page.texts["conclusions"]
+
+
+def test_conclusions_at_a_level_that_is_not_there(small: Study):
+    page = Page(render(replace(small, level="system", correlations=small.correlations[:9], slices=(), matrix=None)))
+    assert "The study has no Spearman's ρ at the level" in page.texts["metrics"]
+
+
+def test_all_is_undefined(small: Study):
+    rows = tuple(
+        replace(row, value=None, low=None, high=None, reason="the rating is constant") for row in small.correlations
+    )
+    compared = tuple(
+        replace(row, difference=None, low=None, high=None, p=None, p_adjusted=None, reason="undefined", sentence="")
+        for row in small.comparisons
+    )
+    page = Page(render(replace(small, correlations=rows, comparisons=compared)))
+    assert "the rating is constant" in page.texts["metrics"]
+    assert "0 of 3 pairs" in page.texts["comparisons"]
+    assert "scatter" not in page.texts
+
+
+def test_constant_scores(small: Study):
+    rated = replace(small.rated, scores=np.ones_like(small.rated.scores))
+    assert Page(render(replace(small, rated=rated))).texts["scatter"]
+
+
+def test_the_same_page_each_time(small: Study):
+    fewer = replace(small, slices=(), comparisons=())
+    assert render(fewer) == render(fewer)
+
+
+def test_texts_of_the_answers(of_run: tuple[Study, Run]):
+    study, run = of_run
+    page = Page(render(study, runs=[run]))
+    assert [cells[0] for cells in page.rows["disagreements"][1:]] == ["a/1 ü", "b", "c"]
+    assert [cells[-1] for cells in page.rows["disagreements"][1:]] == ["too high", "too low", "too low"]
+    assert "#sample=a%2F1%20%C3%BC" in [attributes.get("href") for attributes in select(page, "a")]
+    data = json.loads(page.content["script"].partition("\n")[0].partition("// Building blocks")[0])
+    assert [sample["id"] for sample in data["samples"]] == ["a/1 ü", "b", "c"]
+    # The study's rating, not the 4.5 of the run.
+    assert data["samples"][0]["ratings"] == {"accuracy": 1.25}
+    assert data["samples"][0]["scores"] == [[0.8, {"recall": 0.9, "reference": 1.0}]]
+    assert len(data["samples"][0]["imaps"]) == 1
+
+
+def test_two_runs_of_the_same_answers_are_shown_once(of_run: tuple[Study, Run]):
+    study, run = of_run
+    page = Page(render(study, runs=[run, run]))
+    assert len(re.findall(r'"ref":', page.content["script"])) == 1
+
+
+def test_a_broken_run(of_run: tuple[Study, Run], tmp_path: Path):
+    study, run = of_run
+    (run.folder / "results.jsonl").write_text("{}\n")
+    with pytest.raises(InputError, match=r"results\.jsonl"):
+        write_study(study, tmp_path / "study.html", runs=[run])
+
+
+def test_a_page_that_cannot_be_written(bare: Study, tmp_path: Path):
+    with pytest.raises(UsageError, match="cannot write"):
+        write_study(bare, tmp_path)
+
+
+def test_half_a_character(bare: Study, tmp_path: Path):
+    write_study(replace(bare, title="half \ud83d"), tmp_path / "study.html")
+    assert "half ?" in (tmp_path / "study.html").read_text(encoding="utf-8")
+
+
+def test_groups_that_differ_and_corrected_coefficients(small: Study):
+    differing = Heterogeneity(
+        "imapscore", "task", ALL, "spearman", 3, 0.1, 0.5, 9.1, 2, 0.01, 0.02, 80, None, "They do."
+    )
+    same = replace(differing, facet="system", p_adjusted=0.6, sentence="They do not.")
+    corrected = Corrected("imapscore", "accuracy", "spearman", 0.57, 0.9, 0.633, 0.5, 0.7, 80)
+    found = replace(small, comparisons=(), heterogeneities=(differing, same), corrected=(corrected,))
+    page = Page(render(found))
+    assert "They do." in page.texts["slices"]
+    assert "They do not." not in page.texts["slices"]
+    assert "Hedges and Olkin 1985" in page.texts["methods"]
+    assert ["imapscore", "accuracy", "Spearman's ρ", ".570", ".633", ".500 to .700"] in page.rows["raters"]
+    page = Page(render(replace(found, heterogeneities=(same,))))
+    assert "nothing differs by more than chance" in page.texts["slices"]

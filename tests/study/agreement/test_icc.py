@@ -1,0 +1,121 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imapeval.study.agreement.icc import Model, measure_icc, step_up
+from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.coefficients import Undefined
+from imapeval.study.resample import Floats
+
+SHROUT_FLEISS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=np.float64
+)
+FORMS: tuple[tuple[Model, bool], ...] = ((1, False), (2, False), (3, False), (1, True), (2, True), (3, True))
+
+
+def icc(ratings: Floats, model: Model, *, mean: bool = False) -> Statistic:
+    found = measure_icc(ratings, model=model, mean=mean)
+    assert isinstance(found, Statistic)
+    return found
+
+
+def test_shrout_and_fleiss():
+    # Shrout and Fleiss 1979, table 4, from the ratings of their table 2.
+    values = [icc(SHROUT_FLEISS, model, mean=mean).value for model, mean in FORMS]
+    assert values == pytest.approx([0.17, 0.29, 0.71, 0.44, 0.62, 0.91], abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("model", "mean", "low", "high"),
+    # As R's psych 2.x and pingouin 0.7.0 give them for the same ratings, to two digits.
+    [
+        (1, False, -0.13, 0.72),
+        (2, False, 0.02, 0.76),
+        (3, False, 0.34, 0.95),
+        (1, True, -0.88, 0.91),
+        (2, True, 0.07, 0.93),
+        (3, True, 0.68, 0.99),
+    ],
+)
+def test_intervals_of_shrout_and_fleiss(model: Model, mean: bool, low: float, high: float):
+    formula = icc(SHROUT_FLEISS, model, mean=mean).formula
+    assert formula is not None
+    interval = formula(0.95)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.005)
+    narrow = formula(0.5)
+    assert low < narrow.low < narrow.high < high
+
+
+@pytest.mark.parametrize(("model", "mean"), FORMS)
+def test_pingouin(expected: dict[str, Any], complete: Floats, model: Model, mean: bool):
+    value, low, high = expected["pingouin"][f"ICC({model},{'k' if mean else 1})"]
+    found = icc(complete, model, mean=mean)
+    assert found.value == pytest.approx(value, abs=1e-10)
+    assert found.formula is not None
+    interval = found.formula(0.95)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.005)
+
+
+def test_unequal_numbers_of_raters():
+    # One-way analysis of variance by hand: groups (1, 2), (4, 5, 6), (9): grand mean 4.5, between 39 / 2, within
+    # 2.5 / 3, n0 = (6 - 14 / 6) / 2, harmonic mean of raters 3 / (1/2 + 1/3 + 1).
+    ratings = np.array([[1, 2, np.nan], [4, 5, 6], [np.nan, 9, np.nan]])
+    between, within, n0 = 39 / 2, 2.5 / 3, (6 - 14 / 6) / 2
+    single = (between - within) / (between + (n0 - 1) * within)
+    assert icc(ratings, 1).value == pytest.approx(single)
+    k = 3 / (1 / 2 + 1 / 3 + 1)
+    assert icc(ratings, 1, mean=True).value == pytest.approx(k * single / (1 + (k - 1) * single))
+    assert icc(ratings, 1).formula is None
+    assert icc(ratings, 1).n == 3
+
+
+def test_two_way_takes_complete_answers(missing: Floats):
+    whole = missing[~np.isnan(missing).any(axis=1)]
+    assert 10 < len(whole) < len(missing)
+    assert icc(missing, 2).value == pytest.approx(icc(whole, 2).value)
+    assert icc(missing, 2).n == len(whole)
+
+
+@pytest.mark.parametrize(("model", "mean"), FORMS)
+def test_a_weight_stands_for_equal_answers(complete: Floats, model: Model, mean: bool):
+    weights = np.random.default_rng(2).integers(0, 4, size=(4, len(complete)))
+    found = icc(complete, model, mean=mean)
+    repeated = [icc(np.repeat(complete, row, axis=0), model, mean=mean).value for row in weights]
+    assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
+
+
+@pytest.mark.parametrize(("model", "mean"), FORMS)
+def test_perfect_agreement(model: Model, mean: bool):
+    found = icc(np.array([[1, 1], [2, 2], [5, 5.0]]), model, mean=mean)
+    assert found.value == pytest.approx(1)
+    assert found.formula is not None
+    interval = found.formula(0.95)
+    assert (interval.low, interval.high) == pytest.approx((1, 1))
+
+
+def test_a_constant_resample_is_undefined():
+    found = icc(np.array([[0.1, 0.1], [0.3, 0.2], [0.1, 0.1]]), 1)
+    weights = np.array([[2.0, 0, 1], [1, 1, 1]])
+    assert np.isnan(found.compute(found.data, weights)).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "reason"),
+    [
+        ([[1, 2]], "one answer has ratings of all 2 raters"),
+        ([[1, 2, np.nan], [2, np.nan, 2], [1, 2, np.nan]], "no answer has ratings of all 3 raters"),
+        ([[2, 2], [2, 2]], "all ratings are 2"),
+        ([[1.0], [2.0]], "1 rater"),
+    ],
+)
+def test_undefined(ratings: list[list[float]], reason: str):
+    found = measure_icc(np.array(ratings, dtype=np.float64), model=2)
+    assert isinstance(found, Undefined)
+    assert reason in found.reason
+
+
+def test_step_up_doubles_a_test():
+    # Spearman-Brown: halves that correlate .6 make a whole of reliability .75.
+    assert step_up(np.array([0.6]), 2) == pytest.approx([0.75])
+    assert np.isnan(step_up(np.array([-1.0]), 2)).all()

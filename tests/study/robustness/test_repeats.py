@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.study.robustness.repeats import gather_repeats
+
+
+def test_rewordings_are_found_by_the_column_original(write_run, answer):
+    originals = write_run(
+        "o", [answer("a", "x"), answer("b", "y"), answer("c", "z")], {"m": {"a": 0.1, "b": 0.2, "c": 0.3}}
+    )
+    others = [
+        answer("b#1", "y1", question="qb?", original="b"),
+        answer("a#1", "x1", question="qa?", original="a"),
+        answer("a#2", "x2", question="qa?", original="a"),
+    ]
+    reworded = write_run("r", others, {"m": {"a#1": 0.4, "a#2": None, "b#1": 0.5}})
+    # The run of the rewordings may stand first.
+    for runs in ([originals, reworded], [reworded, originals]):
+        (found,) = gather_repeats(runs)
+        assert (found.kind, found.ids, found.metrics) == ("rewording", ("a", "b"), ("m",))
+        assert np.array_equal(found.scores[:, :, 0], [[0.1, 0.4, np.nan], [0.2, 0.5, np.nan]], equal_nan=True)
+        assert found.there.tolist() == [[True, True, True], [True, True, False]]
+        assert found.questions.tolist() == [0, 1]
+
+
+def test_another_response_of_the_same_id_is_a_rewording(write_run, answer):
+    one = write_run("1", [answer("a", "x"), answer("b", "y")], {"m": {"a": 1, "b": 2}})
+    two = write_run("2", [answer("a", "x in other words"), answer("b", "y")], {"m": {"a": 3, "b": 4}})
+    reworded, repeated = gather_repeats([one, two])
+    assert (reworded.kind, reworded.ids, reworded.scores[:, :, 0].tolist()) == ("rewording", ("a",), [[1, 3]])
+    assert (repeated.kind, repeated.ids, repeated.scores[:, :, 0].tolist()) == ("repetition", ("b",), [[2, 4]])
+
+
+def test_the_same_text_in_several_runs_was_scored_again(write_run, answer):
+    samples = [answer("a", "x", system="s"), answer("b", "y", system="t")]
+    runs = [write_run(str(n), samples, {"m": {"a": n, "b": 10 * n}}, version=str(n)) for n in range(3)]
+    (found,) = gather_repeats(runs)
+    assert (found.kind, found.systems) == ("repetition", ("s", "t"))
+    assert found.scores[:, :, 0].tolist() == [[0, 1, 2], [0, 10, 20]]
+
+
+def test_answers_of_one_system_to_one_question_were_sampled(write_run, answer):
+    samples = [
+        answer("a1", "x", question="q?"),
+        answer("a2", "y", question="q?"),
+        answer("b1", "z", question="q?", system="t"),
+        answer("c1", "z", question="other?"),
+    ]
+    (found,) = gather_repeats([write_run("1", samples, {"m": {"a1": 1, "a2": 2, "b1": 3, "c1": 4}})])
+    assert (found.kind, found.ids, found.scores[:, :, 0].tolist()) == ("sampling", ("a1",), [[1, 2]])
+
+
+def test_languages_are_kept_apart(write_run, answer):
+    samples = [replace(answer(id_, "x"), lang=lang) for id_, lang in (("a", "en"), ("b", "zh"), ("c", "en"))]
+    runs = [write_run(str(n), samples, {"m": {"a": 1, "b": 2, "c": 3}}) for n in range(2)]
+    assert [(found.kind, found.lang, found.ids) for found in gather_repeats(runs)] == [
+        ("repetition", "en", ("a", "c")),
+        ("repetition", "zh", ("b",)),
+    ]
+
+
+def test_nothing_was_done_again(write_run, answer):
+    assert gather_repeats([write_run("1", [answer("a", "x")], {"m": {"a": 1}})]) == []
+
+
+def test_metrics_are_those_that_all_runs_have(write_run, answer):
+    one = write_run("1", [answer("a", "x")], {"m": {"a": 1}, "n": {"a": 1}, "o": {"a": 1}})
+    two = write_run("2", [answer("a", "x")], {"o": {"a": 1}, "n": {"a": 2}})
+    assert gather_repeats([one, two])[0].metrics == ("n", "o")
+    assert gather_repeats([one, two], metrics=["o"])[0].metrics == ("o",)
+    with pytest.raises(UsageError, match=r"2 has no metric 'm'. It has: o, n"):
+        gather_repeats([one, two], metrics=["m"])
+    with pytest.raises(UsageError, match="no metric in common"):
+        gather_repeats([one, write_run("3", [answer("a", "x")], {"z": {"a": 1}})])
+
+
+def test_an_original_that_is_not_there(write_run, answer):
+    run = write_run("1", [answer("a#1", "x", original="a")], {"m": {"a#1": 1}})
+    with pytest.raises(InputError, match=r"samples.jsonl: the sample 'a#1' rewords 'a', which no run has"):
+        gather_repeats([run])
+
+
+@pytest.mark.parametrize("original", [None, "a"])
+def test_an_id_that_stands_for_another_question(write_run, answer, original):
+    one = write_run("1", [answer("a", "x")], {"m": {"a": 1}})
+    other = answer("a" if original is None else "a#1", "y", question="another?", original=original)
+    two = write_run("2", [other], {"m": {other.id: 1}})
+    with pytest.raises(InputError, match=r"2.samples.jsonl: the sample 'a.*' has another question .* than 'a' in .*1"):
+        gather_repeats([one, two])
+
+
+def test_rewordings_that_were_scored_in_another_way(write_run, answer):
+    one = write_run("1", [answer("a", "x")], {"m": {"a": 1}})
+    two = write_run("2", [answer("a#1", "y", question="qa?", original="a")], {"m": {"a#1": 1}}, version="2")
+    with pytest.raises(InputError, match=r"m is m\|v:2 here, but m\|v:1 in .*1, of which this run rewords answers"):
+        gather_repeats([one, two])

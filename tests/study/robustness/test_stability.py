@@ -1,0 +1,83 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.imapfile import ImapRecord
+from imapeval.study.rated import Rated
+from imapeval.study.robustness.stability import EVERY, read_stability, relate_stability, summarise_stability
+from imapeval.types import Imap
+
+N = 80
+
+
+def make() -> tuple[Rated, np.ndarray]:
+    """Answers whose scores miss the ratings by more the less stable they are."""
+    generator = np.random.default_rng(0)
+    stability = np.round(generator.uniform(0.3, 1, size=N), 2)
+    ratings = generator.uniform(0, 5, size=N)
+    rated = Rated(
+        ids=tuple(map(str, range(N))),
+        questions=np.arange(N) // 2,
+        systems=tuple("st"[n % 2] for n in range(N)),
+        metrics=("m",),
+        scores=(ratings + 5 * (1 - stability) * generator.normal(size=N))[:, None],
+        dimensions=("accuracy",),
+        ratings=ratings[:, None],
+        facets={"language": ("en",) * 50 + ("zh",) * 30},
+        covariates={"response characters": np.arange(N, dtype=np.float64)},
+    )
+    return rated, stability
+
+
+def test_it_is_read_from_the_imaps():
+    records = [
+        ImapRecord(id_, Imap((), (), (), (), reference_index=number, stability=value), None)
+        for id_, number, value in (("a", 0, 0.5), ("a", 1, 1.0), ("b", 0, None))
+    ]
+    assert np.array_equal(read_stability(records, ["b", "a", "c"]), [np.nan, 0.75, np.nan], equal_nan=True)
+
+
+def test_summary():
+    rated, stability = make()
+    rows = summarise_stability(rated, stability, resamples=100)
+    first = rows[0]
+    assert (first.facet, first.group, first.n) == (EVERY, "", N)
+    assert first.mean == pytest.approx(stability.mean())
+    assert first.lowest_tenth == pytest.approx(np.quantile(stability, 0.1))
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low < first.mean < first.high
+    groups = {(row.facet, row.group): row for row in rows[1:]}
+    assert list(groups)[:4] == [("system", "s"), ("system", "t"), ("language", "en"), ("language", "zh")]
+    assert groups["language", "zh"].mean == pytest.approx(stability[50:].mean())
+    assert [row.n for (facet, _), row in groups.items() if facet == "response characters"] == [20] * 4
+
+
+def test_what_was_read_once_is_left_out():
+    rated, stability = make()
+    assert summarise_stability(rated, np.full(N, np.nan)) == []
+    stability[:30] = np.nan
+    assert summarise_stability(rated, stability, resamples=20)[0].n == 50
+
+
+def test_stable_imaps_have_smaller_errors():
+    rated, stability = make()
+    (row,) = relate_stability(rated, stability, resamples=200)
+    error = np.abs(stats.rankdata(rated.scores[:, 0]) - stats.rankdata(rated.ratings[:, 0]))
+    assert row.value == pytest.approx(stats.spearmanr(stability, error).statistic, abs=1e-12)
+    assert row.n == N
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < row.value < row.high < 0
+
+
+def test_undefined():
+    rated, stability = make()
+    (row,) = relate_stability(rated, np.full(N, 0.5))
+    assert (row.value, row.low, row.n) == (None, None, N)
+    assert row.reason == "the stability is constant (0.5)"
+    (alone,) = relate_stability(replace(rated, questions=np.zeros(N, dtype=np.int64)), stability)
+    assert alone.value is not None
+    assert (alone.low, alone.reason) == (None, "one question alone has no interval")

@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.study.influence import find_influences
+from imapeval.study.intervals import bca_ends, linear_ends, student_quantile, widen_quantile
+from imapeval.study.resample import draw
+from imapeval.study.weighing import weigh
+
+COUNT = np.array([[40]])
+
+
+def draw_skewed(rows: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    x = random.normal(size=rows)
+    return np.exp(x), np.exp(0.8 * x + 0.6 * random.normal(size=rows))
+
+
+def bootstrap(name: str, x: np.ndarray, y: np.ndarray, codes: np.ndarray, resamples: int, confidence: float = 0.95):
+    clusters = int(codes.max()) + 1
+    value, rows = find_influences(name, x, y)
+    replicates = weigh(name, x[None], y[None], draw(clusters, seed=1, resamples=resamples), codes=codes)
+    influences = np.bincount(codes, rows)[:, None, None]
+    ends = bca_ends(
+        np.array([[value]]),
+        replicates,
+        replicates,
+        influences=influences,
+        clusters=np.array([[clusters]]),
+        confidence=confidence,
+    )
+    return float(ends[0][0, 0]), float(ends[1][0, 0])
+
+
+def correlate_ranks(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    return stats.pearsonr(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis=axis).statistic
+
+
+def correlate_numbers(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    return stats.pearsonr(x, y, axis=axis).statistic
+
+
+def ask_scipy(
+    x: np.ndarray, y: np.ndarray, statistic, *, method: str = "BCa", resamples: int = 2000, widened: bool = True
+):
+    """Scipy has no small-sample widening: it is asked for the confidence that ours comes to."""
+    confidence = 2 * stats.norm.cdf(widen_quantile(len(x), confidence=0.95)) - 1 if widened else 0.95
+    return stats.bootstrap(
+        (x, y),
+        statistic,
+        paired=True,
+        vectorized=True,
+        method=method,
+        n_resamples=resamples,
+        confidence_level=confidence,
+        random_state=np.random.default_rng(2),
+    )
+
+
+@pytest.mark.parametrize("statistic", [correlate_numbers, correlate_ranks])
+@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("widened", [True, False])
+def test_equal_to_scipy_s_bca_on_the_same_resamples(statistic, seed: int, widened: bool):
+    """Scipy takes its acceleration from deleted rows; so the influences given here are."""
+    x, y = draw_skewed(40, seed)
+    theirs = ask_scipy(x, y, statistic, widened=widened)
+    replicates = theirs.bootstrap_distribution[:, None]
+    without = np.array([statistic(np.delete(x, row), np.delete(y, row), 0) for row in range(40)])
+    low, high = bca_ends(
+        np.array([statistic(x, y, 0)]),
+        replicates,
+        replicates,
+        influences=(without.mean() - without)[:, None],
+        clusters=np.array([40]),
+        confidence=0.95,
+        widened=widened,
+    )
+    assert low.item() == pytest.approx(theirs.confidence_interval.low, abs=1e-9)
+    assert high.item() == pytest.approx(theirs.confidence_interval.high, abs=1e-9)
+    percentile = ask_scipy(x, y, statistic, method="percentile", widened=widened)
+    assert abs(percentile.confidence_interval.low - low.item()) > 1e-4  # so the correction is there
+
+
+@pytest.mark.parametrize(("name", "statistic"), [("pearson", correlate_numbers), ("spearman", correlate_ranks)])
+def test_about_scipy_s_bca_on_other_resamples(name: str, statistic):
+    random = np.random.default_rng(8)
+    x = random.normal(size=60)
+    y = x + random.normal(size=60)
+    low, high = bootstrap(name, x, y, np.arange(60), 20_000)
+    theirs = ask_scipy(x, y, statistic, resamples=20_000).confidence_interval
+    # The noise of a 2% quantile of 20,000 is .02 standard errors of about .06 each, and influences differ from what
+    # deleting rows gives by 1 / 60.
+    assert low == pytest.approx(theirs.low, abs=0.01)
+    assert high == pytest.approx(theirs.high, abs=0.01)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.975, 0.995])
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 24, 99, 998, 999, 1000, 50_000])
+def test_student_s_quantile_is_scipy_s(share: float, freedom: int):
+    assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=1e-5)
+
+
+def test_few_clusters_widen():
+    # Student's .975 quantile with 24 degrees of freedom is 2.0639 in printed tables; the root of 25/24 is 1.0206.
+    assert widen_quantile(25, confidence=0.95) == pytest.approx(2.0639 * 1.0206, abs=2e-4)
+    assert np.isnan(widen_quantile(1, confidence=0.95))
+
+
+def test_copies_in_clusters_add_nothing():
+    x, y = draw_skewed(40)
+    single = bootstrap("pearson", x, y, np.arange(40), 500)
+    double = bootstrap("pearson", np.tile(x, 2), np.tile(y, 2), np.tile(np.arange(40), 2), 500)
+    assert double == pytest.approx(single, abs=1e-12)
+    value, rows = find_influences("pearson", np.tile(x, 2), np.tile(y, 2))
+    once = linear("pearson", x, y)
+    twice = linear_ends(
+        np.array([[value]]),
+        influences=np.bincount(np.tile(np.arange(40), 2), rows)[:, None, None],
+        clusters=COUNT,
+        bounds=(-1, 1),
+        confidence=0.95,
+    )
+    assert np.array(twice).ravel() == pytest.approx(once)
+
+
+def linear(name: str, x: np.ndarray, y: np.ndarray, bounds=(-1.0, 1.0)) -> np.ndarray:
+    value, rows = find_influences(name, x, y)
+    ends = linear_ends(
+        np.array([[value]]),
+        influences=rows[:, None, None],
+        clusters=np.array([[len(x)]]),
+        bounds=bounds,
+        confidence=0.95,
+    )
+    return np.array(ends).ravel()
+
+
+def test_of_many_normal_rows_pearson_s_interval_is_fisher_s():
+    random = np.random.default_rng(0)
+    x = random.normal(size=20_000)
+    y = 0.5 * x + random.normal(size=20_000)
+    fisher = stats.pearsonr(x, y).confidence_interval(0.95)
+    # The standard error of a standard error of 20,000 rows is about 1%, of half a length of .011.
+    assert linear("pearson", x, y) == pytest.approx([fisher.low, fisher.high], abs=0.0004)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall_tau_b", "kendall_tau_c", "pearson"])
+def test_the_two_kinds_agree_among_many(name: str):
+    random = np.random.default_rng(5)
+    x = random.normal(size=900)
+    y = np.clip(np.round(x + random.normal(size=900)), -2, 2)  # every resample has all levels: tau-c counts them
+    low, high = bootstrap(name, x, y, np.arange(900), 2000)
+    # .06 standard errors of Monte Carlo and .03 of skewness are a tenth of a half length in five.
+    assert linear(name, x, y) == pytest.approx([low, high], abs=(high - low) / 25)
+
+
+def test_the_seed_and_the_confidence_decide():
+    x, y = draw_skewed(30)
+    narrow = bootstrap("spearman", x, y, np.arange(30), 2000, confidence=0.8)
+    wide = bootstrap("spearman", x, y, np.arange(30), 2000, confidence=0.99)
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_undefined_replicates_widen_and_one_cluster_has_none():
+    lows = np.linspace(0.4, 0.6, 100)[:, None]
+    highs = lows.copy()
+    lows[:10], highs[:10] = -1, 1
+    arguments = {"influences": np.zeros((9, 1)), "confidence": 0.95}
+    ends = bca_ends(np.array([0.5]), lows, highs, clusters=np.array([9]), **arguments)
+    assert (ends[0].item(), ends[1].item()) == (-1.0, 1.0)
+    none = bca_ends(np.array([0.5]), lows, highs, clusters=np.array([1]), **arguments)
+    assert np.isnan(none).all()
+    absent = bca_ends(np.array([np.nan]), lows, highs, clusters=np.array([9]), **arguments)
+    assert np.isnan(absent).all()
+
+
+def test_a_value_at_a_bound_is_its_own_interval():
+    x = np.arange(2000.0)
+    assert linear("spearman", x, x).tolist() == [1.0, 1.0]
+    assert linear("pairwise_accuracy", x, x, bounds=(0.0, 1.0)).tolist() == [1.0, 1.0]
+
+
+def test_all_replicates_on_one_side_keep_a_finite_interval():
+    replicates = np.linspace(0.6, 0.7, 50)[:, None]
+    ends = bca_ends(
+        np.array([0.5]), replicates, replicates, influences=np.ones((9, 1)), clusters=np.array([9]), confidence=0.95
+    )
+    assert 0.6 <= ends[0].item() <= ends[1].item() <= 0.7
