@@ -1,20 +1,32 @@
-"""What correlating costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b]`.
+"""What a study costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b] [--whole]`.
 
-Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.levels.correlate` on two made-up
-studies: one like the public imapScore benchmark (400 answers, 4 systems, 54 metrics, 3 dimensions) and one of 100,000
-answers, 4 systems, 30 metrics, 3 dimensions; 2,000 resamples, at every level. The systems answer the same questions.
+Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.levels.correlate`, or with
+--whole of the whole study, its page and its tables (`imapeval study report`), on two made-up studies: one like the
+public imapScore benchmark (400 answers, 4 systems, 54 metrics, 3 dimensions) and one of 100,000 answers, 4 systems, 30
+metrics, 3 dimensions; 2,000 resamples, at every level. The systems answer the same questions.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import tempfile
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from imapeval.report.study.page import write_study
+from imapeval.report.study.tables import write_tables
 from imapeval.study.levels import correlate
 from imapeval.study.rated import Rated
+from imapeval.study.whole import study_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 LEVELS = ("within-system", "global", "within-question", "system")
 
@@ -37,7 +49,27 @@ def make(answers: int, metrics: int, *, systems: int = 4, dimensions: int = 3) -
         scores,
         tuple(f"dimension {number}" for number in range(dimensions)),
         ratings,
+        facets={"language": tuple("en" if number % 2 else "zh" for number in questions)},
+        covariates={"response characters": generator.lognormal(6, 1, answers)},
     )
+
+
+def measure_whole(rated: Rated) -> None:
+    """Print what the study costs, and its page and tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = measure("study", rated, lambda: study_whole(rated, title="made up", signatures={}))
+        measure("page", rated, lambda: write_study(study, Path(folder) / "study.html"))
+        measure("tables", rated, lambda: write_tables(study, Path(folder) / "tables"))
+
+
+def measure(part: str, rated: Rated, call: Callable[[], T]) -> T:
+    """Call, print a line and return what came of it."""
+    clock, processor = time.perf_counter(), time.process_time()
+    result = call()
+    seconds = f"{time.perf_counter() - clock:.1f} | {time.process_time() - processor:.1f}"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"| {len(rated.ids)} | {len(rated.metrics)} | {part} | {seconds} | {peak} |", flush=True)
+    return result
 
 
 def main() -> None:
@@ -45,7 +77,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--coefficients", default="spearman,kendall_tau_b")
     parser.add_argument("--answers", type=int, nargs="+", default=[400, 100_000])
+    parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
+    if args.whole:
+        print(
+            "| answers | metrics | part | seconds | processor seconds | peak MB so far |",
+            "|---|---|---|---|---|---|",
+            sep="\n",
+        )
+        for answers in args.answers:
+            measure_whole(make(answers, 54 if answers <= 1000 else 30))
+        return
     print("| answers | metrics | level | coefficient | seconds | processor seconds | peak MB so far |")
     print("|---|---|---|---|---|---|---|")
     for answers in args.answers:

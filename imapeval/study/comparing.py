@@ -23,6 +23,7 @@ from imapeval.study.permutation.questions import contrast_questions
 from imapeval.study.permutation.swaps import Answers, Pairs
 from imapeval.study.permutation.systems import contrast_systems
 from imapeval.study.resample import RESAMPLES
+from imapeval.study.writing import write_number, write_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -319,18 +320,3 @@ def write_sentence(row: Comparison, *, several: bool) -> str:
 def _begin(sentence: str) -> str:
     """Write "At" for "at", but leave the name of a metric as it is."""
     return "At" + sentence[2:] if sentence.startswith("at n =") else sentence
-
-
-def write_number(value: float) -> str:
-    """Write a coefficient the way journals do: .57, -.02, 1.00."""
-    text = f"{value:.2f}"
-    return "0" if text in ("0.00", "-0.00") else text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
-
-
-def write_p(p: float) -> str:
-    """Write a p-value: "p = .031", "p = .31", "p < .001", "p > .99"."""
-    if p < 0.001:
-        return "p < .001"
-    if p > 0.99:
-        return "p > .99"
-    return f"p = {p:.3f}".replace("0.", ".", 1) if p < 0.1 else f"p = {p:.2f}".replace("0.", ".", 1)

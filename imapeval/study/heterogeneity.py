@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.comparing import write_number, write_p
 from imapeval.study.findings import ALL, CoefficientName, Heterogeneity
 from imapeval.study.holm import adjust
 from imapeval.study.slicing import BINS, LEAST_QUESTIONS, UNKNOWN, count_answers, find_slices
+from imapeval.study.writing import write_number, write_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

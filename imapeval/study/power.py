@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.comparing import compare, write_number
+from imapeval.study.comparing import compare
 from imapeval.study.findings import ALL
 from imapeval.study.influence import find_influences
 from imapeval.study.paired import FIELLER, variance_of_difference
+from imapeval.study.writing import write_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from imapeval.study.agreement.differences import count_differences
 from imapeval.study.agreement.measuring import measure_agreement
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
-from imapeval.study.comparing import LEVEL_OF_SIGNIFICANCE, compare, write_number
+from imapeval.study.comparing import LEVEL_OF_SIGNIFICANCE, compare
 from imapeval.study.disagreements import find_disagreements
 from imapeval.study.findings import ALL, Study
 from imapeval.study.heterogeneity import compare_slices
@@ -18,6 +18,7 @@ from imapeval.study.levels import correlate
 from imapeval.study.matrix import correlate_metrics
 from imapeval.study.resample import RESAMPLES
 from imapeval.study.slicing import slice_answers
+from imapeval.study.writing import write_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

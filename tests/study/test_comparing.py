@@ -5,10 +5,11 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.comparing import PER_COMPARISON, compare, write_number, write_p, write_sentence
+from imapeval.study.comparing import PER_COMPARISON, compare, write_sentence
 from imapeval.study.findings import ALL
 from imapeval.study.holm import adjust
 from imapeval.study.rated import Rated
+from imapeval.study.writing import write_number, write_p
 
 
 def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:

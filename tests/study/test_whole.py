@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.study.comparing import write_number
 from imapeval.study.findings import ALL
 from imapeval.study.rated import Rated, Scale
 from imapeval.study.whole import choose_levels, rank, study_whole
+from imapeval.study.writing import write_number
 
 
 def rate(

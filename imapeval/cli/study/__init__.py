@@ -21,24 +21,8 @@ from imapeval.cli.study.slices import slices
 app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.callback()
-def _group() -> None:  # pyright: ignore[reportUnusedFunction]  # without it typer drops the subcommand's name
-    pass
-
-
-app.command()(agreement)
-app.command()(compare)
-app.command()(correlate)
-app.command()(power)
-app.command()(calibrate)
-app.command()(apply)
-app.command()(estimate)
-app.command()(sensitivity)
-app.command()(ratings)
-app.command()(disagreements)
-app.command()(matrix)
-app.command()(paraphrase)
-app.command()(robustness)
-app.command()(slices)
-app.command()(replicate)
-app.command()(report)
+for _command in (
+    *(report, ratings, agreement, correlate, compare, power, slices, disagreements, matrix),
+    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, replicate),
+):
+    app.command()(_command)

@@ -114,7 +114,8 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.agreement.sentences import TITLES, write_number
+    from imapeval.study.agreement.sentences import TITLES
+    from imapeval.study.writing import write_number
 
     if not rows:
         return
@@ -156,8 +157,8 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.agreement.sentences import write_number
     from imapeval.study.coefficients import TITLES
+    from imapeval.study.writing import write_number
 
     if not rows:
         return
@@ -177,7 +178,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
 
 
 def _show_interval(low: float | None, high: float | None) -> str:
-    from imapeval.study.agreement.sentences import write_number
+    from imapeval.study.writing import write_number
 
     return "-" if low is None or high is None else f"{write_number(low)} .. {write_number(high)}"
 

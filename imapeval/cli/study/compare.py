@@ -110,7 +110,7 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.comparing import write_number, write_p
+    from imapeval.study.writing import write_number, write_p
 
     table = Table(title=Text(title), title_justify="left")
     table.add_column("first", no_wrap=True)

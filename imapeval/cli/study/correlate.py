@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
@@ -23,6 +24,7 @@ from imapeval.cli.study.reading import (
 )
 from imapeval.errors import UsageError
 from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.writing import write_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -141,16 +143,12 @@ def _name_column(column: tuple[str, str], level: str) -> str:
 
 
 def _show(row: Correlation) -> str:
+    show = partial(write_number, digits=3)
     if row.value is None:
         return f"-\nn {row.n}"
-    interval = "-" if row.low is None or row.high is None else f"{_trim(row.low)} .. {_trim(row.high)}"
+    interval = "-" if row.low is None or row.high is None else f"{show(row.low)} .. {show(row.high)}"
     threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
-    return f"{_trim(row.value)}\n{interval}\nn {row.n}{threshold}"
-
-
-def _trim(value: float) -> str:
-    """Write a coefficient the way journals do: .513, -.020, 1.000."""
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.3f}"
+    return f"{show(row.value)}\n{interval}\nn {row.n}{threshold}"
 
 
 def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> None:

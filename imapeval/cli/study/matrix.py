@@ -35,7 +35,7 @@ def _print(found: "MetricMatrix") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.comparing import write_number
+    from imapeval.study.writing import write_number
 
     table = Table("", title="Spearman's rho, similar metrics together", title_justify="left")
     for number in range(len(found.metrics)):

@@ -77,7 +77,7 @@ def _print(rows: "Sequence[Power]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.comparing import write_number
+    from imapeval.study.writing import write_number
 
     if len(rows) > 1:
         table = Table(title=Text("Rated answers needed"), title_justify="left")

@@ -100,7 +100,7 @@ def _print(rows: "Sequence[Slice]") -> None:
 
 
 def _show(row: "Slice") -> str:
-    from imapeval.study.comparing import write_number
+    from imapeval.study.writing import write_number
 
     if row.value is None:
         return f"-\nn {row.n}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.study.writing import write_number
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,21 +51,22 @@ def describe_agreement(rated: Rated, agreements: Sequence[Agreement], ceilings: 
         agreements: What `measure_agreement` gave.
         ceilings: What `find_ceilings` gave; only Pearson's is put into words.
     """
-    return [
-        _describe(
-            rated,
-            dimension,
-            {row.statistic: row for row in agreements if row.dimension == dimension},
-            next((row for row in ceilings if (row.dimension, row.coefficient) == (dimension, "pearson")), None),
-        )
-        for dimension in rated.dimensions
-    ]
+    sentences: list[str] = []
+    unknown: dict[str, list[str]] = {}
+    for dimension in rated.dimensions:
+        rows = {row.statistic: row for row in agreements if row.dimension == dimension}
+        if all(row.value is None for row in rows.values()):
+            reasons = "; ".join(dict.fromkeys(row.reason for row in rows.values() if row.reason))
+            unknown.setdefault(reasons, []).append(dimension)
+            continue
+        ceiling = next((row for row in ceilings if (row.dimension, row.coefficient) == (dimension, "pearson")), None)
+        sentences.append(_describe(rated, dimension, rows, ceiling))
+    for reasons, dimensions in unknown.items():
+        sentences.append(f"{', '.join(dimensions)}: agreement among raters cannot be measured: {reasons}.")
+    return sentences
 
 
 def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling: Ceiling | None) -> str:
-    if all(row.value is None for row in rows.values()):
-        reasons = dict.fromkeys(row.reason for row in rows.values() if row.reason)
-        return f"{dimension}: agreement among raters cannot be measured: {'; '.join(reasons)}."
     sentences: list[str] = []
     shares = [
         f"{words} on {rows[name].value:.0%} of answers"
@@ -99,9 +102,3 @@ def _name_step(rated: Rated, dimension: str) -> str:
 def _quote(value: float, low: float | None, high: float | None) -> str:
     interval = "" if low is None or high is None else f" [{write_number(low)}, {write_number(high)}]"
     return write_number(value) + interval
-
-
-def write_number(value: float) -> str:
-    """Write a coefficient the way journals do: .62, -.02, 1.00."""
-    shown = f"{value:.2f}"
-    return shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown

@@ -5,12 +5,13 @@ import pytest
 
 from imapeval.errors import UsageError
 from imapeval.study.agreement.measuring import STATISTICS, choose_statistics, measure_agreement
-from imapeval.study.agreement.sentences import TITLES, describe_agreement, write_number
+from imapeval.study.agreement.sentences import TITLES, describe_agreement
 from imapeval.study.ceiling import find_ceilings
 from imapeval.study.findings import Agreement
 from imapeval.study.intervals import bca_ends
 from imapeval.study.rated import Rated, Scale
 from imapeval.study.resample import Floats, draw
+from imapeval.study.writing import write_number
 
 HALVES = Scale(0, 5, 0.5)
 Build = Callable[..., Rated]

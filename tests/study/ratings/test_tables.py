@@ -151,7 +151,10 @@ def test_scale_is_kept(write: Write):
         (b"id,dimension,rating\na,,1\n", "line 2: the dimension is ''"),
         (b"id,accuracy\na,\xe9\n", "line 2: byte 0xe9 is not UTF-8: another encoding, or several mixed"),
         (b"id,accuracy\na,1\nb,7\n", "line 3: the rating 'accuracy' is 7, and its scale is 0 to 5 in steps of 0.5"),
-        (b"id,rater,accuracy\na,anna,1.25\n", "line 2: the rating 'accuracy' is 1.25, and its scale is 0 to 5 in steps of 0.5"),
+        (
+            b"id,rater,accuracy\na,anna,1.25\n",
+            "line 2: the rating 'accuracy' is 1.25, and its scale is 0 to 5 in steps of 0.5",
+        ),
     ],
 )
 def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
