@@ -48,6 +48,7 @@ def study_whole(
     account: Sequence[str] = (),
     level: Level | None = None,
     coefficient: CoefficientName = "spearman",
+    against: str | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Study:
@@ -60,6 +61,8 @@ def study_whole(
         account: What was read and what did not join, in sentences.
         level: What conclusions are drawn from; None takes within-system, or global where there is one system.
         coefficient: What conclusions are drawn from; one that metrics can be compared by.
+        against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
+            all pairs, which takes a larger difference to find one.
         seed: Of all random draws.
         resamples: Of intervals and tests.
 
@@ -85,7 +88,9 @@ def study_whole(
     best = [row.metric for row in ranked[:LOOKED_INTO]]
     comparisons: list[Comparison] = []
     if len(rated.metrics) > 1:
-        comparisons = compare(rated, coefficient=coefficient, level=chosen, seed=seed, resamples=resamples)
+        comparisons = compare(
+            rated, against=against, coefficient=coefficient, level=chosen, seed=seed, resamples=resamples
+        )
     agreements = measure_agreement(rated, seed=seed, resamples=resamples)
     ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
     slices: list[Slice] = []
@@ -117,7 +122,7 @@ def study_whole(
         resamples=resamples,
         confidence=CONFIDENCE,
         conclusions=(
-            *conclude(ranked, comparisons, dimension=ALL if several else rated.dimensions[0]),
+            *conclude(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
             *describe_agreement(rated, agreements, ceilings),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
             *_tell_levels(rated, levels),
@@ -159,35 +164,45 @@ def rank(correlations: Sequence[Correlation], *, level: Level, coefficient: Coef
     return [row for _, row in sorted(defined, key=lambda pair: -pair[0])]
 
 
-def conclude(ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str) -> list[str]:
-    """Say which metric agrees best with the raters, which ones it cannot be told from, and which ones it beats.
+def conclude(
+    ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
+) -> list[str]:
+    """Say which metric agrees best with the raters, and which ones another metric beats or cannot be told from.
 
     Args:
         ranked: What `rank` gave.
         comparisons: Of the same level and coefficient.
         dimension: Which comparisons: `ALL` for those of the mean.
+        focus: The metric that is compared with the others; None for the best.
     """
     if not ranked:
         return ["No metric has a defined correlation with the ratings; the reasons stand with the correlations."]
     best = ranked[0]
-    value = write_number(best.value or 0.0)
-    if best.low is not None and best.high is not None:
-        value += f" [{write_number(best.low)}, {write_number(best.high)}]"
     sentences = [
-        f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_name(best)} {value}, n = {best.n}."
+        f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_quote(best)}."
         if len(ranked) > 1
-        else f"{best.metric} agrees with the raters at {_name(best)} {value}, n = {best.n}."
+        else f"{best.metric} agrees with the raters at {_quote(best)}."
     ]
-    theirs = [row for row in comparisons if row.dimension == dimension and best.metric in (row.first, row.second)]
-    others = {row.second if row.first == best.metric else row.first: row for row in theirs}
-    alike = [name for row in ranked[1:] if (name := row.metric) in others and not _is_apart(others[name])]
-    beaten = [name for row in ranked[1:] if (name := row.metric) in others and _is_apart(others[name])]
-    if alike:
-        sentences.append(f"It cannot be told apart from {_list(alike)} (after Holm's correction).")
-    if beaten:
-        sentences.append(f"It agrees better than {_list(beaten)} (after Holm's correction).")
-    if len(ranked) > 1 and (row := others.get(ranked[1].metric)) is not None:
-        sentences.append(row.sentence)
+    chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
+    if chosen is None:
+        return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
+    name = "It"
+    if chosen is not best:
+        name = chosen.metric
+        sentences.append(f"{name} agrees with them at {_quote(chosen)}.")
+    theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
+    others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
+    compared = [row.metric for row in ranked if row.metric in others]
+    for what, direction in (
+        ("cannot be told apart from", 0),
+        ("agrees better than", 1),
+        ("agrees worse than", -1),
+    ):
+        if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
+            sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
+    nearest = next((others[other] for other in compared), None)
+    if nearest is not None:
+        sentences.append(nearest.sentence)
     failed = [row for row in ranked if row.n_missing]
     if failed:
         worst = max(failed, key=lambda row: row.n_missing)
@@ -198,8 +213,20 @@ def conclude(ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *
     return sentences
 
 
-def _is_apart(row: Comparison) -> bool:
-    return row.p_adjusted is not None and row.p_adjusted < LEVEL_OF_SIGNIFICANCE
+def _judge(row: Comparison, metric: str) -> int | None:
+    """Return 1 where the metric agrees better than the other one, -1 where worse, 0 where nothing shows either."""
+    if row.p_adjusted is None or row.difference is None:
+        return None
+    if row.p_adjusted >= LEVEL_OF_SIGNIFICANCE:
+        return 0
+    return 1 if (row.difference > 0) == (row.first == metric) else -1
+
+
+def _quote(row: Correlation) -> str:
+    value = write_number(row.value or 0.0)
+    if row.low is not None and row.high is not None:
+        value += f" [{write_number(row.low)}, {write_number(row.high)}]"
+    return f"{_name(row)} {value}, n = {row.n}"
 
 
 def _name(row: Correlation) -> str:

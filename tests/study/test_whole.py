@@ -105,3 +105,17 @@ def test_nothing_rated():
     rated.ratings[:] = np.nan
     with pytest.raises(UsageError, match="no answer has a rating"):
         study_whole(rated, title="t", signatures={})
+
+
+def test_a_comparison_that_was_planned():
+    rated = rate(metrics=("good", "poor", "twin"))
+    all_pairs = study_whole(rated, title="t", signatures={}, resamples=200)
+    planned = study_whole(rated, title="t", signatures={}, resamples=200, against="poor")
+    assert len(all_pairs.comparisons) == 3
+    assert {row.first for row in planned.comparisons} == {"poor"}
+    assert planned.conclusions[0] == all_pairs.conclusions[0]
+    assert planned.conclusions[1].startswith("poor agrees with them at Spearman's rho")
+    best = [row.metric for row in rank(planned.correlations, level="within-system", coefficient="spearman")][:2]
+    assert planned.conclusions[2] == f"poor agrees worse than {', '.join(best)} (after Holm's correction)."
+    with pytest.raises(UsageError, match="there is no metric 'other'"):
+        study_whole(rated, title="t", signatures={}, against="other")

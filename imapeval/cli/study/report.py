@@ -42,6 +42,14 @@ def report(
     coefficient: Annotated[
         str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
     ] = "spearman",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Compare each other metric with this one alone, which you chose before you saw the ratings.  "
+            "[default: all pairs]",
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the page.")] = None,
     scales: Scales = None,
     mapping: Mapping = None,
@@ -84,6 +92,7 @@ def report(
         account=joined.account.tell(),
         level=None if level is None else levels[level],
         coefficient=coefficients[coefficient],
+        against=against,
         seed=seed,
         resamples=resamples,
     )
