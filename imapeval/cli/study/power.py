@@ -88,7 +88,7 @@ def _print(rows: "Sequence[Power]") -> None:
         for row in sorted(rows, key=lambda row: (row.needed is None, row.needed)):
             numbers = (row.first_value, row.second_value, row.between, row.design_effect)
             table.add_row(
-                *(Text(text) for text in (row.dimension, row.first, row.second)),
+                *(Text(text) for text in (_name(row.dimension), row.first, row.second)),
                 *("-" if number is None else write_number(number) for number in numbers),
                 *("-" if count is None else f"{count:,}" for count in (row.needed, row.n)),
                 "-" if row.smallest is None else write_number(row.smallest),
@@ -96,10 +96,17 @@ def _print(rows: "Sequence[Power]") -> None:
         console = Console()
         Console(width=None if console.is_terminal else 200).print(table)
     for row in rows:
-        typer.echo(f"{row.dimension}: {row.sentence}" if row.dimension and len(rows) > 1 else row.sentence)
+        over = f"{_name(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
+        typer.echo(f"{over}{row.sentence}")
     first = rows[0]
     typer.echo(
         f"For Steiger's Z, two-sided, alpha {first.alpha:g}, power {first.power:.0%}, one comparison: for a table of k "
         "give alpha divided by k. What a pilot says of its own differences is a guess; design effect: how much more "
         "they vary than in independent answers."
     )
+
+
+def _name(dimension: str) -> str:
+    from imapeval.study.findings import ALL
+
+    return "mean of all dimensions" if dimension == ALL else dimension
