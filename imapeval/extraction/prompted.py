@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from imapeval.errors import ExtractionError
 from imapeval.extraction import faults, forms, parsing, prompting, selecting
 from imapeval.extraction.asking import Asker
+from imapeval.extraction.forgery import is_about_score
 from imapeval.extraction.forms import Form
 from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
@@ -71,7 +72,7 @@ class PromptedReader:
             answer=prompting.identify(_ANSWER, _VERSION),
             lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
             retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
-            v="3",
+            v="4",
         )
 
     @property
@@ -105,7 +106,7 @@ class PromptedReader:
             ExtractionError: No completion can be used (kinds of `Fault`).
             ProviderError: The model did not answer.
         """
-        source = Source(answer, under_evaluation=True)
+        source = Source(answer, under_evaluation=True, score_asked=is_about_score(question))
         asked = [pair.term for pair in imap.query]
 
         def understand(completion: Completion) -> tuple[Pair, ...]:

@@ -52,6 +52,14 @@ async def test_the_answer_is_read_in_the_light_of_the_question():
     )
 
 
+async def test_a_score_is_a_fact_where_one_is_asked_for():
+    asked = QuestionImap((Pair("Apgar score", "?"),), ())
+    for question, facts in (("What was the Apgar score?", 1), ("How is the baby?", 0)):
+        reader = PromptedReader(ScriptedModel([inform(("Apgar score", "7"))]))
+        imap = await reader.read_answer("Score: 7", question=question, imap=asked, lang="en")
+        assert len(imap.inform) == facts
+
+
 async def test_terms_take_the_spelling_of_the_query():
     pairs = await read("Rest. No driving.", inform(("Treatments", "rest"), ("can  drive", "no"), ("tre1tment", "rest")))
     assert [pair.term for pair in pairs] == ["treatment", "Can drive"]
