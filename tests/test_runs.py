@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -194,6 +196,16 @@ with RunWriter(Path(sys.argv[2]), [Sample("a", "q", ("r",), "")], settings=Setti
 
 def test_table(folder: Path):
     assert export_csv(Run(folder)).read_text().splitlines() == ["id,system,lang,m,n", "a,s1,en,0.25,", "b,s2,zh,,"]
+
+
+def test_no_text_of_the_table_becomes_a_formula(tmp_path: Path):
+    samples = [Sample("=1+1", "q", ("r",), "", system="@sum"), Sample("half \ud83d", "q", ("r",), "")]
+    with write(tmp_path, samples) as run:
+        run.add(imaps=[], results=[Result("=1+1", "m", Score(-0.5), "m|v:1")])
+    rows = list(csv.DictReader(io.StringIO(export_csv(Run(tmp_path)).read_text(), newline="")))
+    assert [row["id"] for row in rows] == ["'=1+1", "half ?"]
+    assert [row["system"] for row in rows] == ["'@sum", ""]
+    assert [row["m"] for row in rows] == ["-0.5", ""]
 
 
 def test_columns_that_json_does_not_know(tmp_path: Path):

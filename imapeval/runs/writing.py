@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from imapeval import __version__, imapfile
 from imapeval.errors import UsageError
 from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, Result, Run, read_results, whole_lines
+from imapeval.runs.spreadsheets import disarm
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -249,17 +250,19 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def export_csv(run: Run) -> Path:
-    """Write `results.csv`: a row per sample, a column per metric, empty where there is no score."""
+    """Write `results.csv`: a row per sample, a column per metric, empty where there is no score.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
     scores = {(r.id, r.metric): r.outcome.value for r in run.results() if isinstance(r.outcome, Score)}
     metrics = list(run.manifest["settings"]["metrics"])
     path = run.folder / "results.csv"
-    with _writing(path), path.open("w", encoding="utf-8", newline="") as file:
+    with _writing(path), path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "system", "lang", *metrics])
+        writer.writerow(map(disarm, ["id", "system", "lang", *metrics]))
         for sample in run.samples():
-            writer.writerow(
-                [sample.id, sample.system, sample.lang, *(scores.get((sample.id, name), "") for name in metrics)]
-            )
+            row = [sample.id, sample.system, sample.lang, *(scores.get((sample.id, name)) for name in metrics)]
+            writer.writerow(map(disarm, row))
     return path
 
 

@@ -105,4 +105,4 @@ def _tell_raters(raters: int, per_answer: Mapping[int, int]) -> str:
     if raters == 0:
         return "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown."
     shares = ", ".join(f"by {number}: {answers}" for number, answers in per_answer.items())
-    return f"{raters} raters. Answers rated {shares}."
+    return f"{raters} rater{'' if raters == 1 else 's'}. Answers rated {shares}."

@@ -12,7 +12,7 @@ that r under a bivariate normal distribution: rho = 6/pi asin(r / 2) (Pearson 19
 
 from __future__ import annotations
 
-from math import isclose, sqrt
+from math import isclose, isnan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ from imapeval.study.agreement.measuring import ONLY_AVERAGES, take_rated
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.resampling import find_intervals
 from imapeval.study.coefficients import Undefined
-from imapeval.study.findings import Ceiling, Corrected
+from imapeval.study.findings import ALL, Ceiling, Corrected
 from imapeval.study.resample import RESAMPLES
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Seque
 
     Args:
         correlations: Of the level "global", as the ceiling is over all answers together; others are refused with a
-            reason, as are coefficients other than r and rho.
+            reason, as are means over dimensions and coefficients other than r and rho.
         ceilings: What `find_ceilings` gave.
 
     Returns:
@@ -121,6 +121,12 @@ def _find(rated: Rated, dimension: str, *, seed: int, resamples: int, confidence
     if isinstance(found, Undefined):
         return _refuse(dimension, found.reason, n=n, raters=raters)
     reliability = found.value
+    if isnan(reliability):
+        reason = (
+            "the reliability of the mean rating is undefined: mean ratings do not differ, or too few answers have two "
+            "ratings"
+        )
+        return _refuse(dimension, reason, n=n, raters=raters)
     if not reliability > 0:
         reason = f"raters agree no better than chance (reliability of their mean {reliability:.2f})"
         return _refuse(dimension, reason, reliability=reliability, n=n, raters=raters)
@@ -180,6 +186,8 @@ def _refuse_correction(row: Correlation, ceiling: Ceiling | None) -> str | None:
         return f"the ceiling is over all answers together, the coefficient {row.level}; correct one of the level global"
     if row.value is None:
         return row.reason
+    if row.dimension == ALL:
+        return "a mean over dimensions has no ceiling of its own; correct the coefficient of each dimension"
     if ceiling is None:
         return f"no ceiling is known for {row.dimension}"
     return ceiling.reason

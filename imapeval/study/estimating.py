@@ -40,6 +40,7 @@ class Columns:
         questions: From 0 without gaps, shape (n,).
         systems: From 0 without gaps, shape (n,).
         system_names: By number.
+        signs: Of the scores, shape (m,): -1 where they were turned round.
     """
 
     metrics: tuple[str, ...]
@@ -49,6 +50,7 @@ class Columns:
     questions: Counts
     systems: Counts
     system_names: tuple[str, ...]
+    signs: Floats
 
     @property
     def clusters(self) -> int:
@@ -69,6 +71,7 @@ def take_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
         np.unique(rated.questions[rows], return_inverse=True)[1],
         np.array([number[rated.systems[row]] for row in rows], dtype=np.int64),
         tuple(names),
+        np.array([-1.0 if metric in rated.lower_is_better else 1.0 for metric in metrics]),
     )
 
 
@@ -140,7 +143,8 @@ def estimate(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Dr
         defined = False
         for p, metric in enumerate(block.metrics.tolist()):
             for q, dimension in enumerate(block.dimensions.tolist()):
-                if why := undefined(x[p], y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
+                own = columns.signs[metric] * x[p]
+                if why := undefined(own, y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
                     reasons[metric, dimension] = why.reason
                     continue
                 defined = True

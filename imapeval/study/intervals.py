@@ -71,7 +71,7 @@ def bca_ends(
     for side, sign in ((lows, -1.0), (highs, 1.0)):
         shifted = bias + sign * reach
         # Beyond a pole of the correction the end is the outermost replicate.
-        quantile = bias + shifted / np.maximum(1 - acceleration * shifted, np.finfo(np.float64).tiny)
+        quantile = bias + shifted / np.maximum(1 - acceleration * shifted, np.finfo(np.float64).eps)
         ends.append(_take_quantile(side, _map(_NORMAL.cdf, np.clip(quantile, -40.0, 40.0))))
     empty = np.isnan(values) | (clusters < 2)
     return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])

@@ -10,6 +10,7 @@ from imapeval.study.agreement.differences import count_differences
 from imapeval.study.agreement.measuring import measure_agreement
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.coefficients import TITLES
 from imapeval.study.comparing import LEVEL_OF_SIGNIFICANCE, compare
 from imapeval.study.disagreements import find_disagreements
 from imapeval.study.findings import ALL, Study
@@ -98,6 +99,7 @@ def study_whole(
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)
     heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
     several = len(rated.dimensions) > 1
+    single = [row for row in correlations if row.level == "global" and row.dimension != ALL]
     return Study(
         title=title,
         rated=rated,
@@ -123,11 +125,12 @@ def study_whole(
         confidence=CONFIDENCE,
         conclusions=(
             *conclude(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
+            *_tell_undefined(rated.metrics, ranked),
             *describe_agreement(rated, agreements, ceilings),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
             *_tell_levels(rated, levels),
         ),
-        corrected=tuple(correct_for_attenuation([row for row in correlations if row.level == "global"], ceilings)),
+        corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
     )
 
@@ -183,6 +186,8 @@ def conclude(
         if len(ranked) > 1
         else f"{best.metric} agrees with the raters at {_quote(best)}."
     ]
+    if best.low is not None and best.low <= 0:
+        sentences.append("Its interval does not lie above 0: that it agrees with the raters at all is not shown.")
     chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
     if chosen is None:
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
@@ -200,15 +205,18 @@ def conclude(
     ):
         if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
             sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
-    nearest = next((others[other] for other in compared), None)
+    if left := [other for other in compared if others[other].p_adjusted is None]:
+        sentences.append(f"{name} was not compared with {_list(left)}; the reasons stand with the comparisons.")
+    nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
     if nearest is not None:
         sentences.append(nearest.sentence)
     failed = [row for row in ranked if row.n_missing]
     if failed:
         worst = max(failed, key=lambda row: row.n_missing)
         sentences.append(
-            f"{len(failed)} metrics gave some rated answers no score, {worst.metric} most often ({worst.n_missing} of "
-            f"{worst.n + worst.n_missing}); comparisons are on the answers that both metrics scored."
+            f"{len(failed)} metric{'' if len(failed) == 1 else 's'} gave some rated answers no score, {worst.metric} "
+            f"most often ({worst.n_missing} of {worst.n + worst.n_missing}); comparisons are on the answers that both "
+            "metrics scored."
         )
     return sentences
 
@@ -237,8 +245,7 @@ def _name(row: Correlation) -> str:
         "system": "between systems",
     }[row.level]
     mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
-    names = {"spearman": "Spearman's rho", "kendall_tau_b": "Kendall's tau-b", "pearson": "Pearson's r"}
-    return f"{names.get(row.coefficient, row.coefficient)} {over} ({mean})"
+    return f"{TITLES[row.coefficient]} {over} ({mean})"
 
 
 def _list(names: Sequence[str], *, most: int = 8) -> str:
@@ -256,6 +263,16 @@ def _tell_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dim
         and row.p_adjusted is not None
         and row.p_adjusted < LEVEL_OF_SIGNIFICANCE
     ]
+
+
+def _tell_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> list[str]:
+    """Return which metrics `conclude` says nothing of; without any it says so itself."""
+    defined = {row.metric for row in ranked}
+    left = [name for name in metrics if name not in defined]
+    if not left or not ranked:
+        return []
+    verb = "has" if len(left) == 1 else "have"
+    return [f"{_list(left)} {verb} no defined correlation with the ratings; the reasons stand with the correlations."]
 
 
 def _tell_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:

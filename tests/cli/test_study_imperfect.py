@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from imapeval.runs import Result, RunWriter, Settings
+from imapeval.study.imperfect.applying import Prediction, write_predictions
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -88,6 +89,9 @@ def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Pa
     half = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
     assert half.returncode == 2
     assert "--right-from and --score-from go together" in half.stderr
+    bare = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan", "--score-from", "0")
+    assert bare.returncode == 2
+    assert "--right-from nan is no number to compare with" in bare.stderr
 
 
 def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
@@ -113,6 +117,14 @@ def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
     assert float(rows[5]["low"]) < float(rows[5]["rating"]) < float(rows[5]["high"])
     as_json = json.loads(imapeval("study", "apply", made, other, "--json").stdout)
     assert as_json[5]["rating"] == pytest.approx(float(rows[5]["rating"]))
+
+
+def test_no_text_of_predictions_becomes_a_formula(tmp_path: Path):
+    rows = [Prediction("=1+1", "@s", -1.5, None, None, None, outside=False)]
+    write_predictions(rows, tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["id"], row["system"], row["score"], row["rating"]) == ("'=1+1", "'@s", "-1.5", "")
 
 
 def test_another_signature_is_refused(imapeval: Command, run: Path, tmp_path: Path):

@@ -100,6 +100,13 @@ def test_nothing_was_done_again(imapeval: Command, tmp_path: Path):
     assert "nothing was done again in these runs. Name a run of the same data scored again" in done.stderr
 
 
+def test_a_run_repeats_nothing_of_itself(imapeval: Command, tmp_path: Path):
+    run = write(tmp_path / "1", SAMPLES, [1.0] * 12)
+    done = imapeval("study", "robustness", run, tmp_path / "2" / ".." / "1")
+    assert done.returncode == 2
+    assert "is named twice, and a run repeats nothing of itself" in done.stderr
+
+
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
     """Let every command ask a scripted model."""

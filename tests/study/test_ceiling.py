@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from imapeval.study.ceiling import correct_for_attenuation, find_ceilings, find_ratio_interval
-from imapeval.study.findings import Ceiling, Correlation
+from imapeval.study.findings import ALL, Ceiling, Correlation
 from imapeval.study.rated import Rated
 from imapeval.study.resample import Floats
 
@@ -80,7 +80,8 @@ def test_the_interval_is_of_questions(build_rated: Build):
     ("table", "reason"),
     [
         ([[1.0, np.nan], [2.0, np.nan]], "1 rater;"),
-        ([[1.0, 3.0], [3.0, 1.0], [2.0, 2.0]], "no better than chance (reliability"),
+        ([[1.0, 3.0], [3.0, 1.0], [2.0, 3.0]], "no better than chance (reliability of their mean -"),
+        ([[1.0, 3.0], [3.0, 1.0], [2.0, 2.0]], "undefined: mean ratings do not differ"),
         ([[2.0, 2.0], [2.0, 2.0]], "all ratings are 2"),
     ],
 )
@@ -155,6 +156,7 @@ def test_what_is_not_corrected():
         (replace(good, level="within-system"), top, "the coefficient within-system"),
         (replace(good, value=None, low=None, high=None, reason="scores are constant (1)"), top, "scores are constant"),
         (good, replace(top, dimension="b"), "no ceiling is known for a"),
+        (replace(good, dimension=ALL), top, "a mean over dimensions has no ceiling of its own"),
         (good, replace(top, value=None, reason="only averages"), "only averages"),
     ]
     for row, known, reason in cases:

@@ -186,3 +186,13 @@ def test_all_replicates_on_one_side_keep_a_finite_interval():
         np.array([0.5]), replicates, replicates, influences=np.ones((9, 1)), clusters=np.array([9]), confidence=0.95
     )
     assert 0.6 <= ends[0].item() <= ends[1].item() <= 0.7
+
+
+def test_beyond_the_pole_of_the_correction_the_end_is_the_outermost_replicate():
+    # Two clusters, one of which moves all: reach 18 and acceleration 1/6. Warnings are errors here.
+    replicates = np.linspace(0.2, 0.7, 50)[:, None]
+    influences = np.array([[0.3], [0.0]])
+    ends = bca_ends(
+        np.array([0.5]), replicates, replicates, influences=influences, clusters=np.array([2]), confidence=0.95
+    )
+    assert ends[1].item() == pytest.approx(0.7)

@@ -216,6 +216,17 @@ def test_the_datas_own_ratings_lie_on_the_scale(run: Run):
         join([run], scales={"accuracy": Scale(0, 3)})
 
 
+def test_ratings_that_overflow(tmp_path: Path):
+    run = write(tmp_path / "run", {"m": [Score(1)]}, [Sample("a", "q", ("r",), "x", ratings={"accuracy": 1e308})])
+    with pytest.raises(InputError, match=r"the answer 'a' has the rating 'accuracy' 1e\+308, too large to reckon with"):
+        join([run])
+
+
+def test_one_rater(run: Run, tmp_path: Path):
+    _, account = join([run], read(tmp_path / "r.csv", "id,rater,accuracy\nx1,anna,4\n"))
+    assert "1 rater. Answers rated by 1: 1." in account.tell()
+
+
 def test_an_account_is_data(run: Run):
     _, account = join([run])
     json.dumps([account.tell(), account.failures, account.not_rated])

@@ -65,6 +65,8 @@ def test_failures_and_unrated_answers_are_left_out_and_counted():
 def test_a_low_score_that_is_good_is_turned_round():
     turned = rate({"m": SCORES}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
     assert correlate(turned)[0].value == pytest.approx(-correlate(ONE)[0].value)
+    flat = rate({"m": [2.0] * len(SCORES)}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
+    assert correlate(flat)[0].reason == "the score is constant (2)"
 
 
 def test_the_mean_of_systems_and_what_it_leaves_out():

@@ -1,5 +1,7 @@
 """The whole study on simulated answers, of which it is known what should come out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,14 @@ def rate(
         scales={"accuracy": Scale(0, 5, 0.5)},
         facets={"language": tuple("en" if number % 2 else "zh" for number in range(n))},
     )
+
+
+def test_the_best_of_metrics_that_do_not_agree():
+    rated = rate()
+    shuffled = replace(rated, scores=np.random.default_rng(1).permuted(rated.scores, axis=0))
+    said = "Its interval does not lie above 0: that it agrees with the raters at all is not shown."
+    assert study_whole(shuffled, title="t", signatures={}, resamples=200).conclusions[1] == said
+    assert said not in study_whole(rated, title="t", signatures={}, resamples=200).conclusions
 
 
 def test_the_study_finds_what_was_put_in():
@@ -119,3 +129,23 @@ def test_a_comparison_that_was_planned():
     assert planned.conclusions[2] == f"poor agrees worse than {', '.join(best)} (after Holm's correction)."
     with pytest.raises(UsageError, match="there is no metric 'other'"):
         study_whole(rated, title="t", signatures={}, against="other")
+
+
+def test_metrics_that_cannot_be_compared_are_named():
+    rated = rate(metrics=("good", "poor", "twin"))
+    rated.scores[:, 1] = 0.5
+    rated.scores[:5, 2] = np.nan
+    study = study_whole(rated, title="t", signatures={}, resamples=100)
+    assert study.conclusions[0].startswith("Of 2 metrics, ")
+    assert "poor has no defined correlation with the ratings; the reasons stand with the correlations." in (
+        study.conclusions
+    )
+    assert any(sentence.startswith("1 metric gave some rated answers no score, twin") for sentence in study.conclusions)
+    assert ALL not in {row.dimension for row in study.corrected}
+
+    rated = rate(metrics=("good", "poor", "twin"))
+    rated.scores[::2, 2] = np.nan
+    rated.scores[1::2, 1] = np.nan
+    study = study_whole(rated, title="t", signatures={}, resamples=100, against="poor")
+    assert "poor was not compared with twin; the reasons stand with the comparisons." in study.conclusions
+    assert any(" agrees better with the raters than poor" in sentence for sentence in study.conclusions)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,6 +47,9 @@ def estimate(
     if (right_from is None) != (score_from is None):
         raise UsageError("--right-from and --score-from go together: from which rating an answer is right, and from "
                          "which score the metric calls it so.")  # fmt: skip
+    for option, value in (("--right-from", right_from), ("--score-from", score_from)):
+        if value is not None and not isfinite(value):
+            raise UsageError(f"{option} {value} is no number to compare with. Give a finite one.")
     joined = read_rated(
         folders,
         ratings,

@@ -56,7 +56,9 @@ def ratings(
         }
         typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
-    who = f"{len(found.raters)} raters" if found.raters else "nobody says who rated"
+    who = "nobody says who rated"
+    if found.raters:
+        who = "1 rater" if len(found.raters) == 1 else f"{len(found.raters)} raters"
     typer.echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
     _print_dimensions(summaries)
     if found.raters:

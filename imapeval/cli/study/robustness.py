@@ -58,6 +58,9 @@ def robustness(
     from imapeval.study.robustness.measures import measure
     from imapeval.study.robustness.repeats import gather_repeats
 
+    for folder in folders:
+        if [other.resolve() for other in folders].count(folder.resolve()) > 1:
+            raise UsageError(f"{folder} is named twice, and a run repeats nothing of itself. Name each run once.")
     found = gather_repeats([Run(folder) for folder in folders], metrics=split_names(metrics, "--metrics"))
     rows = [row for repeats in found for row in measure(repeats, seed=seed, resamples=resamples)]
     stable, errors = _read_stability(folders, metrics, ratings, seed=seed, resamples=resamples)

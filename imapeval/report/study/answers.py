@@ -11,7 +11,7 @@ import numpy as np
 from imapeval.report import payload
 from imapeval.report.frame import draw_explorer
 from imapeval.report.study.markup import Markup, show, show_note, show_section, show_table
-from imapeval.report.study.wording import count, name_dimension, show_coefficient, show_measure
+from imapeval.report.study.wording import name_dimension, show_coefficient, show_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,9 +59,9 @@ def show_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bo
         "disagreements",
         "Largest disagreements",
         show_note(
-            f"The {count(len(rows), 'widest gap')}{of} between where a metric and where the raters place an answer, "
-            "from 0 (worst) to 1 (best) among all answers with both. They are for reading: what did the metric miss, "
-            "or the raters?"
+            f"The widest gaps in each dimension ({len(rows):,}{of}) between where a metric and where the raters place "
+            "an answer, from 0 (worst) to 1 (best) among all answers with both. They are for reading: what did the "
+            "metric miss, or the raters?"
         ),
         show_table(heads, lines, texts=(0, 1, 2, 7)),
         Markup(draw_explorer()) if linked else show_note("The runs were not given, so the page has no texts of them."),

@@ -76,13 +76,16 @@ def _show_dimension(
     alpha = 1 - study.confidence
     neighbours = [row for pair in pairwise(metrics) if (row := found_either.get(frozenset(pair))) is not None]
     sentences = [row.sentence for row in neighbours if row.sentence]
-    told = sum(row.p_adjusted is not None and row.p_adjusted < alpha for row in found.values())
+    tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
+    told = sum(p < alpha for p in tested)
+    untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
     parts = [show_heading(f"Who is better: {name_dimension(dimension)}")] if number == 0 else []
     parts.append(
         show_note(
-            f"{told:,} of {count(len(found), 'pair')} can be told apart at a level of {alpha:.2g}. Blue and +: the "
-            "row's metric agrees better with the raters; orange and −: worse; grey: the two cannot be told apart; "
-            "blank: not compared, or no result. Rows are in order of their coefficient, columns are the rows' numbers."
+            f"{told:,} of {count(len(found), 'pair')} can be told apart at a level of {alpha:.2g}{untested}. Blue and "
+            "+: the row's metric agrees better with the raters; orange and −: worse; grey: the two cannot be told "
+            "apart; blank: not compared, or no result. Rows are in order of their coefficient, columns are the rows' "
+            "numbers."
         )
     )
     drawing = draw_verdicts(

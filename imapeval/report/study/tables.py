@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
 from imapeval.report.study.latex import write_comparisons, write_correlations
+from imapeval.runs.spreadsheets import disarm
 from imapeval.study.findings import (
     Agreement,
     Ceiling,
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.study.findings import Differences, MetricMatrix, Study
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection")."""
 
 
 def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
@@ -93,14 +91,6 @@ def _dump_matrix(matrix: MetricMatrix | None) -> str:
 def _dump(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(map(_disarm, heads))
-    writer.writerows(map(_disarm, row) for row in rows)
+    writer.writerow(map(disarm, heads))
+    writer.writerows(map(disarm, row) for row in rows)
     return buffer.getvalue()
-
-
-def _disarm(cell: object) -> object:
-    """Return a cell as it is written: a number as it is, a text so that nobody's spreadsheet runs it."""
-    if cell is None:
-        return ""
-    # "*" and "-0.5" from a number are no texts; a text that begins like a formula is one, whatever follows.
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -97,7 +97,8 @@ def show_slices(study: Study) -> Markup:
         return Markup("")
     leading = [metric for metric in pick_leading(study) if any(row.metric == metric for row in study.slices)]
     # A study may have divided the answers for one metric only, and that one need not lead.
-    leading = leading or list(dict.fromkeys(row.metric for row in study.slices))[:1]
+    divided = list(dict.fromkeys(row.metric for row in study.slices))
+    leading = leading or divided[:1]
     # By dimension all metrics stand in the table of correlations already.
     facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
     numeric = [facet for facet in facets if facet in study.rated.covariates]
@@ -105,7 +106,7 @@ def show_slices(study: Study) -> Markup:
         show_note(
             f"{COEFFICIENTS[study.slices[0].coefficient]} among some of the answers, for the best metrics. Groups are "
             "smaller than the whole, so their intervals are wider: a difference between groups whose intervals "
-            "overlap widely is no finding. slices.csv has all metrics."
+            f"overlap widely is no finding. slices.csv has {count(len(divided), 'metric')}."
         )
     ]
     if numeric:

@@ -81,7 +81,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
     if headline is not None and headline.value is not None:
         sentences.append(
             f"{TITLES[headline.statistic]} is {_quote(headline.value, headline.low, headline.high)} "
-            f"({headline.raters} raters, {headline.n} answers)."
+            f"({headline.raters} raters, {headline.n} answer{'' if headline.n == 1 else 's'})."
         )
     if ceiling is not None and ceiling.value is not None:
         sentences.append(

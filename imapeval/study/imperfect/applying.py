@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.runs.spreadsheets import disarm
 from imapeval.samples import system_of
 from imapeval.types import Score
 
@@ -77,16 +78,16 @@ def predict(calibration: Calibration, run: Run) -> list[Prediction]:
 
 
 def write_predictions(predictions: Sequence[Prediction], path: Path) -> None:
-    """Write predictions as CSV.
+    """Write predictions as CSV; a text that a spreadsheet would take for a formula begins with an apostrophe.
 
     Raises:
         UsageError: The file cannot be written.
     """
     try:
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
             writer = csv.DictWriter(file, [field.name for field in fields(Prediction)])
             writer.writeheader()
-            writer.writerows(asdict(row) for row in predictions)
+            writer.writerows({name: disarm(cell) for name, cell in asdict(row).items()} for row in predictions)
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable."

@@ -124,7 +124,7 @@ def fit(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     """
     levels, number = np.unique(scores, return_inverse=True)
     if len(levels) < 2:
-        raise UsageError(f"all scores are {levels[0]:g}: no curve can be made from one score. Take another metric.")
+        raise UsageError("all scores that a curve is to be made from are the same. Take another metric.")
     if method == "linear":
         slope, offset = np.polyfit(scores, ratings, 1)
         ends = (float(levels[0]), float(levels[-1]))

@@ -198,6 +198,7 @@ def estimate_systems(
         A row per system, and a row for every two systems that both have a value.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
+    sign = -1.0 if metric in rated.lower_is_better else 1.0
     systems = np.array(rated.systems)
     rows: list[SystemMean] = []
     found: dict[str, tuple[Mean, Mean]] = {}
@@ -224,6 +225,9 @@ def estimate_systems(
             for weight in (None, 0.0)
         )
         found[system] = helped, plain
+        notes = [note] if (note := _doubt(scores[with_both], scores[only_scored], sign=sign)) else []
+        if unscored := int((theirs & np.isnan(scores) & np.isfinite(ratings)).sum()):
+            notes.append(f"{unscored} rated answers without a score by {metric} are left out")
         variance, alone = (float((mean.influence**2).sum()) for mean in (helped, plain))
         rows.append(
             SystemMean(
@@ -236,14 +240,14 @@ def estimate_systems(
                 *(plain.value, plain.low, plain.high),
                 weight=helped.weight,
                 worth=n * alone / variance if variance else None,
-                note=_doubt(scores[with_both], scores[only_scored]),
+                note="; ".join(notes) or None,
             )
         )
     return rows, _subtract(found, dimension, metric, confidence)
 
 
-def _doubt(scores: Floats, unrated_scores: Floats) -> str | None:
-    """Say where the rated answers do not look like a random sample of all."""
+def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
+    """Say where the rated answers do not look like a random sample of all; scores times `sign` are the metric's own."""
     if len(unrated_scores) == 0:
         return "all answers with a score are rated: the scores add nothing"
     error = sqrt(scores.var(ddof=1) / len(scores) + unrated_scores.var() / len(unrated_scores))
@@ -252,8 +256,8 @@ def _doubt(scores: Floats, unrated_scores: Floats) -> str | None:
     if error == 0 or abs(distance) <= 3 * error:
         return None
     return (
-        f"the rated answers have other scores (mean {scores.mean():.3f}) than the unrated ones "
-        f"({unrated_scores.mean():.3f}): they are no random sample, and the estimate may be off"
+        f"the rated answers have other scores (mean {sign * scores.mean():.3f}) than the unrated ones "
+        f"({sign * unrated_scores.mean():.3f}): they are no random sample, and the estimate may be off"
     )
 
 

@@ -15,8 +15,6 @@ from imapeval.errors import UsageError
 from imapeval.study.coefficients import Undefined, spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from imapeval.study.rated import Rated, Scale
     from imapeval.study.resample import Counts, Floats
 
@@ -140,6 +138,9 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
         values = [_correlate(side[left], ratings[left], systems[left]) for side in (one, other)]
         return None if values[0] is None or values[1] is None else values[0] - values[1]
 
+    def turns(after: float | None) -> bool:
+        return after is not None and after <= 0
+
     n = len(rows)
     difference = differ(np.arange(n)) if n else None
     if difference is None or difference == 0:
@@ -151,32 +152,20 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     without = [differ(np.delete(every, row)) for row in range(n)]
     influence = np.array([0.0 if value is None else difference - value for value in without])
     order = np.argsort(-influence, kind="stable")
-    removed = _search(lambda count: differ(np.sort(order[count:])), n // 2)
+    # One after the other: past the answers that speak for the first, the difference may rise again or be undefined.
+    removed = next((count for count in range(1, n // 2 + 1) if turns(differ(np.sort(order[count:])))), None)
     ids = tuple(rated.ids[rows[row]] for row in order[: removed or 0])
     if removed is None:
-        sentence = f"{first} stays ahead of {second} in {dimension} when half of the {n} answers are taken away."
+        sentence = (
+            f"{first} stays ahead of {second} in {dimension} however many of the {n} answers that speak most for it "
+            "are taken away, up to half."
+        )
     else:
         sentence = (
             f"{removed} of {n} answers ({removed / n:.1%}) decide that {first} is ahead of {second} in {dimension} "
             f"(difference {difference:.3f}): without them the order turns."
         )
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
-
-
-def _search(differ: Callable[[int], float | None], most: int) -> int | None:
-    """Return the smallest number of answers whose removal leaves no difference above 0, by halving.
-
-    The answers are removed most influential first, so the difference falls until they no longer speak for the first.
-    """
-    after = differ(most)
-    if after is not None and after > 0:
-        return None
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        after = differ(middle)
-        low, high = (middle, high) if after is not None and after > 0 else (low, middle)
-    return high
 
 
 def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> float | None:

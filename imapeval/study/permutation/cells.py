@@ -83,8 +83,9 @@ def contrast_cells(
     distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
     the tests have both side by side.
 
-    With more than `_MANY` questions p of PERM-INPUTS is that of the normal distribution which the permuted differences
-    then have: their variance, the sum of the squares of what is swapped, is known without drawing any.
+    With more than `_MANY` questions in every dimension p of PERM-INPUTS is that of the normal distribution which the
+    permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
+    any.
 
     Intervals are the difference and the normal quantile times its infinitesimal-jackknife standard error, questions
     taken as wholes (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3).
@@ -114,7 +115,7 @@ def contrast_cells(
     # The usual factor for a sample of questions; with one there is no telling.
     errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
-    if test == "perm-inputs" and questions > _MANY:
+    if test == "perm-inputs" and _count_fewest(answers) > _MANY:
         swapped = _add_squares(
             answers, cells, pairs, defined, parts=lambda cell: [(part.questions, part.adds) for part in cell.parts]
         )
@@ -164,6 +165,12 @@ def _count_larger(
                 apart = sums[:, pairs.first[block]] - sums[:, pairs.second[block]]
                 larger[:, block] += count_as_large(apart, difference[:, block], defined[:, block])
     return larger
+
+
+def _count_fewest(answers: Answers) -> int:
+    """Return how many questions the dimension with the fewest has, of those that have any."""
+    counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
+    return min((count for count in counts if count), default=0)
 
 
 def _find_normal_p(difference: Floats, spread: Floats) -> Floats:

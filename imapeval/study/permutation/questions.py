@@ -32,9 +32,9 @@ def contrast_questions(
 ) -> Contrast:
     """Compare metrics by how they order the answers to each question.
 
-    A question counts with three rated answers or more. Scores are put on one scale within each question before they are
-    swapped: ranks, or for Pearson mean 0 and sum of squares 1. Swapping all of a question's scores turns the sign of
-    its difference; swapping those of some systems is done for every set of systems that comes up.
+    A question counts with rated answers of three systems or more. Scores are put on one scale within each question
+    before they are swapped: ranks, or for Pearson mean 0 and sum of squares 1. Swapping all of a question's scores
+    turns the sign of its difference; swapping those of some systems is done for every set of systems that comes up.
 
     Intervals are the mean difference and the normal quantile times its standard error over questions.
 
@@ -51,8 +51,9 @@ def contrast_questions(
     rows = _lay_out(answers.questions, questions)
     scores = [_pick(column, rows) for column in answers.scores.T]
     ratings = [_pick(column, rows) for column in answers.ratings.T]
+    systems_of = _pick(answers.systems.astype(np.float64), rows)
     for target in ratings:
-        target[(~np.isnan(target)).sum(axis=1) < MIN_ROWS] = np.nan
+        target[_count_systems(np.where(np.isnan(target), np.nan, systems_of)) < MIN_ROWS] = np.nan
     groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
     values = np.stack(
         [np.stack([correlate_groups(coefficient, column, target) for column in scores]) for target in ratings]
@@ -100,6 +101,12 @@ def _lay_out(questions: Counts, size: int) -> Counts:
     rows = np.full((size, int(counts.max())), -1, dtype=np.int64)
     rows[questions[order], slot] = order
     return rows
+
+
+def _count_systems(systems: Floats) -> Counts:
+    """Return how many different numbers each row has, NaN aside, shape (questions,)."""
+    ordered = np.sort(systems, axis=1)
+    return (~np.isnan(ordered[:, 0])).astype(np.int64) + (np.diff(ordered, axis=1) > 0).sum(axis=1)
 
 
 def _pick(column: Floats, rows: Counts) -> Floats:

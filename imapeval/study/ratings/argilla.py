@@ -108,8 +108,10 @@ def _parse(source: Source, row: Row) -> tuple[_Record, list[tuple[str, _Response
         return record, nested or list(_unflatten(row.fields))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
+        # Pydantic also names the types that it tried, such as dict[str,list[_Response]].
+        place = ".".join(part for part in map(str, first["loc"]) if "[" not in part)
         raise source.refuse(
-            f"not a record of Argilla: {'.'.join(map(str, first['loc']))}: {first['msg']}",
+            f"not a record of Argilla: {place}: {first['msg']}",
             row,
             mend="Export it with dataset.records.to_json() or to_datasets().",
         ) from error
@@ -123,5 +125,10 @@ def _unflatten(fields: Mapping[str, Any]) -> Iterator[tuple[str, _Response]]:
             users, status = fields.get(f"{name}.users"), fields.get(f"{name}.status")
             flat = _FlatResponses(value=values, users=users or [], status=status)
             states = flat.status or [None] * len(flat.value)
+            if not len(flat.value) == len(flat.users) == len(states):
+                raise ValueError(
+                    f"the lists of {name!r} differ in length: values {len(flat.value)}, users {len(flat.users)}, "
+                    f"status {len(states)}"
+                )
             for value, user, state in zip(flat.value, flat.users, states, strict=True):
                 yield name.removesuffix(_FLAT), _Response(value=value, user_id=user, status=state)

@@ -9,7 +9,7 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.study.ratings.scales import describe, lies_on
-from imapeval.study.ratings.source import ROLES
+from imapeval.study.ratings.source import LARGEST, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -128,7 +128,7 @@ def gather_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) ->
     """Gather the ratings that came with the samples: averages, of which nobody knows who gave what.
 
     Raises:
-        InputError: A rating is not on its scale.
+        InputError: A rating is not on its scale, or too large to reckon with.
         UsageError: A dimension has a scale that no sample is rated in.
     """
     dimensions = {name: n for n, name in enumerate(dict.fromkeys(name for s in samples for name in s.ratings))}
@@ -137,6 +137,11 @@ def gather_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) ->
             raise UsageError(f"--scale names {name!r}, which the data do not rate. They rate: {', '.join(dimensions)}.")
     for sample in samples:
         for name, value in sample.ratings.items():
+            if abs(value) > LARGEST:
+                raise InputError(
+                    f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, too large to reckon with",
+                    mend="Correct it.",
+                )
             if name in scales and not lies_on(scales[name], value, average=True):
                 raise InputError(
                     f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, and its scale is "

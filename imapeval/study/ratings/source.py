@@ -20,6 +20,9 @@ ROLES = ("id", "rater", "dimension", "rating")
 _NOT_AVAILABLE = frozenset({"na", "n/a"})
 """What R and spreadsheets write into empty cells."""
 
+LARGEST = 1e100
+"""Size of the largest rating. Means of squares of such numbers stay finite (the largest float is 1.8e308)."""
+
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
@@ -92,7 +95,7 @@ class Source:
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
             return str(value)
         raise self.refuse(
-            f"there is no {column!r}; {where} are {', '.join(map(repr, fields))}"
+            f"there is no {column!r}; {where} are {', '.join(map(repr, fields)) or 'none'}"
             if column not in fields
             else f"the {column!r} is {show(value)}, which is no id",
             row,
@@ -116,6 +119,8 @@ class Source:
         if text is not None and text in self.labels:
             return self.labels[text]
         number = read_number(value)
+        if number is not None and abs(number) > LARGEST:
+            raise self.refuse(f"the rating {what!r} is {number:g}, too large to reckon with", row, mend="Correct it.")
         if number is not None:
             return number
         if text is not None and _DECIMAL_COMMA.fullmatch(text):

@@ -176,6 +176,8 @@ def test_raters_slices_account_and_signatures(page: Page, big: Study):
         page.rows["raters"]
     )
     assert any(cells[0] == "diagnosis" for cells in page.rows["slices"])
+    divided = len({row.metric for row in big.slices})
+    assert f"slices.csv has {divided} metrics." in page.texts["slices"]
     for sentence in big.account:
         assert sentence in page.texts["account"]
     assert ["rouge1", "rouge1|v:1.0|lowercase:yes"] in page.rows["signatures"]
@@ -312,7 +314,7 @@ def test_all_is_undefined(small: Study):
     )
     page = Page(render(replace(small, correlations=rows, comparisons=compared)))
     assert "the rating is constant" in page.texts["metrics"]
-    assert "0 of 3 pairs" in page.texts["comparisons"]
+    assert "0 of 3 pairs can be told apart at a level of 0.05; 3 gave no result." in page.texts["comparisons"]
     assert "scatter" not in page.texts
 
 

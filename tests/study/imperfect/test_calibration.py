@@ -110,7 +110,7 @@ def test_what_cannot_be_calibrated():
         calibrate(rate(38), "m", "accuracy", signature="s")
     constant = rate()
     constant.scores[:] = 0.5
-    with pytest.raises(UsageError, match=r"all scores are 0\.5"):
+    with pytest.raises(UsageError, match="are the same"):
         calibrate(constant, "m", "accuracy", signature="s")
 
 

@@ -126,3 +126,20 @@ def test_all_rated():
     rows, _ = estimate_systems(rate(3, share=1.1), "m", "accuracy")
     assert (rows[0].weight, rows[0].worth) == (0.0, pytest.approx(200))
     assert rows[0].note == "all answers with a score are rated: the scores add nothing"
+
+
+def test_what_is_left_out_and_scores_of_which_low_is_good_are_named_as_they_are():
+    rated = rate(4)
+    scores = -rated.scores - 10
+    best = np.argsort(scores[:200, 0])[:60]
+    ratings = np.full((400, 1), np.nan)
+    ratings[best, 0] = np.linspace(3, 4, 60)
+    scores[best[:3]] = np.nan
+    turned = Rated(
+        rated.ids, rated.questions, rated.systems, ("m",), scores, ("accuracy",), ratings,
+        lower_is_better=frozenset({"m"}),
+    )  # fmt: skip
+    note = estimate_systems(turned, "m", "accuracy")[0][0].note
+    assert note is not None
+    assert f"(mean {scores[best[3:], 0].mean():.3f})" in note
+    assert note.endswith("; 3 rated answers without a score by m are left out")

@@ -96,3 +96,37 @@ def test_nothing_to_vary():
     rated.scores[:, 0] = rated.scores[:, 1]
     with pytest.raises(UsageError, match="is 0"):
         find_fragility(rated, "good", "fair", "accuracy")
+
+
+def test_answers_are_taken_away_until_the_order_turns_and_no_further():
+    turned = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(8, 40))
+        truth = rng.normal(size=n)
+        # Few are rated high: taking these away leaves ratings without a correlation, which is no turned order.
+        ratings = np.round(truth) if seed % 2 else (truth > 1.0).astype(float)
+        rated = Rated(
+            ids=tuple(map(str, range(n))),
+            questions=np.arange(n),
+            systems=("s",) * n,
+            metrics=("a", "b"),
+            scores=truth[:, None] + 1.5 * rng.normal(size=(n, 2)),
+            dimensions=("accuracy",),
+            ratings=ratings[:, None],
+        )
+        try:
+            found = find_fragility(rated, "a", "b", "accuracy")
+        except UsageError:  # Constant ratings, or equal correlations.
+            continue
+        if found.removed is None:
+            assert found.ids == ()
+            continue
+        turned += 1
+        left = np.array([id_ not in found.ids for id_ in rated.ids])
+        first, second = (
+            stats.spearmanr(rated.scores_of(name)[left], ratings[left]).statistic
+            for name in (found.first, found.second)
+        )
+        assert first <= second + 1e-12
+    assert turned > 30

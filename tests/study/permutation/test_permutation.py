@@ -205,3 +205,32 @@ def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatc
         answers, PAIR, by_system=False, coefficient="pearson", test="perm-inputs", seed=1, permutations=100
     )
     assert 0 < found.p[0, 0] < 1e-100
+
+
+def test_a_dimension_with_few_questions_is_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cells, "_MANY", 200)
+    generator = np.random.default_rng(5)
+    n = 300
+    ratings = generator.normal(size=(n, 2))
+    scores = ratings.sum(axis=1, keepdims=True) * [1.0, 0.2] + generator.normal(size=(n, 2))
+    ratings[6:, 1] = np.nan
+    answers = Answers(scores, ratings, np.arange(n), np.zeros(n, dtype=np.int64))
+    how = {"by_system": False, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 400}
+    p = contrast_cells(answers, PAIR, **how).p[:, 0]
+    # (b + 1) / (m + 1) of whole numbers, which the normal distribution's p is not.
+    assert p * 401 == pytest.approx(np.round(p * 401), abs=1e-9)
+    # Six questions have 2 ** 5 swaps that differ by more than the sign: none is rarer but by chance.
+    assert p[1] > 0.5 / 32
+
+
+def test_a_question_that_two_systems_answered_twice_does_not_count():
+    generator = np.random.default_rng(6)
+    ratings, scores = generator.normal(size=(80, 1)), generator.normal(size=(80, 2))
+    # As in `correlate`: ten questions to three systems, one of which answered twice, and ten to two, twice each.
+    questions = np.repeat(np.arange(20), 4)
+    systems = np.concatenate([np.tile([0, 1, 2, 2], 10), np.tile([0, 1, 0, 1], 10)])
+    how = {"coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 50}
+    every = contrast_questions(Answers(scores, ratings, questions, systems), PAIR, **how)
+    first = contrast_questions(Answers(scores[:40], ratings[:40], questions[:40], systems[:40]), PAIR, **how)
+    assert (every.groups[0], every.defined[0, 0]) == (10, 10)
+    assert every.first == pytest.approx(first.first)

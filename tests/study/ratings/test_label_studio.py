@@ -60,6 +60,8 @@ def test_the_id_may_have_another_name(write: Write):
     assert read_ratings(path, columns={"id": "answer"}).ids == ("17",)
     with pytest.raises(InputError, match="record 1: there is no 'id'; the fields of its data are 'answer'"):
         read_ratings(path)
+    with pytest.raises(InputError, match="the fields of its data are none"):
+        read_ratings(write("r.json", json.dumps([record | {"data": {}}])))
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ def test_scale_is_kept(write: Write):
         (b"id,accuracy\na,inf\n", "no number but 'inf'"),
         (b"id,accuracy\na,-Infinity\n", "no number but '-Infinity'"),
         (b"id,accuracy\na,TRUE\n", "no number but 'TRUE'"),
+        (b"id,accuracy\na,-1e308\n", "line 2: the rating 'accuracy' is -1e\\+308, too large to reckon with"),
         (
             b"id,accuracy\na,1\nb,1\na,2\n",
             "line 4: there is a rating of the answer 'a' in 'accuracy' on line 2 and again on line 4. "
