@@ -221,12 +221,20 @@ def _fill(row: Comparison, d: int, p: int, answers: Answers, contrast: Contrast 
     row = replace(row, first_value=first, second_value=second, difference=first - second)
     if questions < 2:
         return replace(row, reason="all answers share one question: there is nothing to permute")
+    notes: list[str] = []
+    if left_out:
+        notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
+    if row.test == "perm-both" and row.level in ("global", "within-system") and questions < n:
+        notes.append(
+            f"perm-both takes the {n} answers for independent, but they share {questions} questions: it finds too much "
+            "(see docs/comparing.md); use perm-inputs"
+        )
     return replace(
         row,
         low=float(contrast.low[d, p]),
         high=float(contrast.high[d, p]),
         p=float(contrast.p[d, p]),
-        reason=f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out" if left_out else None,
+        reason="; ".join(notes) or None,
     )
 
 

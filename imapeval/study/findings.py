@@ -87,7 +87,7 @@ class Comparison:
         p_adjusted: After Holm's correction over the table that the row belongs to.
         n: Answers that were rated and that both metrics scored.
         questions: Different questions among them.
-        reason: Why there is no result.
+        reason: Why there is no result, or what speaks against it.
         sentence: The same in plain words.
     """
 

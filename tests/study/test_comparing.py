@@ -47,6 +47,16 @@ def test_rows_are_by_dimension_with_the_mean_last():
         assert [row.p_adjusted for row in table] == adjust([row.p for row in table])
 
 
+def test_perm_both_says_where_it_finds_too_much():
+    (row,) = compare(make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both")
+    assert row.p is not None
+    assert str(row.reason).startswith("perm-both takes the 120 answers for independent, but they share 60 questions")
+    apart = compare(
+        make(per_question=1), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both"
+    )
+    assert apart[0].reason is None
+
+
 def test_values_are_means_of_scipys_over_systems_on_the_answers_of_both():
     rated = make()
     row = compare(rated, metrics=["good", "poorer"], dimensions=["accuracy"])[0]
