@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.closed.estimate import Estimate
     from imapeval.study.closed.reading import Task
+    from imapeval.study.rated import Scale
 
 
 def closed(
@@ -26,13 +27,16 @@ def closed(
         typer.Option(metavar="COLUMN", help="A number, or a JSON object of one for each label, for AUC and PR-AUC."),
     ] = None,
     task: Annotated[
-        str, typer.Option(metavar="TASK", help="labels, multilabel, ranking, sequence or ordinal.")
+        str, typer.Option(metavar="TASK", help="labels, multilabel, ranking, sequence, ordinal or grade.")
     ] = "labels",
     positive: Annotated[
         str | None, typer.Option(metavar="LABEL", help="What single scores speak for.  [default: 1, yes or true]")
     ] = None,
     order: Annotated[
         str | None, typer.Option(metavar="A,B,C", help="Ordinal labels, lowest first.  [default: as numbers]")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW:HIGH", help="Between which numbers grades lie, such as 0:5.")
     ] = None,
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Which metrics.  [default: the task's]")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
@@ -42,7 +46,8 @@ def closed(
     """Measure closed answers, each metric with its 95% confidence interval.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
-    sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number.
+    sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
+    a number.
     """
     from imapeval.study.closed.estimate import estimate
     from imapeval.study.closed.reading import TASKS, Columns, read_answers
@@ -50,7 +55,14 @@ def closed(
     known: dict[str, Task] = {name: name for name in TASKS}
     if task not in known:
         raise UsageError(f"unknown --task {task!r}. Tasks: {', '.join(TASKS)}.")
-    columns = Columns(gold, predicted, scores, positive, None if order is None else _split(order, "--order"))
+    columns = Columns(
+        gold,
+        predicted,
+        scores,
+        positive,
+        None if order is None else _split(order, "--order"),
+        None if scale is None else _parse_scale(scale),
+    )
     families, answers = read_answers(file, columns, task=known[task])
     wanted = None if metrics is None else _split(metrics, "--metrics")
     found = estimate(families, answers, metrics=wanted, seed=seed, resamples=resamples)
@@ -65,6 +77,16 @@ def _split(text: str, option: str) -> tuple[str, ...]:
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
     return names
+
+
+def _parse_scale(text: str) -> "Scale":
+    from imapeval.samples.rows import read_number
+    from imapeval.study.rated import Scale
+
+    low, high = map(read_number, text.partition(":")[::2])
+    if low is None or high is None or low >= high:
+        raise UsageError(f"--scale {text!r} is not LOW:HIGH. Write, for example, --scale 0:5.")
+    return Scale(low, high)
 
 
 def _print(rows: "Sequence[Estimate]", *, seed: int, resamples: int) -> None:

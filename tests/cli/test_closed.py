@@ -112,6 +112,16 @@ def test_other_tasks(imapeval: Command, tmp_path: Path, task: str, rows: list[An
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
+def test_grades(imapeval: Command, tmp_path: Path):
+    # Right 5, 1, 2.5 and given 4, 3, 9 (cut to 5) on 0 to 5: 1 - 1/5, 1 - 2/4, 1 - 2.5/2.5.
+    rows = [{"right": right, "given": given} for right, given in ((5, 4), (1, "3"), (2.5, 9))]
+    data = write_rows(tmp_path / "a.jsonl", rows)
+    found = values(
+        imapeval("closed", data, *COLUMNS, "--task", "grade", "--scale", "0:5", "--resamples", "5", "--json")
+    )
+    assert found == pytest.approx({"edrm": (0.8 + 0.5 + 0.0) / 3})
+
+
 def test_order_of_words(imapeval: Command, tmp_path: Path):
     rows = [("mild", 0.1), ("severe", 0.9), ("moderate", 0.5)]
     data = write_rows(tmp_path / "a.jsonl", [{"right": right, "given": given} for right, given in rows])
@@ -139,6 +149,11 @@ ROW = {"right": "a", "given": "b", "p": 0.5, "tags": ["B-X"]}
         ([ROW], (*COLUMNS, "--metrics", ","), "--metrics ',' names nothing"),
         ([ROW], (*COLUMNS, "--positive", "a"), "Add --scores"),
         ([ROW], (*COLUMNS, "--order", "a,b"), "the task 'labels' has no order"),
+        ([ROW], (*COLUMNS, "--scale", "0:5"), "the task 'labels' has no scale"),
+        ([ROW], (*COLUMNS, "--task", "grade"), "needs to know between which numbers grades lie. Add --scale"),
+        ([ROW], (*COLUMNS, "--task", "grade", "--scale", "5:0"), "--scale '5:0' is not LOW:HIGH"),
+        ([ROW], (*COLUMNS, "--task", "grade", "--scale", "0:5"), "'right' is 'a', which is no finite number"),
+        ([ROW | {"right": 6}], (*COLUMNS, "--task", "grade", "--scale", "0:5"), "'right' is 6, which is not on the"),
         ([ROW], (*COLUMNS, "--task", "ranking", "--scores", "p"), "the task 'ranking' takes no scores"),
         ([ROW, ROW | {"right": "c"}], (*COLUMNS, "--scores", "p"), "Say --positive with one of: a, c."),
         ([ROW, ROW | {"right": "c"}], (*COLUMNS, "--scores", "p", "--positive", "b"), "with one of: a, c."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.loaders import choose_loader
 from imapeval.samples.rows import read_number, show
+from imapeval.study.closed.grades import measure_grades
 from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
 from imapeval.study.closed.ordinal import measure_order
 from imapeval.study.closed.rankings import measure_rankings
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from imapeval.samples.rows import Row
     from imapeval.study.closed.estimate import Family
+    from imapeval.study.rated import Scale
 
-Task = Literal["labels", "multilabel", "ranking", "sequence", "ordinal"]
+Task = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
 
 TASKS: tuple[Task, ...] = get_args(Task)
 
@@ -38,10 +40,11 @@ class Columns:
 
     Attributes:
         gold: What is right.
-        predicted: What was answered; for the task "ordinal" a number.
+        predicted: What was answered; for the tasks "ordinal" and "grade" a number.
         scores: For the task "labels": a number, or an object of a number for each label.
         positive: The label that numbers are of; None takes "1", "yes" or "true".
         order: For the task "ordinal": the labels, lowest first; None where they are numbers.
+        scale: For the task "grade": from the lowest to the highest grade.
     """
 
     gold: str
@@ -49,6 +52,7 @@ class Columns:
     scores: str | None = None
     positive: str | None = None
     order: tuple[str, ...] | None = None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,9 @@ def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tupl
         raise UsageError("--positive says which label the numbers in --scores are of. Add --scores.")
     if columns.order is not None and task != "ordinal":
         raise UsageError(f"the task {task!r} has no order. Leave out --order.")
+    if (columns.scale is None) == (task == "grade"):
+        need = "needs to know between which numbers grades lie. Add --scale 0:5, or what it is"
+        raise UsageError(f"the task {task!r} {need if task == 'grade' else 'has no scale. Leave out --scale'}.")
     rows = list(choose_loader(str(path))(str(path)))
     if not rows:
         raise InputError("there are no answers", path=path, mend="Give a file with at least one row.")
@@ -97,6 +104,8 @@ def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tupl
         return measure_rankings(_parse_all(_parse_some_texts, gold), _parse_all(_parse_texts, predicted)), len(rows)
     if task == "sequence":
         return _read_sequences(gold, predicted), len(rows)
+    if columns.scale is not None:
+        return _read_grades(gold, predicted, columns.scale), len(rows)
     return measure_order(_read_order(gold, columns.order), _parse_all(_parse_number, predicted)), len(rows)
 
 
@@ -220,6 +229,14 @@ def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[F
         if len(expected) != len(found):
             raise cell.refuse(f"of {len(found)} tags, where {len(expected)} are right", "Give a tag for every token.")
     return measure_sequences(right, given)
+
+
+def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: Scale) -> list[Family]:
+    right = _parse_all(_parse_number, gold)
+    for cell, number in zip(gold, right, strict=True):
+        if not scale.low <= number <= scale.high:
+            raise cell.refuse("which is not on the scale", f"Correct it, or --scale {scale.low:g}:{scale.high:g}.")
+    return measure_grades(right, _parse_all(_parse_number, predicted), scale)
 
 
 def _read_order(cells: Sequence[_Cell], order: tuple[str, ...] | None) -> list[int]:
