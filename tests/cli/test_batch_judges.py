@@ -219,6 +219,7 @@ def test_nothing_is_read_that_no_metric_wants(imapeval: Command, write_data: Wri
     assert (found["requests"], found["waiting"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_ready_imaps_are_judged_at_once(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
     data = write_data(SAMPLES[:2])
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
@@ -237,6 +238,7 @@ def test_options_of_judges_are_those_of_the_run(imapeval: Command, write_data: W
     assert found["requests"] == 3 * len(SAMPLES)
 
 
+@pytest.mark.slow
 def test_relations_through_batches(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
     reference, response = "raise the head of the bed", "sleep with the upper body propped up"
     data = write_data([Sample("night", "What helps at night?", (reference,), response)])

@@ -33,6 +33,7 @@ def upstream(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_replicate(imapeval: Command, upstream: Path, tmp_path: Path):
     table = tmp_path / "paper.csv"
     table.write_text("metric,system,dimension,value\nrouge1,HMedQA/GPT-4,accuracy,.123\nbertscore,*,*,.3\n")

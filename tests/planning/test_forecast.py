@@ -168,6 +168,7 @@ async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over
 JUDGES = [metric.name for metric in registry.all_metrics() if metric.requires & {"llm", "logprobs"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relations", [False, True])
 async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bool):
     """Every judge reaches its score over made-up replies, in both languages: no request is left out."""

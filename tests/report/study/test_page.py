@@ -16,6 +16,9 @@ from imapeval.runs import Run
 from imapeval.study.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.rated import Rated
 
+# A page has dozens of drawings; one is made in a second or two.
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "input", "br"}
 
 
