@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import Json
+from imapeval.cli.options import Json, split
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def closed(
 
 
 def _split(text: str, option: str) -> tuple[str, ...]:
-    names = tuple(name for name in (part.strip() for part in text.split(",")) if name)
+    names = split(text)
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
-    return names
+    return tuple(names)
 
 
 def _parse_scale(text: str) -> "Scale":

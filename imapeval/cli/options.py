@@ -117,6 +117,11 @@ def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
     return settings
 
 
+def split(text: str) -> list[str]:
+    """Return the names of a text with commas between, without the space around them; none are left empty."""
+    return [name for name in (part.strip() for part in text.split(",")) if name]
+
+
 def choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     """Return the metrics that a command line names, with their options.
 
@@ -125,7 +130,7 @@ def choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     """
     from imapeval.metrics import registry
 
-    wanted = [name for name in (part.strip() for part in names.split(",")) if name]
+    wanted = split(names)
     if not wanted:
         raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
     return registry.choose(wanted, options)

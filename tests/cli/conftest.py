@@ -1,8 +1,12 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -58,3 +62,61 @@ def write_data(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+class Stub(ThreadingHTTPServer):
+    """A server on loopback that answers posted JSON by a function, and counts the calls."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self.calls = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Stub
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.calls += 1
+        status, reply = self.server.answer(body)
+        content = json.dumps(reply).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Stub]]:
+    """Start a server that answers by a function: posted JSON in, status and JSON out."""
+    with ExitStack() as stack:
+
+        def start(answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]) -> Stub:
+            server = stack.enter_context(Stub(answer))
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(server.shutdown)
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep completions in a folder of the test's, and no key of the user's."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))

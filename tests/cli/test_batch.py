@@ -5,9 +5,7 @@ import json
 import random
 import re
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,8 @@ from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Json = dict[str, Any]
+Stub = Any
+Serve = Callable[..., Stub]
 
 METRICS = "imapscore,imapscore:paper,rouge1"
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
@@ -75,52 +75,14 @@ def answer(body: Json) -> tuple[int, Json]:
     return 200, {"model": body["model"], "choices": [{"message": message, "finish_reason": reason}], "usage": usage}
 
 
-class Stub(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.calls = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Stub
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.calls += 1
-        status, reply = answer(body)
-        content = json.dumps(reply).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
-
-
 @pytest.fixture
-def stub() -> Iterator[Stub]:
-    with Stub() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+def stub(serve: Serve) -> Stub:
+    return serve(answer)
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+def _own_cache(apart: None) -> None:
+    """Nothing that the user keeps, and no key of theirs."""
 
 
 def write_samples(path: Path, samples: list[Sample]) -> Path:

@@ -1,4 +1,4 @@
-"""Options that `imapeval study compare` and `imapeval study power` share."""
+"""Options that commands of `imapeval study` share, and names chosen out of a few."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeVar

@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.study.choosing import choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
     Folders,
@@ -22,7 +23,6 @@ from imapeval.cli.study.reading import (
     read_rated,
     split_names,
 )
-from imapeval.errors import UsageError
 from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
 from imapeval.study.writing import write_number
 
@@ -64,8 +64,11 @@ def correlate(
     from imapeval.study.levels import correlate as compute
 
     # Before anything is read: it may be much.
-    levels: list[Level] = _choose(level, "--level", get_args(Level))
-    coefficients: list[CoefficientName] = _choose(coefficient, "--coefficient", get_args(CoefficientName))
+    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in split_names(level, "--level") or ()]
+    coefficients: list[CoefficientName] = [
+        choose_one(name, "--coefficient", get_args(CoefficientName))
+        for name in split_names(coefficient, "--coefficient") or ()
+    ]
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
     ).rated
@@ -77,14 +80,6 @@ def correlate(
         for name in coefficients:
             _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
     _print_notes(rows, seed=seed, resamples=resamples)
-
-
-def _choose(text: str, option: str, known: Sequence[str]) -> list[Any]:
-    names = split_names(text, option) or []
-    for name in names:
-        if name not in known:
-            raise UsageError(f"{option}: there is no {name!r}. There are: {', '.join(known)}.")
-    return names
 
 
 def _print_table(rows: Sequence[Correlation]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import parse_columns
+from imapeval.cli.options import parse_columns, split
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def split_names(text: str | None, option: str) -> list[str] | None:
     """
     if text is None:
         return None
-    names = [name for name in (part.strip() for part in text.split(",")) if name]
+    names = split(text)
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
     return list(dict.fromkeys(names))
