@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from imapeval.errors import ImapEvalError
+    from imapeval.scoring import Assessment, Assessments, Scorer
     from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Assessment": "imapeval.scoring",
+    "Assessments": "imapeval.scoring",
+    "Scorer": "imapeval.scoring",
     "ImapEvalError": "imapeval.errors",
     "Failure": "imapeval.types",
     "Imap": "imapeval.types",
@@ -27,6 +31,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Assessment",
+    "Assessments",
     "Failure",
     "Imap",
     "ImapEvalError",
@@ -36,6 +42,7 @@ __all__ = [
     "Relation",
     "Sample",
     "Score",
+    "Scorer",
     "__version__",
 ]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.extracting import attempt, extract, too_long
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.base import Asking, Case, Metric
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, Settings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
     from imapeval.extraction.extractor import Extractor
     from imapeval.matching.matcher import Matcher
@@ -30,6 +30,30 @@ _NO_REFERENCE = Failure(
     "or say which column it is with --map reference=<column>.",
 )
 
+
+class Keeper(Protocol):
+    """Where a run is kept: on disk (`imapeval.runs.RunWriter`), or in memory.
+
+    Attributes:
+        finished: Final outcomes that are already there, by `Result.key`.
+    """
+
+    @property
+    def finished(self) -> Mapping[tuple[str, str, str], Result]: ...
+
+    def keep_imaps(self, ids: Iterable[str]) -> None:
+        """Drop the imaps of all other samples: they are about to be made again. Called before `add`."""
+        ...
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Keep imaps and results."""
+        ...
+
+    def finish(self) -> None:
+        """Note that everything is done."""
+        ...
+
+
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
@@ -43,7 +67,7 @@ async def evaluate(
     metrics: Sequence[Metric],
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
-    run: RunWriter | None = None,
+    run: Keeper | None = None,
     progress: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[Result]:
@@ -73,7 +97,7 @@ async def evaluate(
             is down. What was finished before is in `run`.
     """
     signatures = sign(metrics, extractor=extractor, matcher=matcher)
-    finished = {} if run is None else run.finished
+    finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
     pending = {
         sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
     }
@@ -125,7 +149,7 @@ def score(
     metrics: Sequence[Metric],
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
-    run: RunWriter | None = None,
+    run: Keeper | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
     """Score every sample by every metric, from code that is not asynchronous. See `evaluate`.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.rehearsal import Rehearsal
     from imapeval.matching.matcher import Matcher
-    from imapeval.metrics.base import Metric, Parts
+    from imapeval.metrics.base import Device, Metric, Parts
 
 
 def open_graph(path: Path | None = None) -> Graph:
@@ -197,6 +197,62 @@ def prepare(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
     from imapeval.metrics.base import Preparable
 
     return [metric.prepare(parts) if isinstance(metric, Preparable) else metric for metric in metrics]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What scores, ready to work.
+
+    Attributes:
+        metrics: With their models.
+        extractor, matcher: None where no metric needs imaps.
+        resources: Hashes of what they use, for the run's settings.
+    """
+
+    metrics: list[Metric]
+    extractor: Extractor | None
+    matcher: Matcher | None
+    resources: dict[str, str]
+
+
+def assemble(
+    metrics: Sequence[Metric],
+    *,
+    llm: Model | None = None,
+    votes: int = 1,
+    relations: bool = False,
+    imaps: Path | None = None,
+    kg: Path | None = None,
+    encoder: str = "use",
+    device: Device = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> Assembled:
+    """Open what the metrics need, which for those on texts is nothing.
+
+    Args:
+        metrics: As they were chosen.
+        llm: Reads the texts where `imaps` does not say them, and is asked by the metrics that ask one.
+        votes: How often it reads each text.
+        relations: Whether it also relates the values that the graph leaves open.
+        imaps: A file of ready imaps.
+        kg: A compiled graph in place of the shipped one.
+        encoder: "use", or "st:" and a sentence-transformers model.
+        device: Where metrics put their models.
+        progress: Called while the index of another graph or encoder is built, which happens once.
+
+    Raises:
+        ImapEvalError: Something that is needed is not there, or cannot be meant.
+    """
+    from imapeval.metrics.base import Parts
+
+    encoding = any("encoder" in metric.requires for metric in metrics)
+    ready = prepare(metrics, Parts(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device))
+    if not any("imap" in metric.requires for metric in metrics):
+        return Assembled(ready, None, None, {})
+    graph = open_graph(kg)
+    extractor = open_extractor(graph, imaps=imaps, llm=llm, votes=votes)
+    matcher = open_matcher(graph, encoder=encoder, llm=llm if relations else None, progress=progress)
+    return Assembled(ready, extractor, matcher, {"graph": graph.hash})
 
 
 def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None) -> Linker:

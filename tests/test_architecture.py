@@ -33,6 +33,8 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("evaluate", frozenset({"extracting", "evaluate", "samples", "runs", "pipeline", "planning"})),
     ("study", frozenset({"study"})),
     ("report", frozenset({"report"})),
+    ("scoring", frozenset({"scoring"})),
+    ("serve", frozenset({"serve"})),
     ("integrations", frozenset({"integrations"})),
     ("cli", frozenset({"cli"})),
 )

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -47,15 +47,6 @@ from imapeval.cli.options import (
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import ServiceError
 from imapeval.types import Failure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from imapeval.extraction.extractor import Extractor
-    from imapeval.llm.ledger import Ledger
-    from imapeval.matching.matcher import Matcher
-    from imapeval.metrics.base import Device, Metric
-    from imapeval.pipeline import LlmSettings
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
 
@@ -99,7 +90,7 @@ def score(
     from imapeval import evaluate
     from imapeval.cli.summary import print_summary
     from imapeval.llm.ledger import describe
-    from imapeval.pipeline import open_ledger
+    from imapeval.pipeline import assemble, open_ledger, open_llm
     from imapeval.planning.rehearsing import list_asking, require_batchable
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
@@ -129,10 +120,11 @@ def score(
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
-        chosen, extractor, matcher, resources = _open(
+        ready = assemble(
             chosen,
-            llm=settings,
-            ledger=ledger,
+            llm=None if settings is None else open_llm(settings, ledger=ledger),
+            votes=votes,
+            relations=settings is not None and settings.relations,
             imaps=imaps,
             kg=kg,
             encoder=encoder,
@@ -140,7 +132,9 @@ def score(
             progress=progress,
         )
     folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    identity = evaluate.settle(chosen, extractor=extractor, matcher=matcher, seed=seed, resources=resources)
+    identity = evaluate.settle(
+        ready.metrics, extractor=ready.extractor, matcher=ready.matcher, seed=seed, resources=ready.resources
+    )
     with (
         RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
         show_progress("scoring", total=len(samples), quiet=json_output) as advance,
@@ -149,9 +143,9 @@ def score(
             _, stopped = run_until_interrupted(
                 lambda stop: evaluate.evaluate(
                     samples,
-                    metrics=chosen,
-                    extractor=extractor,
-                    matcher=matcher,
+                    metrics=ready.metrics,
+                    extractor=ready.extractor,
+                    matcher=ready.matcher,
                     run=run,
                     progress=advance,
                     stop=stop,
@@ -172,7 +166,7 @@ def score(
     results = done.results()
     table = export_csv(done)
     report = write_report(folder)
-    rows = summarise(samples, results, metrics=[metric.name for metric in chosen], seed=seed)
+    rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=seed)
     failed = {result.id for result in results if not result.scored}
     if json_output:
         found = {
@@ -199,38 +193,6 @@ def score(
                 f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True
             )
     raise typer.Exit(exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
-
-
-def _open(
-    metrics: "list[Metric]",
-    *,
-    llm: "LlmSettings | None",
-    ledger: "Ledger | None",
-    imaps: Path | None,
-    kg: Path | None,
-    encoder: str,
-    device: "Device",
-    progress: "Callable[[int, int], None]",
-) -> "tuple[list[Metric], Extractor | None, Matcher | None, dict[str, str]]":
-    """Open what the metrics need, which for those on texts is nothing, and return them ready."""
-    from imapeval.metrics.base import Parts
-    from imapeval.pipeline import open_encoder, open_extractor, open_graph, open_llm, open_matcher, prepare
-
-    model = None if llm is None else open_llm(llm, ledger=ledger)
-    encoding = any("encoder" in metric.requires for metric in metrics)
-    parts = Parts(llm=model, encoder=open_encoder(encoder) if encoding else None, device=device)
-    ready = prepare(metrics, parts)
-    if not _need_imaps(metrics):
-        return ready, None, None, {}
-    graph = open_graph(kg)
-    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=1 if llm is None else llm.votes)
-    relating = model if llm is not None and llm.relations else None
-    matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
-    return ready, extractor, matcher, {"graph": graph.hash}
-
-
-def _need_imaps(metrics: "list[Metric]") -> bool:
-    return any("imap" in metric.requires for metric in metrics)
 
 
 def _resume_command(folder: Path) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from imapeval.llm.client import Usage
 from imapeval.llm.prices import Price
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from imapeval.llm.client import Completion, Model, Request
 
@@ -96,6 +98,8 @@ class Ledger:
 
     def pay(self, usage: Usage, *, failed: bool = False, estimated: bool = False) -> None:
         """Count a call that the model was asked."""
+        if (part := _part_of(self)) is not None:
+            part.pay(usage, failed=failed, estimated=estimated)
         cost = None if self.price is None else self.price.of(usage)
         with self._lock:
             if usage.completion_tokens:
@@ -115,6 +119,8 @@ class Ledger:
 
     def pass_free(self) -> None:
         """Count a call that cost nothing."""
+        if (part := _part_of(self)) is not None:
+            part.pass_free()
         with self._lock:
             self._spent = replace(self._spent, calls=self._spent.calls + 1, cached=self._spent.cached + 1)
 
@@ -166,6 +172,28 @@ class Ledger:
             self._reserved = self._reserved - reserved if self._under_way else 0.0
             for turn, loop in self._waiting.items():
                 loop.call_soon_threadsafe(_wake, turn)
+
+
+_ASKING: ContextVar[Ledger | None] = ContextVar("imapeval_ledger", default=None)
+
+
+@contextmanager
+def itemise(price: Price | None) -> Generator[Ledger]:
+    """Count apart what this task and the tasks that it starts ask; the model's own ledger counts it as well.
+
+    What several ask at once and only one pays for stands with the one that asked first.
+    """
+    part = Ledger(price=price)
+    token = _ASKING.set(part)
+    try:
+        yield part
+    finally:
+        _ASKING.reset(token)
+
+
+def _part_of(ledger: Ledger) -> Ledger | None:
+    part = _ASKING.get()
+    return None if part is ledger else part
 
 
 class Metered:

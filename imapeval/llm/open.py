@@ -88,6 +88,18 @@ def open_model(
             "server with an OpenAI-compatible API, together with its address (--base-url)."
         )
     model = PROVIDERS[provider](name.strip(), base_url, concurrency)
+    return surround(model, rpm=rpm, tpm=tpm, cache=cache, ledger=ledger)
+
+
+def surround(
+    model: Model,
+    *,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    cache: Path | None = None,
+    ledger: Ledger | None = None,
+) -> Model:
+    """Return a bare model with patience, limits, ledger and cache around it; see `open_model`."""
     model = Patient(model, rpm=rpm, tpm=tpm)
     if ledger is not None:
         model = Metered(model, ledger)

@@ -40,7 +40,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
         evidence, best, path], best saying that it is the best match of one of the two, path being `lay_out`'s.
     """
     imap, matches = record.imap, record.matches or ()
-    best = _find_best(matches)
+    best = find_best(matches)
     reference = sample.references[imap.reference_index] if imap.reference_index < len(sample.references) else ""
     positions = {
         side: {(pair.term, pair.value): number for number, pair in reversed(list(enumerate(pairs)))}
@@ -54,7 +54,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
                 intern(pair.term),
                 intern(pair.value),
                 *_place(pair, text),
-                _kind(best.get((side, pair.term, pair.value))) if pair.term in terms else MISSING_TERM,
+                kind_of(best.get((side, pair.term, pair.value))) if pair.term in terms else MISSING_TERM,
                 int(pair.span is not None),
             ]
             for pair in pairs
@@ -70,7 +70,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
             [
                 positions["reference"][match.term, match.reference],
                 positions["response"][match.term, match.response],
-                _kind(match),
+                kind_of(match),
                 round(credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
@@ -86,7 +86,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
     }
 
 
-def _find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
+def find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
     """Return the match of most credit of each value of either side; of equal ones the better relation."""
     order = list(Relation)
     best: dict[tuple[str, str, str], Match] = {}
@@ -96,7 +96,8 @@ def _find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
     return best
 
 
-def _kind(match: Match | None) -> str:
+def kind_of(match: Match | None) -> str:
+    """Return the relation of a value's best match, or `SOFT`."""
     if match is None:
         return Relation.UNMATCHED.value
     if match.relation is Relation.UNMATCHED and match.similarity >= CREDITS[Relation.BELONGING]:

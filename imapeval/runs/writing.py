@@ -288,10 +288,11 @@ def _dump_sample(sample: Sample) -> str:
     return json.dumps(fields, ensure_ascii=False, default=str)
 
 
-def _dump_result(result: Result) -> str:
+def tell(result: Result) -> dict[str, Any]:
+    """Return an outcome as the fields of a line of `results.jsonl`."""
     outcome = result.outcome
     failed = isinstance(outcome, Failure)
-    line: dict[str, Any] = {
+    return {
         "id": result.id,
         "metric": result.metric,
         "score": None if failed else outcome.value,
@@ -299,7 +300,10 @@ def _dump_result(result: Result) -> str:
         "failure": _fields_of(outcome) if failed else None,
         "signature": result.signature,
     }
-    return json.dumps(line, ensure_ascii=False)
+
+
+def _dump_result(result: Result) -> str:
+    return json.dumps(tell(result), ensure_ascii=False)
 
 
 def _fields_of(failure: Failure) -> dict[str, str]:

@@ -11,14 +11,12 @@ from imapeval import _resources
 from imapeval.errors import InputError, UsageError
 from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import read_number, show
+from imapeval.samples.rows import Row, read_number, show
 from imapeval.types import Lang, Sample, Turn
 from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from imapeval.samples.rows import Row
 
 _COLUMNS = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 _LANGS: tuple[Lang, ...] = get_args(Lang)
@@ -62,6 +60,15 @@ def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, s
     return _number(samples, rows, source=source)
 
 
+def make_sample(fields: Mapping[str, Any]) -> Sample:
+    """Return the sample of one row that came from no file, with the columns and checks of `read`; its id may be "".
+
+    Raises:
+        InputError: The content is at fault.
+    """
+    return _Builder(None, {}).build(Row(1, 0, fields))
+
+
 def shipped() -> dict[str, Path]:
     """Return the sample data that ships with imapeval: name -> file."""
     return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
@@ -78,7 +85,7 @@ def locate(path: str | Path) -> str:
 class _Builder:
     """Makes samples of rows of one source."""
 
-    def __init__(self, source: str, columns: Mapping[str, str]) -> None:
+    def __init__(self, source: str | None, columns: Mapping[str, str]) -> None:
         self._source = source
         self._columns = columns
 
@@ -209,6 +216,8 @@ class _Builder:
         return number
 
     def _refuse_missing(self, row: Row, name: str) -> NoReturn:
+        if self._source is None:
+            self._refuse(row, f"there is no {name}", mend=f"Give a {name}.")
         self._refuse(
             row,
             f"there is no column {name!r}; the columns are {', '.join(map(repr, row.fields))}",
@@ -216,7 +225,7 @@ class _Builder:
         )
 
     def _refuse(self, row: Row, problem: str, *, mend: str) -> NoReturn:
-        raise InputError(problem, path=row.file or self._source, line=row.line, mend=mend)
+        raise InputError(problem, path=row.file or self._source, line=row.line or None, mend=mend)
 
 
 def _check_mapping(columns: Mapping[str, str], rows: Iterable[Row], *, source: str) -> None:

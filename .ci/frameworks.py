@@ -1,0 +1,110 @@
+"""Runs the tests of each integration beside the real framework, each in an environment of its own.
+
+    python3 .ci/frameworks.py                     all of them, two at a time
+    python3 .ci/frameworks.py deepeval mlflow     some
+
+An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
+default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. To renew a file: remove it, run this with
+--freeze NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / ".ci" / "frameworks"
+
+EXTRAS = {
+    "deepeval": "deepeval",
+    "ragas": "ragas",
+    "inspect_ai": "inspect",
+    "lm_eval": "lm-eval",
+    "mlflow": "mlflow",
+    "hf_evaluate": "evaluate",
+    "openevals": "openevals",
+    "langfuse": "langfuse",
+}
+"""The extra of each integration; its tests are tests/integrations/NAME/."""
+
+BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
+
+AT_ONCE = 2
+
+
+def main() -> None:
+    """Run them, print what failed, exit with 1 where something did."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", choices=[[], *EXTRAS], metavar="NAME")
+    parser.add_argument("--freeze", action="store_true", help="write the versions that were installed")
+    arguments = parser.parse_args()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = list(pool.map(lambda name: check(name, freeze=arguments.freeze), arguments.names or EXTRAS))
+    if not all(done):
+        raise SystemExit(1)
+
+
+def check(name: str, *, freeze: bool) -> bool:
+    """Make the environment, run the tests in it, print what they said, and say whether they passed."""
+    begun = time.monotonic()
+    log: list[str] = []
+    try:
+        python = provide(name, freeze=freeze, log=log)
+        made = time.monotonic() - begun
+        # Warnings of a framework are its own business, unlike ours.
+        command = [str(python), "-m", "pytest", "-o", "filterwarnings=default", f"tests/integrations/{name}"]
+        code = run(command, log)
+    except subprocess.CalledProcessError as error:
+        made, code = 0.0, error.returncode
+    took = time.monotonic() - begun
+    said = "".join(log[-1:] if code == 0 else log).rstrip()
+    verdict = "passed" if code == 0 else f"FAILED ({code})"
+    print(f"-- {name}: {verdict} in {took:.0f} s, {made:.0f} s of them for the environment\n{said}", flush=True)
+    return code == 0
+
+
+def provide(name: str, *, freeze: bool, log: list[str]) -> Path:
+    """Return the interpreter of the environment, made where it is not there yet."""
+    pins = CONSTRAINTS / f"{name}.txt"
+    key = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
+    key.update(b"" if freeze else pins.read_bytes())
+    cache = Path(os.environ.get("IMAPEVAL_CI_CACHE") or Path.home() / ".cache" / "imapeval-ci")
+    folder = cache / f"{name}-{sys.version_info.major}.{sys.version_info.minor}-{key.hexdigest()[:12]}"
+    python, whole = folder / "bin" / "python", folder / "whole"
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if not whole.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run([sys.executable, "-m", "venv", str(folder)], log, check=True)
+        pinned = [] if freeze else ["-c", str(pins)]
+        run([*pip, *pinned, "-e", f"{ROOT}[{EXTRAS[name]}]", *BESIDE], log, check=True)
+        whole.touch()
+    else:
+        # It may have been made for another checkout.
+        run([*pip, "--no-deps", "-e", str(ROOT)], log, check=True)
+    if freeze:
+        frozen = subprocess.run(
+            [str(python), "-m", "pip", "freeze", "--exclude-editable"], capture_output=True, text=True
+        )
+        pins.write_text(frozen.stdout, encoding="utf-8")
+    return python
+
+
+def run(command: list[str], log: list[str], *, check: bool = False) -> int:
+    """Run a command in the checkout and keep what it says."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    log.append(done.stdout)
+    if check:
+        done.check_returncode()
+    return done.returncode
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""imapScore inside other frameworks: a file for each, which is imported by name and needs that framework."""

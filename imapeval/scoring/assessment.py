@@ -1,0 +1,213 @@
+"""What came out for one answer: its scores, or why there are none, and the facts behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, overload
+
+from imapeval import imapfile
+from imapeval.report.comparison import Row, compare, write_html, write_markdown, write_sentence
+from imapeval.runs import Result, tell
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.imapfile import ImapRecord
+    from imapeval.llm.ledger import Spent
+    from imapeval.types import Outcome, Sample
+
+SHOWN = 100
+"""Answers that a notebook shows of many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One answer with what came out for it. In a notebook it shows itself as a table of its facts.
+
+    `value`, `parts` and `failure` are those of the first metric; `outcomes` has all.
+
+    Attributes:
+        sample: The answer. None where it was not fit to be read at all; then every outcome is the reason.
+        outcomes: A score, or why there is none, by metric.
+        signatures: Everything that can change the number, by metric.
+        records: The facts, one record for each reference; () where no metric needs them or they could not be read.
+        spent: What a language model's work for it cost; None where none was asked, or it was scored with others.
+    """
+
+    sample: Sample | None
+    outcomes: Mapping[str, Outcome]
+    signatures: Mapping[str, str]
+    records: tuple[ImapRecord, ...] = ()
+    spent: Spent | None = None
+
+    @property
+    def metric(self) -> str:
+        """Name of the first metric."""
+        return next(iter(self.outcomes))
+
+    @property
+    def value(self) -> float | None:
+        """The first metric's score; None where there is none, and then `failure` says why."""
+        outcome = self.outcomes[self.metric]
+        return outcome.value if isinstance(outcome, Score) else None
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """What the first metric's score is made of; empty where there is none."""
+        outcome = self.outcomes[self.metric]
+        return outcome.parts if isinstance(outcome, Score) else {}
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the first metric has no score; None where it has one."""
+        outcome = self.outcomes[self.metric]
+        return outcome if isinstance(outcome, Failure) else None
+
+    @property
+    def record(self) -> ImapRecord | None:
+        """The facts beside those of the reference that counts: the one that agrees best."""
+        index = int(self.parts.get("reference", 0))
+        return next((record for record in self.records if record.imap.reference_index == index), None)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The facts of reference and response side by side; empty where none were read."""
+        return [] if self.record is None else compare(self.record)
+
+    @property
+    def reason(self) -> str:
+        """The first metric's score in words, and what the response has and lacks; or why there is no score."""
+        outcome = self.outcomes[self.metric]
+        if isinstance(outcome, Failure):
+            return f"not scored: {outcome.message} ({outcome.stage}/{outcome.kind})"
+        parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
+        said = f"{self.metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}."
+        return f"{said} {write_sentence(self.rows)}" if self.rows else said
+
+    @property
+    def table(self) -> str:
+        """The facts side by side as a Markdown table; "" where none were read."""
+        return write_markdown(self.rows) if self.rows else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values: `id`, `score`, `parts`, `failure`, `reason`, `metrics`, `imaps`, `usage`.
+
+        `metrics` has the fields of `results.jsonl` by metric, `imaps` are lines of `imaps.jsonl`.
+        """
+        id_ = "" if self.sample is None else self.sample.id
+        told = {
+            name: {
+                field: value
+                for field, value in tell(Result(id_, name, outcome, self.signatures[name])).items()
+                if field not in ("id", "metric")
+            }
+            for name, outcome in self.outcomes.items()
+        }
+        first = told[self.metric]
+        return {
+            "id": id_,
+            **{name: first[name] for name in ("score", "parts", "failure")},
+            "reason": self.reason,
+            "metrics": told,
+            "imaps": [json.loads(imapfile.dump(record)) for record in self.records],
+            "usage": None if self.spent is None else asdict(self.spent),
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={_show(outcome)}" for name, outcome in self.outcomes.items())
+        return f"<Assessment {'' if self.sample is None else self.sample.id}: {shown}>"
+
+    def _repr_html_(self) -> str:
+        heads = "".join(
+            f"<div><b>{escape(name)}</b> {escape(_tell(outcome))}</div>" for name, outcome in self.outcomes.items()
+        )
+        return f"<div>{heads}{write_html(self.rows) if self.rows else ''}</div>"
+
+
+class Assessments(Sequence[Assessment]):
+    """Many answers with what came out for each, in their order. In a notebook they show themselves as a table.
+
+    Args:
+        items: One for each answer.
+        spent: What a language model's work for all of them cost; None where none was asked.
+    """
+
+    def __init__(self, items: Sequence[Assessment], *, spent: Spent | None = None) -> None:
+        self._items = tuple(items)
+        self.spent = spent
+
+    @overload
+    def __getitem__(self, index: int) -> Assessment: ...
+    @overload
+    def __getitem__(self, index: slice) -> Assessments: ...
+    def __getitem__(self, index: int | slice) -> Assessment | Assessments:
+        if isinstance(index, slice):
+            return Assessments(self._items[index])
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The mean of each metric over the answers that it scored; None where it scored none."""
+        found: dict[str, float | None] = {}
+        for name in self._names():
+            values = [outcome.value for item in self if isinstance(outcome := item.outcomes[name], Score)]
+            found[name] = fmean(values) if values else None
+        return found
+
+    @property
+    def failed(self) -> Assessments:
+        """Those that some metric could not score."""
+        return Assessments([item for item in self if any(isinstance(o, Failure) for o in item.outcomes.values())])
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each answer: `id`, `system`, each metric (None where not scored) and `failure`.
+
+        That is what `pandas.DataFrame` takes.
+        """
+        return [
+            {
+                "id": "" if item.sample is None else item.sample.id,
+                "system": "" if item.sample is None else item.sample.system,
+                **{name: o.value if isinstance(o, Score) else None for name, o in item.outcomes.items()},
+                "failure": next((o.kind for o in item.outcomes.values() if isinstance(o, Failure)), None),
+            }
+            for item in self
+        ]
+
+    def _names(self) -> list[str]:
+        return list(self._items[0].outcomes) if self._items else []
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={'–' if mean is None else f'{mean:.3f}'}" for name, mean in self.means.items())
+        return f"<Assessments of {len(self)} answers, {len(self.failed)} of them not scored by all: means {means}>"
+
+    def _repr_html_(self) -> str:
+        rows = self[:SHOWN].to_rows()
+        titles = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
+        body = "".join(f"<tr>{''.join(f'<td>{_show_cell(value)}</td>' for value in row.values())}</tr>" for row in rows)
+        more = f"<div>and {len(self) - SHOWN} more</div>" if len(self) > SHOWN else ""
+        return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _show(outcome: Outcome) -> str:
+    return f"{outcome.value:.3f}" if isinstance(outcome, Score) else f"not scored ({outcome.kind})"
+
+
+def _tell(outcome: Outcome) -> str:
+    if isinstance(outcome, Failure):
+        return f"not scored: {outcome.message}"
+    return f"{outcome.value:.3f} " + ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
+
+
+def _show_cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else escape(str(value))

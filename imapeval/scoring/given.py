@@ -1,0 +1,86 @@
+"""What callers give: names of metrics, and texts that have yet to be checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError, UsageError
+from imapeval.metrics import registry
+from imapeval.samples import make_sample
+from imapeval.types import Failure, Sample, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Metric
+    from imapeval.types import Lang
+
+
+def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None) -> list[Metric]:
+    """Return the metrics that are named, with their options, and those that are given, in that order.
+
+    Raises:
+        UsageError: There is none of a name, or two share one.
+    """
+    wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
+    named = iter(registry.choose([item for item in wanted if isinstance(item, str) and item], options))
+    own = {item.name: item for item in wanted if not isinstance(item, str)}
+    by_name = {metric.name: metric for metric in named}
+    if shared := own.keys() & by_name.keys():
+        raise UsageError(f"two metrics are called {min(shared)!r}. Give one of them another name.")
+    ordered = [item if isinstance(item, str) else item.name for item in wanted]
+    # "all-offline" stands for many.
+    chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
+    if not chosen:
+        raise UsageError(f"{metrics!r} names no metric. `imapeval metrics` lists them.")
+    return list(chosen.values())
+
+
+def collect(
+    response: str | None,
+    question: str | None,
+    reference: str | Sequence[str] | None,
+    turns: Sequence[Turn | Mapping[str, str]] | None,
+    lang: Lang | None,
+    id_: str,
+) -> dict[str, Any]:
+    """Return what was given as the fields of a row."""
+    fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
+    if turns is not None:
+        fields["turns"] = [asdict(turn) if isinstance(turn, Turn) else dict(turn) for turn in turns]
+    if isinstance(reference, str) or reference is None:
+        fields["reference"] = reference
+    else:
+        fields["references"] = list(reference)
+    return fields
+
+
+def make(fields: Mapping[str, Any]) -> Sample | Failure:
+    """Return the sample, or why these fields make none."""
+    if fields.get("response", "") is None and fields.get("turns") is None:
+        return Failure("metric", "bad-input", "there is no response: whoever should have answered did not.")
+    try:
+        return make_sample(fields)
+    except InputError as error:
+        return Failure("metric", "bad-input", f"{error.problem}. {error.mend}")
+
+
+def number(samples: Sequence[Sample]) -> list[Sample]:
+    """Return samples with ids that are fit for a run: numbers from 1 where none has one.
+
+    Raises:
+        UsageError: Some have none, or two share one.
+    """
+    if not any(sample.id for sample in samples):
+        return [replace(sample, id=str(number)) for number, sample in enumerate(samples, 1)]
+    ids = Counter(sample.id for sample in samples)
+    id_, count = ids.most_common(1)[0]
+    if count > 1 or "" in ids:
+        raise UsageError(
+            "some answers have an id and others have none. Give every answer an id, or none."
+            if "" in ids
+            else f"{count} answers have the id {id_!r}. Make ids unique, for example by adding the system's name."
+        )
+    return list(samples)

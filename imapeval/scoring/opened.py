@@ -1,0 +1,56 @@
+"""What a scorer has open, and a run in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from imapeval.extraction.extractor import Extractor
+    from imapeval.imapfile import ImapRecord
+    from imapeval.matching.matcher import Matcher
+    from imapeval.pipeline import Assembled
+    from imapeval.runs import Result
+
+
+@dataclass(slots=True)
+class Opened:
+    """What works, and in which process."""
+
+    pid: int
+    assembled: Assembled
+    imaps: tuple[Extractor, Matcher] | None = None
+
+    def __post_init__(self) -> None:
+        extractor, matcher = self.assembled.extractor, self.assembled.matcher
+        if extractor is not None and matcher is not None:
+            self.imaps = extractor, matcher
+
+    @property
+    def parts(self) -> tuple[Extractor, Matcher]:
+        """What reads and relates."""
+        if self.imaps is None:
+            raise RuntimeError("not opened for reading")
+        return self.imaps
+
+
+@dataclass(slots=True)
+class Kept:
+    """A run in memory."""
+
+    finished: dict[tuple[str, str, str], Result] = field(default_factory=dict[tuple[str, str, str], "Result"])
+    records: list[ImapRecord] = field(default_factory=list["ImapRecord"])
+    results: list[Result] = field(default_factory=list["Result"])
+
+    def keep_imaps(self, ids: Iterable[str]) -> None:
+        """Nothing was there before."""
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Keep them."""
+        self.records.extend(imaps)
+        self.results.extend(results)
+
+    def finish(self) -> None:
+        """Nothing more comes."""
