@@ -1,4 +1,4 @@
-"""What the tests of all integrations share: the page of a framework, run as it is printed, and the number to compare."""
+"""What the tests of all integrations share: a framework's page, run as it is printed, and the number to compare."""
 
 from __future__ import annotations
 
