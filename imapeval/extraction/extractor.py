@@ -129,18 +129,22 @@ class TwoStep:
         )
 
     async def _once(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
-        if key in self._readings:
-            self._readings.move_to_end(key)
-        else:
-            self._readings[key] = asyncio.ensure_future(read())
+        reading = self._readings.get(key)
+        if reading is None:
+            reading = self._readings[key] = asyncio.ensure_future(read())
+            reading.add_done_callback(lambda done: self._forget(key, done))
             if len(self._readings) > _REMEMBERED:
                 self._readings.popitem(last=False)
-        try:
-            return await self._readings[key]
-        except BaseException:
-            # Those who waited share the failure; who asks later tries again.
-            self._readings.pop(key, None)
-            raise
+        else:
+            self._readings.move_to_end(key)
+        # Shielded: who gives up waiting must not take the reading from the others.
+        return await asyncio.shield(reading)
+
+    def _forget(self, key: Hashable, reading: asyncio.Future[Any]) -> None:
+        """Drop a reading that failed: those who waited share the failure, who asks later tries again."""
+        failed = reading.cancelled() or reading.exception() is not None
+        if failed and self._readings.get(key) is reading:
+            del self._readings[key]
 
 
 def _mean(*stabilities: float | None) -> float | None:

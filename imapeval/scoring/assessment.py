@@ -32,6 +32,7 @@ class Assessment:
     `value`, `parts` and `failure` are those of the first metric; `outcomes` has all.
 
     Attributes:
+        id: The answer's, as it was given; "" where it has none.
         sample: The answer. None where it was not fit to be read at all; then every outcome is the reason.
         outcomes: A score, or why there is none, by metric.
         signatures: Everything that can change the number, by metric.
@@ -39,6 +40,7 @@ class Assessment:
         spent: What a language model's work for it cost; None where none was asked, or it was scored with others.
     """
 
+    id: str
     sample: Sample | None
     outcomes: Mapping[str, Outcome]
     signatures: Mapping[str, str]
@@ -99,18 +101,17 @@ class Assessment:
 
         `metrics` has the fields of `results.jsonl` by metric, `imaps` are lines of `imaps.jsonl`.
         """
-        id_ = "" if self.sample is None else self.sample.id
         told = {
             name: {
                 field: value
-                for field, value in tell(Result(id_, name, outcome, self.signatures[name])).items()
+                for field, value in tell(Result(self.id, name, outcome, self.signatures[name])).items()
                 if field not in ("id", "metric")
             }
             for name, outcome in self.outcomes.items()
         }
         first = told[self.metric]
         return {
-            "id": id_,
+            "id": self.id,
             **{name: first[name] for name in ("score", "parts", "failure")},
             "reason": self.reason,
             "metrics": told,
@@ -120,7 +121,7 @@ class Assessment:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={_show(outcome)}" for name, outcome in self.outcomes.items())
-        return f"<Assessment {'' if self.sample is None else self.sample.id}: {shown}>"
+        return f"<Assessment{f' of {self.id}' if self.id else ''}: {shown}>"
 
     def _repr_html_(self) -> str:
         heads = "".join(
@@ -174,7 +175,7 @@ class Assessments(Sequence[Assessment]):
         """
         return [
             {
-                "id": "" if item.sample is None else item.sample.id,
+                "id": item.id,
                 "system": "" if item.sample is None else item.sample.system,
                 **{name: o.value if isinstance(o, Score) else None for name, o in item.outcomes.items()},
                 "failure": next((o.kind for o in item.outcomes.values() if isinstance(o, Failure)), None),

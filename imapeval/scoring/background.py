@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -13,16 +16,33 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    pid: int
+    loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
+
+
 class Background:
     """The loop, started when it is needed; in a process forked since, another one."""
 
     def __init__(self) -> None:
-        self._running: tuple[int, asyncio.AbstractEventLoop] | None = None
+        self._running: _Running | None = None
         self._starting = threading.Lock()
+        # A lock that another thread holds at the moment of forking would be held for ever in the child.
+        os.register_at_fork(after_in_child=self._renew_lock)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do the work there and wait for it; Ctrl-C gives it up."""
-        future = asyncio.run_coroutine_threadsafe(work, self._get())
+        """Do the work there and wait for it; Ctrl-C gives it up.
+
+        Raises:
+            UsageError: The work that is done there asks for it, and would wait for itself.
+        """
+        running = self._start()
+        if threading.current_thread() is running.thread:
+            work.close()
+            raise UsageError("a scorer was called from within its own work, which would wait for itself. Use another.")
+        future = asyncio.run_coroutine_threadsafe(work, running.loop)
         try:
             return future.result()
         except BaseException:
@@ -31,24 +51,30 @@ class Background:
 
     async def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Do the work there, and wait for it in this loop."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._get()))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._start().loop))
 
     def close(self) -> None:
         """End it; what is under way is cancelled."""
         with self._starting:
             running, self._running = self._running, None
-        if running is not None and running[0] == os.getpid():
-            running[1].call_soon_threadsafe(running[1].stop)
+        if running is not None and running.pid == os.getpid():
+            running.loop.call_soon_threadsafe(running.loop.stop)
+            if threading.current_thread() is not running.thread:
+                running.thread.join()
 
-    def _get(self) -> asyncio.AbstractEventLoop:
+    def _start(self) -> _Running:
         with self._starting:
             # The threads of a process are not in the one that is forked from it.
-            if self._running is None or self._running[0] != os.getpid():
+            if self._running is None or self._running.pid != os.getpid():
                 loop = asyncio.new_event_loop()
                 # Nobody should have to close it for the process to end.
-                threading.Thread(target=_serve, args=(loop,), name="imapeval", daemon=True).start()
-                self._running = os.getpid(), loop
-            return self._running[1]
+                thread = threading.Thread(target=_serve, args=(loop,), name="imapeval", daemon=True)
+                thread.start()
+                self._running = _Running(os.getpid(), loop, thread)
+            return self._running
+
+    def _renew_lock(self) -> None:
+        self._starting = threading.Lock()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

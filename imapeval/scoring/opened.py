@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from imapeval.extraction.extractor import Extractor
     from imapeval.imapfile import ImapRecord
+    from imapeval.llm.client import Model
     from imapeval.matching.matcher import Matcher
     from imapeval.pipeline import Assembled
     from imapeval.runs import Result
@@ -20,6 +21,7 @@ class Opened:
     """What works, and in which process."""
 
     pid: int
+    model: Model | None
     assembled: Assembled
     imaps: tuple[Extractor, Matcher] | None = None
 

@@ -105,8 +105,12 @@ class Scorer:
         self._encoder = encoder
         self._device: Device = device
         self._chosen = choose(metrics, options)
+        asking = next((metric.name for metric in self._chosen if metric.requires & {"llm", "logprobs"}), None)
+        if llm is None and asking is not None:
+            raise UsageError(f"the metric {asking!r} asks a language model, but none is named. Give llm as well.")
         self.ledger: Ledger | None = None if llm is None else self._open_ledger()
-        self._model = self._open_model()
+        # Now, so that what is wrong with its name or key is said now.
+        self._open_model()
         self._opened: Opened | None = None
         self._loop = Background()
 
@@ -246,15 +250,15 @@ class Scorer:
     def _ready(self, *, reading: bool = False) -> Opened:
         """Return what works, opened on the loop at first use, where only one does it."""
         pid = os.getpid()
+        # Connections of the process that this one was forked from are not to be shared.
         if self._opened is None or self._opened.pid != pid:
-            if self._opened is not None:
-                # Connections of the process that this one was forked from are not to be shared.
-                self._model = self._open_model()
+            model = self._open_model()
             self._opened = Opened(
                 pid,
+                model,
                 pipeline.assemble(
                     self._chosen,
-                    llm=self._model,
+                    llm=model,
                     votes=self._settings.votes,
                     relations=self._settings.relations,
                     kg=self._kg,
@@ -263,16 +267,16 @@ class Scorer:
                 ),
             )
         if reading and self._opened.imaps is None:
-            graph = pipeline.open_graph(self._kg)
-            extractor = pipeline.open_extractor(graph, llm=self._model, votes=self._settings.votes)
-            relating = self._model if self._settings.relations else None
+            graph, model = pipeline.open_graph(self._kg), self._opened.model
+            extractor = pipeline.open_extractor(graph, llm=model, votes=self._settings.votes)
+            relating = model if self._settings.relations else None
             self._opened.imaps = extractor, pipeline.open_matcher(graph, encoder=self._encoder, llm=relating)
         return self._opened
 
     async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
         sample = make(fields)
         if isinstance(sample, Failure):
-            return self._refuse(sample)
+            return self._refuse(_id_of(fields), sample)
         kept = Kept()
         price = None if self.ledger is None else self.ledger.price
         with itemise(price) as ledger:
@@ -293,11 +297,16 @@ class Scorer:
                 for item in made:
                     if isinstance(item, Failure):
                         raise UsageError(f"{item.message} A run on disk takes whole samples only.")
-                assessed = await self._run(number(samples), out, progress)
+                run = None if self.ledger is None else ledger
+                assessed = await self._run(number(samples), out, progress, ledger=run)
         found = iter(assessed)
         spent = None if self.ledger is None else ledger.spent
         return Assessments(
-            [self._refuse(item) if isinstance(item, Failure) else next(found) for item in made], spent=spent
+            [
+                next(found) if isinstance(item, Sample) else self._refuse(_id_of(fields), item)
+                for fields, item in zip(given, made, strict=True)
+            ],
+            spent=spent,
         )
 
     async def _assess_many(self, samples: Sequence[Sample], progress: Callable[[int], None] | None) -> list[Assessment]:
@@ -308,13 +317,13 @@ class Scorer:
         return self._sort(samples, [sample.id for sample in numbered], kept.results, kept.records)
 
     async def _run(
-        self, samples: Sequence[Sample], out: Path, progress: Callable[[int], None] | None
+        self, samples: Sequence[Sample], out: Path, progress: Callable[[int], None] | None, *, ledger: Ledger | None
     ) -> list[Assessment]:
         ready = self._ready().assembled
         settings = evaluate.settle(
             ready.metrics, extractor=ready.extractor, matcher=ready.matcher, seed=0, resources=ready.resources
         )
-        with RunWriter(out, samples, settings=settings, source="Python", ledger=self.ledger) as run:
+        with RunWriter(out, samples, settings=settings, source="Python", ledger=ledger) as run:
             results = await self._evaluate(samples, run, progress)
         return self._sort(samples, [sample.id for sample in samples], results, Run(out).imaps())
 
@@ -355,6 +364,7 @@ class Scorer:
         by_metric = {result.metric: result for result in results}
         ordered = [by_metric[metric.name] for metric in self._chosen]
         return Assessment(
+            sample.id,
             sample,
             {result.metric: result.outcome for result in ordered},
             {result.metric: result.signature for result in ordered},
@@ -362,10 +372,10 @@ class Scorer:
             spent,
         )
 
-    def _refuse(self, failure: Failure) -> Assessment:
+    def _refuse(self, id_: str, failure: Failure) -> Assessment:
         ready = self._ready().assembled
         signatures = evaluate.sign(ready.metrics, extractor=ready.extractor, matcher=ready.matcher)
-        return Assessment(None, dict.fromkeys(signatures, failure), signatures)
+        return Assessment(id_, None, dict.fromkeys(signatures, failure), signatures)
 
     async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:
         sample = make(fields)
@@ -378,3 +388,7 @@ class Scorer:
     async def _relate(self, reference: str, response: str, lang: Lang | None) -> Match | Failure:
         _, matcher = self._ready(reading=True).parts
         return await relate(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))
+
+
+def _id_of(given: Sample | Mapping[str, Any]) -> str:
+    return given.id if isinstance(given, Sample) else str(given.get("id") or "")
