@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics import registry
@@ -12,7 +13,7 @@ from imapeval.samples import make_sample
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from imapeval.metrics.base import Metric
     from imapeval.types import Lang
@@ -25,11 +26,13 @@ def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[
         UsageError: There is none of a name, or two share one.
     """
     wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
-    named = iter(registry.choose([item for item in wanted if isinstance(item, str) and item], options))
-    own = {item.name: item for item in wanted if not isinstance(item, str)}
-    by_name = {metric.name: metric for metric in named}
-    if shared := own.keys() & by_name.keys():
-        raise UsageError(f"two metrics are called {min(shared)!r}. Give one of them another name.")
+    by_name = {m.name: m for m in registry.choose([item for item in wanted if isinstance(item, str) and item], options)}
+    own: dict[str, Metric] = {}
+    for item in wanted:
+        if not isinstance(item, str):
+            if item.name in own or item.name in by_name:
+                raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
+            own[item.name] = item
     ordered = [item if isinstance(item, str) else item.name for item in wanted]
     # "all-offline" stands for many.
     chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
@@ -47,14 +50,30 @@ def collect(
     id_: str,
 ) -> dict[str, Any]:
     """Return what was given as the fields of a row."""
-    fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
+    fields: dict[str, Any] = {"id": id_, "question": question, "lang": lang}
+    if response is not None or turns is None:
+        # Of a dialogue that ends with the answer, that is the response.
+        fields["response"] = response
     if turns is not None:
-        fields["turns"] = [asdict(turn) if isinstance(turn, Turn) else dict(turn) for turn in turns]
+        fields["turns"] = _list(turns, _tell_turn)
     if isinstance(reference, str) or reference is None:
         fields["reference"] = reference
     else:
-        fields["references"] = list(reference)
+        fields["references"] = _list(reference)
     return fields
+
+
+def _list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
+    """Return a list of what was given; what is none is refused where samples are made, with a reason."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given
+    return [read(item) for item in cast("Iterable[Any]", given)]
+
+
+def _tell_turn(turn: Any) -> Any:
+    if isinstance(turn, Turn):
+        return asdict(turn)
+    return dict(cast("Mapping[Any, Any]", turn)) if isinstance(turn, Mapping) else turn
 
 
 def make(fields: Mapping[str, Any]) -> Sample | Failure:

@@ -1,0 +1,434 @@
+"""`Scorer`: from code, from notebooks, from threads, after a fork; the same numbers as the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+from typer.testing import CliRunner
+
+from imapeval import Assessment, Failure, Scorer
+from imapeval.cli.main import app
+from imapeval.errors import ServiceError, UsageError
+from imapeval.llm.client import Completion, Usage
+from imapeval.llm.prices import Price
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.samples import read
+from imapeval.scoring import share
+from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ABSCESS = {
+    "question": "What is the treatment of an abscess?",
+    "reference": "Surgical drainage and antibiotics. Avoid alcohol.",
+    "response": "Drain it. Take amoxicillin and rest well.",
+}
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Iterator[Scorer]:
+    with Scorer("imapscore,rouge1") as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "cache"))
+
+
+def by_id(folder: Path) -> dict[tuple[str, str], float | None]:
+    lines = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {(line["id"], line["metric"]): line["score"] for line in map(json.loads, lines)}
+
+
+def run_cli(*arguments: str) -> None:
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+
+
+def test_one_answer(scorer: Scorer):
+    found = scorer.score(**ABSCESS, id="a")
+    assert found.id == "a"
+    assert found.metric == "imapscore"
+    assert found.failure is None
+    assert found.value == pytest.approx((found.parts["recall"] + found.parts["precision"]) / 2)
+    assert set(found.outcomes) == {"imapscore", "rouge1"}
+    assert [(row.reference, row.response, row.kind) for row in found.rows][1] == (
+        "antibiotics",
+        "amoxicillin",
+        "containment",
+    )
+    assert found.spent is None
+
+
+def test_the_numbers_are_those_of_the_command_line(tmp_path: Path):
+    run_cli("score", "sample-zh", "--limit", "6", "--metrics", "imapscore,rouge1", "--out", str(tmp_path / "run"))
+    expected = by_id(tmp_path / "run")
+    samples = read("sample-zh")[:6]
+    with Scorer("imapscore,rouge1") as scorer:
+        together = scorer.score_all(samples)
+        alone = [
+            scorer.score(question=s.question, reference=s.references, response=s.response, id=s.id) for s in samples
+        ]
+    for found in (together, alone):
+        values = {
+            (item.id, name): outcome.value
+            for item in found
+            for name, outcome in item.outcomes.items()
+            if isinstance(outcome, Score)
+        }
+        assert values == expected
+
+
+def test_a_run_on_disk_is_one_of_the_command_line(tmp_path: Path):
+    out = tmp_path / "run"
+    samples = read("sample-en")[:3]
+    with Scorer("imapscore") as scorer:
+        first = scorer.score_all(samples, out=out)
+        again = scorer.score_all(samples, out=out)
+    assert [item.value for item in first] == [item.value for item in again]
+    assert [item.rows for item in first] == [item.rows for item in again] != [[], [], []]
+    before = (out / "results.jsonl").read_bytes()
+    # The command takes it for its own: the same data and settings, nothing to do.
+    run_cli("score", "sample-en", "--limit", "3", "--metrics", "imapscore", "--out", str(out))
+    assert (out / "results.jsonl").read_bytes() == before
+
+
+async def test_from_a_running_loop(scorer: Scorer):
+    expected = await scorer.ascore(**ABSCESS)
+    # As in a notebook, whose cells run inside a loop.
+    assert scorer.score(**ABSCESS).value == expected.value
+    many = await asyncio.gather(*(scorer.ascore(**ABSCESS) for _ in range(20)))
+    assert {found.value for found in many} == {expected.value}
+    assert [found.value for found in await scorer.ascore_all([ABSCESS, ABSCESS])] == [expected.value] * 2
+
+
+def test_from_many_threads_and_loops(scorer: Scorer):
+    expected = scorer.score(**ABSCESS).value
+
+    def work(number: int) -> float | None:
+        if number % 2:
+            return scorer.score(**ABSCESS).value
+        return asyncio.run(scorer.ascore(**ABSCESS)).value
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(work, range(24))) == {expected}
+
+
+def test_closed_and_used_again():
+    scorer = Scorer("rouge1")
+    first = scorer.score(**ABSCESS).value
+    alive = threading.active_count()
+    scorer.close()
+    scorer.close()
+    assert threading.active_count() < alive
+    assert scorer.score(**ABSCESS).value == first
+    scorer.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_after_a_fork():
+    script = (
+        "import os, sys\n"
+        "from imapeval import Scorer\n"
+        "scorer = Scorer('imapscore')\n"
+        f"before = scorer.score(**{ABSCESS!r}).value\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        f"    os._exit(0 if scorer.score(**{ABSCESS!r}).value == before else 3)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_ctrl_c_gives_up():
+    waiting = threading.Event()
+
+    class Slow:
+        identity = "slow"
+        concurrency = 1
+
+        async def complete(self, request: object) -> Completion:
+            waiting.set()
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    def interrupt() -> None:
+        waiting.wait(30)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    scorer = Scorer(llm=Slow())
+    with pytest.raises(KeyboardInterrupt):
+        scorer.score(**ABSCESS)
+    scorer.close()
+
+
+def test_the_process_ends_by_itself():
+    script = f"from imapeval import Scorer; print(Scorer('rouge1').score(**{ABSCESS!r}).value)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_its_own_work_must_not_wait_for_itself():
+    @dataclass(frozen=True)
+    class Nested:
+        name: ClassVar = "nested"
+        summary: ClassVar = "scores by the scorer that scores by it"
+        citation: ClassVar = "a test"
+        requires: ClassVar = frozenset({"llm"})
+        languages: ClassVar = frozenset({"en", "zh"})
+        range: ClassVar = (0.0, 1.0)
+        higher_is_better: ClassVar = True
+        lacks: ClassVar = ""
+        signature: ClassVar = "nested"
+
+        def score(self, cases: Any) -> Any:
+            raise NotImplementedError
+
+        async def ask(self, cases: Any) -> Any:
+            scorer.score(**ABSCESS)
+
+    scorer = Scorer([Nested()], llm=ScriptedModel([]))
+    with pytest.raises(UsageError, match="within its own work"):
+        scorer.score(**ABSCESS)
+    scorer.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "said"),
+    [
+        ({"response": None}, "bad-input", "no response"),
+        ({"response": 7}, "bad-input", "not a text"),
+        ({"question": ""}, "bad-input", "the question is empty"),
+        ({"question": None}, "bad-input", "the question is empty"),
+        ({"question": "?!"}, "no-query", "nothing is asked"),
+        ({"reference": None}, "no-reference", "no reference"),
+        ({"reference": ""}, "no-reference", "no reference"),
+        ({"reference": ["Drainage.", ""]}, "bad-input", "a reference is empty"),
+        ({"response": "half \ud83d"}, "bad-input", "half a character"),
+        ({"response": "rest " * 2_100_000}, "too-long", "10500000 characters"),
+        ({"lang": "fr"}, "bad-input", "unknown lang"),
+        ({"turns": [{"role": "user", "content": "x"}]}, "bad-input", "both 'question' and 'turns'"),
+    ],
+)
+def test_nothing_in_the_texts_is_an_error(scorer: Scorer, fields: dict[str, Any], kind: str, said: str):
+    found = scorer.score(**{**ABSCESS, **fields, "id": "x"})
+    failures = [outcome for outcome in found.outcomes.values() if isinstance(outcome, Failure)]
+    assert failures[0].kind == kind
+    assert said in found.reason
+    assert (found.id, found.value) == ("x", None)
+
+
+@pytest.mark.parametrize("response", ["", "👍👍", "<script>alert(1)</script>"])
+def test_an_answer_without_facts_is_a_low_score(scorer: Scorer, response: str):
+    found = scorer.score(**{**ABSCESS, "response": response})
+    assert found.value is not None
+    assert found.value < 0.2
+
+
+def test_several_references(scorer: Scorer):
+    one = scorer.score(**ABSCESS).value
+    references = ["See a doctor.", ABSCESS["reference"]]
+    found = scorer.score(question=ABSCESS["question"], response=ABSCESS["response"], reference=references)
+    assert found.value == one
+    assert found.parts["reference"] == 1
+    assert found.record is not None
+    assert found.record.imap.reference_index == 1
+
+
+def test_a_dialogue(scorer: Scorer):
+    turns = [Turn("user", ABSCESS["question"]), Turn("assistant", "Where is it?"), Turn("user", "On my leg.")]
+    found = scorer.score(turns=turns, reference=ABSCESS["reference"], response=ABSCESS["response"])
+    plain = [{"role": turn.role, "content": turn.content} for turn in turns]
+    assert found.value is not None
+    assert scorer.score(turns=plain, reference=ABSCESS["reference"], response=ABSCESS["response"]).value == found.value
+    assert found.sample is not None
+    assert found.sample.question.startswith("Patient: What is")
+
+
+def test_rows_with_and_without_ids(scorer: Scorer, tmp_path: Path):
+    found = scorer.score_all([ABSCESS, {**ABSCESS, "id": "a"}, {**ABSCESS, "id": "a", "response": None}])
+    assert [item.id for item in found] == ["", "a", "a"]
+    assert [item.value is None for item in found] == [False, False, True]
+    with pytest.raises(UsageError, match="some answers have an id and others have none"):
+        scorer.score_all([ABSCESS, {**ABSCESS, "id": "a"}], out=tmp_path / "run")
+    with pytest.raises(UsageError, match="2 answers have the id 'a'"):
+        scorer.score_all([{**ABSCESS, "id": "a"}] * 2, out=tmp_path / "run")
+    with pytest.raises(UsageError, match="no response"):
+        scorer.score_all([{**ABSCESS, "response": None}], out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert [item.id for item in scorer.score_all([ABSCESS] * 2, out=tmp_path / "run")] == ["1", "2"]
+
+
+def test_no_rows_at_all(scorer: Scorer):
+    found = scorer.score_all([])
+    assert (len(found), found.means, list(found.failed), found.to_rows()) == (0, {}, [], [])
+
+
+def test_imaps_and_relations_even_where_no_metric_needs_them():
+    with Scorer("rouge1") as scorer:
+        imaps = scorer.extract(question=ABSCESS["question"], response=ABSCESS["response"])
+        match = scorer.relate("penicillin", "antibiotic")
+        assert isinstance(scorer.extract(question="?!"), Failure)
+        assert isinstance(scorer.relate("青霉素", "抗生素"), Match)
+    assert isinstance(imaps, tuple)
+    assert [isinstance(imap, Imap) and len(imap.response) > 0 for imap in imaps] == [True]
+    assert isinstance(match, Match)
+    assert match.relation is Relation.BELONGING
+
+
+async def test_imaps_and_relations_asynchronously(scorer: Scorer):
+    assert await scorer.aextract(question=ABSCESS["question"], response="Drain it.") == scorer.extract(
+        question=ABSCESS["question"], response="Drain it."
+    )
+    assert await scorer.arelate("aspirin", "drug") == scorer.relate("aspirin", "drug")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"metrics": "imapscor"}, "Did you mean imapscore"),
+        ({"metrics": ""}, "names no metric"),
+        ({"metrics": []}, "names no metric"),
+        ({"metrics": "geval"}, "'geval' asks a language model"),
+        ({"votes": 3}, "none is named"),
+        ({"relations": "llm"}, "none is named"),
+        ({"llm": "nobody:x"}, "no model is called"),
+        ({"llm": "openai:x", "base_url": "http://127.0.0.1:9/v1", "votes": 0}, "votes is 0"),
+        ({"options": {"rouge1": {"no-such": "1"}}, "metrics": "rouge1"}, "no-such"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_at_once(arguments: dict[str, Any], said: str):
+    with pytest.raises(UsageError, match=said):
+        Scorer(**arguments)
+
+
+def test_all_offline_and_ones_own_metric():
+    @dataclass(frozen=True)
+    class Length:
+        name: ClassVar = "length"
+        summary: ClassVar = "length of the response"
+        citation: ClassVar = "a test"
+        requires: ClassVar = frozenset[str]()
+        languages: ClassVar = frozenset({"en", "zh"})
+        range: ClassVar = (0.0, None)
+        higher_is_better: ClassVar = True
+        lacks: ClassVar = ""
+        signature: ClassVar = "length|v:1"
+
+        def score(self, cases: Any) -> list[Score]:
+            return [Score(float(len(case.response))) for case in cases]
+
+    with Scorer([Length(), "rouge1"]) as scorer:
+        found = scorer.score(**ABSCESS)
+        assert (found.metric, found.value) == ("length", len(ABSCESS["response"]))
+        assert found.signatures["length"] == "length|v:1"
+    with pytest.raises(UsageError, match="two metrics are called 'length'"):
+        Scorer([Length(), Length()])
+    assert len(Scorer("all-offline").metrics) > 20
+
+
+def answer(request: Any) -> Completion:
+    """Read like a model: one term is asked, and each answer has one fact."""
+    text = request.messages[-1].content
+    asks_of_question = "inform" not in json.dumps(request.schema)
+    value = next((word for word in ("Surgical drainage", "Drain", "Rest", "Sleep") if word in text), "")
+    fact = {"term": "treatment", "value": value}
+    told = (
+        {"query": [{"term": "treatment", "value": "?"}], "constraint": []} if asks_of_question else {"inform": [fact]}
+    )
+    return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
+
+
+def test_what_a_model_cost_stands_with_the_answer():
+    model = ScriptedModel(answer)
+    with Scorer(llm=model, price=Price(1.0, 2.0)) as scorer:
+        first, second = scorer.score(**ABSCESS), scorer.score(**{**ABSCESS, "response": "Rest."})
+        both = scorer.score_all([{**ABSCESS, "response": "Drain."}, {**ABSCESS, "response": "Sleep."}])
+    assert first.failure is None, first.reason
+    # Question, reference and response; then the response alone: the others are remembered.
+    assert first.spent is not None
+    assert second.spent is not None
+    assert (first.spent.calls, first.spent.prompt_tokens, first.spent.completion_tokens) == (3, 300, 30)
+    assert (second.spent.calls, second.spent.prompt_tokens) == (1, 100)
+    assert first.spent.usd == pytest.approx((300 * 1 + 30 * 2) / 1e6)
+    assert both.spent is not None
+    assert both.spent.calls == 2
+    assert scorer.ledger is not None
+    assert scorer.ledger.spent.calls == len(model.requests) == 6
+    assert json.dumps(first.to_dict())
+
+
+async def test_costs_of_answers_scored_at_once_are_kept_apart():
+    with Scorer(llm=ScriptedModel(answer)) as scorer:
+        found = await asyncio.gather(
+            *(scorer.ascore(**{**ABSCESS, "question": f"What treats abscess {n}?"}) for n in range(5))
+        )
+    assert [item.spent.calls for item in found if item.spent is not None] == [3] * 5
+
+
+def test_a_server_that_is_down_is_nobodys_score():
+    class Down:
+        identity = "down"
+        concurrency = 1
+
+        async def complete(self, request: object) -> Completion:
+            raise ServiceError("the key is refused", kind="auth")
+
+    with Scorer(llm=Down()) as scorer, pytest.raises(ServiceError, match="the key is refused"):
+        scorer.score(**ABSCESS)
+
+
+def test_one_who_gives_up_does_not_take_the_reading_from_the_others():
+    release = asyncio.Event()
+
+    async def complete(request: Any) -> Completion:
+        await release.wait()
+        return answer(request)
+
+    class Held:
+        identity = "held"
+        concurrency = 8
+
+        async def complete(self, request: Any) -> Completion:
+            return await complete(request)
+
+    async def work() -> Assessment:
+        first = asyncio.create_task(scorer.ascore(**ABSCESS))
+        second = asyncio.create_task(scorer.ascore(**ABSCESS))
+        await asyncio.sleep(0.2)
+        first.cancel()
+        await asyncio.sleep(0.2)
+        scorer._loop._start().loop.call_soon_threadsafe(release.set)
+        return await second
+
+    with Scorer(llm=Held()) as scorer:
+        assert asyncio.run(asyncio.wait_for(work(), 30)).failure is None
+
+
+def test_shared_by_options():
+    assert share(metrics="rouge1") is share(metrics="rouge1", llm=None)
+    assert share(metrics="rouge1") is not share(metrics="rouge2")
+    with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
+        share(metric="rouge1")
+
+
+def test_samples_are_not_changed(scorer: Scorer):
+    sample = Sample("x", ABSCESS["question"], (ABSCESS["reference"],), ABSCESS["response"])
+    (found,) = scorer.score_all([sample])
+    assert found.sample is sample
+    assert [record.id for record in found.records] == ["x"]
