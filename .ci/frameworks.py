@@ -37,16 +37,15 @@ EXTRAS = {
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
 
-AT_ONCE = 2
-
 
 def main() -> None:
     """Run them, print what failed, exit with 1 where something did."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", choices=[[], *EXTRAS], metavar="NAME")
     parser.add_argument("--freeze", action="store_true", help="write the versions that were installed")
+    parser.add_argument("--at-once", type=int, default=2, metavar="N")
     arguments = parser.parse_args()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(arguments.at_once) as pool:
         done = list(pool.map(lambda name: check(name, freeze=arguments.freeze), arguments.names or EXTRAS))
     if not all(done):
         raise SystemExit(1)

@@ -1,0 +1,145 @@
+"""What an assessment says of itself: in words, as a table, as HTML, as JSON."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from imapeval import Assessment, Assessments, Failure, Imap, Match, Pair, Relation, Sample, Score
+from imapeval.imapfile import ImapRecord, parse
+from imapeval.scoring.assessment import SHOWN
+
+HOSTILE = '<img src=x onerror=alert(1)> | "a" & \\b\n\n# head'
+
+
+def build(*values: str) -> Assessment:
+    """Reference: two facts of one term and one of another; response: one that fits, one that does not, one beyond."""
+    fits, lacks, alone, beyond, other = values or ("drainage", "antibiotics", "10 days", "rest", "rarely")
+    imap = Imap(
+        (Pair("treatment", "?"), Pair("duration", "?")),
+        (),
+        (Pair("treatment", fits), Pair("treatment", lacks), Pair("duration", alone)),
+        (Pair("treatment", fits), Pair("treatment", beyond), Pair("frequency", other)),
+    )
+    matches = (
+        Match("treatment", fits, fits, Relation.EXACT, 1.0, "text", {"why": "the same words"}),
+        Match("treatment", fits, beyond, Relation.UNMATCHED, 0.1, "encoder"),
+        Match("treatment", lacks, fits, Relation.UNMATCHED, 0.2, "encoder"),
+        Match("treatment", lacks, beyond, Relation.UNMATCHED, 0.0, "encoder"),
+    )
+    sample = Sample("a", "What helps?", ("Drainage, antibiotics for 10 days.",), "Drainage, rest.", system="s")
+    outcomes = {
+        "imapscore": Score(0.5, {"recall": 0.4, "precision": 0.6}),
+        "geval": Failure("llm", "timeout", "the model did not answer in time."),
+    }
+    signatures = {"imapscore": "imapscore|v:1", "geval": "geval|v:1"}
+    return Assessment("a", sample, outcomes, signatures, (ImapRecord("a", imap, matches),))
+
+
+def test_the_facts_side_by_side():
+    assert [(row.term, row.reference, row.response, row.kind, row.credit) for row in build().rows] == [
+        ("treatment", "drainage", "drainage", "exact", 1.0),
+        ("treatment", "antibiotics", "", "unmatched", 0.2),
+        ("duration", "10 days", "", "missing", 0.0),
+        ("treatment", "", "rest", "unmatched", 0.1),
+        ("frequency", "", "rarely", "missing", 0.0),
+    ]
+
+
+def test_in_words():
+    assert build().reason == (
+        "imapscore 0.500 (recall 0.4, precision 0.6). The response has 1 of 3 facts of the reference; "
+        "it lacks antibiotics (treatment), 10 days (duration). "
+        "Of its own facts 2 are not in the reference: rest (treatment), rarely (frequency)."
+    )
+
+
+def test_a_value_that_several_share_is_no_fact_beyond():
+    imap = Imap((Pair("t", "?"),), (), (Pair("t", "a"), Pair("t", "b")), (Pair("t", "c"),))
+    matches = (
+        Match("t", "a", "c", Relation.CONTAINMENT, 0.2, "graph"),
+        Match("t", "b", "c", Relation.EXACT, 1.0, "graph"),
+    )
+    found = Assessment("", None, {"m": Score(1.0)}, {"m": "m"}, (ImapRecord("", imap, matches),))
+    assert [(row.reference, row.response, row.kind) for row in found.rows] == [
+        ("a", "c", "containment"),
+        ("b", "c", "exact"),
+    ]
+    assert found.reason.endswith("The response has 2 of 2 facts of the reference.")
+
+
+def test_why_there_is_no_score():
+    failure = Failure("extraction", "no-query", "nothing is asked")
+    found = Assessment("a", None, {"imapscore": failure}, {"imapscore": "x"})
+    assert found.reason == "not scored: nothing is asked (extraction/no-query)"
+    assert (found.value, found.failure, found.parts, found.rows, found.table) == (None, failure, {}, [], "")
+    assert "not scored: nothing is asked" in found._repr_html_()
+
+
+def test_markdown_keeps_hostile_values_in_their_cells():
+    table = build(HOSTILE, "x", "y", "z", "`code`").table
+    tokens = MarkdownIt("commonmark").enable("table").parse(table)
+    assert [token.type for token in tokens if token.nesting == 1 and token.type.startswith(("table", "head"))] == [
+        "table_open"
+    ]
+    assert sum(token.type == "td_open" for token in tokens) == 5 * 5
+
+
+class Elements(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_html_takes_hostile_values_for_text():
+    hostile = build(HOSTILE, "x", "y", "z", "</table><script>")
+    elements = Elements(hostile._repr_html_())
+    assert elements.names == {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    assert {HOSTILE, "</table><script>"} <= set(elements.texts)
+    assert "not scored: the model did not answer in time." in "".join(elements.texts)
+
+
+def test_as_json():
+    told = json.loads(json.dumps(build().to_dict()))
+    assert (told["id"], told["score"], told["failure"]) == ("a", 0.5, None)
+    assert told["metrics"]["geval"] == {
+        "score": None,
+        "parts": {},
+        "failure": {"stage": "llm", "kind": "timeout", "message": "the model did not answer in time."},
+        "signature": "geval|v:1",
+    }
+    (line,) = told["imaps"]
+    assert parse(json.dumps(line)).imap.reference == build().records[0].imap.reference
+
+
+def test_many():
+    bad = Assessment("b", None, {"imapscore": Failure("metric", "bad-input", "no"), "geval": Score(3.0)}, {})
+    many = Assessments([build(), bad])
+    assert many.means == {"imapscore": 0.5, "geval": 3.0}
+    assert [item.id for item in many.failed] == ["a", "b"]
+    assert many.to_rows() == [
+        {"id": "a", "system": "s", "imapscore": 0.5, "geval": None, "failure": "timeout"},
+        {"id": "b", "system": "", "imapscore": None, "geval": 3.0, "failure": "bad-input"},
+    ]
+    assert repr(many) == "<Assessments of 2 answers, 2 of them not scored by all: means imapscore=0.500, geval=3.000>"
+    assert repr(many[0]) == "<Assessment of a: imapscore=0.500, geval=not scored (timeout)>"
+    assert many[-1:][0] is bad
+    assert Assessments([bad]).means == {"imapscore": None, "geval": 3.0}
+
+
+@pytest.mark.parametrize(("count", "more"), [(SHOWN, ""), (SHOWN + 2, "and 2 more")])
+def test_a_notebook_shows_so_many(count: int, more: str):
+    shown = Assessments([build()] * count)._repr_html_()
+    assert shown.count("<tr>") == SHOWN + 1
+    assert more in shown
