@@ -70,9 +70,9 @@ def compare(
             both metrics have.
         dimensions: Which; None takes all.
         test: perm-inputs and perm-both permute (see `permutation.swaps`). perm-both also asks whether the finding would
-            hold for other systems, but takes their answers to one question for independent and finds too much where
-            they are not: 9% instead of 5% among 200 answers of two systems to 100 questions (benchmarks/type_one.py).
-            williams and steiger take answers for independent and one coefficient only: there is no result, and a
+            hold for other systems, but among answers it takes those to one question for independent and finds too much
+            where they are not: 9% instead of 5% among 200 answers of two systems to 100 questions
+            (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers for independent and one coefficient only: there is no result, and a
             reason, where answers share a question or coefficients are averaged.
         seed: Of the permutations.
         resamples: Permutations, at least; there are `PER_COMPARISON` for each comparison in a dimension, except at the
@@ -224,16 +224,17 @@ def _fill(row: Comparison, d: int, p: int, answers: Answers, contrast: Contrast 
     notes: list[str] = []
     if left_out:
         notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
-    if row.test == "perm-both" and row.level in ("global", "within-system") and questions < n:
+    refused = row.test == "perm-both" and row.level in ("global", "within-system") and questions < n
+    if refused:
         notes.append(
-            f"perm-both takes the {n} answers for independent, but they share {questions} questions: it finds too much "
-            "(see docs/comparing.md); use perm-inputs"
+            f"perm-both takes answers for independent, but {n} share {questions} questions and it would find too much: "
+            "use perm-inputs"
         )
     return replace(
         row,
         low=float(contrast.low[d, p]),
         high=float(contrast.high[d, p]),
-        p=float(contrast.p[d, p]),
+        p=None if refused else float(contrast.p[d, p]),
         reason="; ".join(notes) or None,
     )
 

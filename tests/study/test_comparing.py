@@ -47,14 +47,22 @@ def test_rows_are_by_dimension_with_the_mean_last():
         assert [row.p_adjusted for row in table] == adjust([row.p for row in table])
 
 
-def test_perm_both_says_where_it_finds_too_much():
+def test_perm_both_is_refused_where_it_finds_too_much():
     (row,) = compare(make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both")
-    assert row.p is not None
-    assert str(row.reason).startswith("perm-both takes the 120 answers for independent, but they share 60 questions")
+    assert (row.p, row.p_adjusted) == (None, None)
+    assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
+    assert str(row.reason).startswith("perm-both takes answers for independent, but 120 share 60 questions")
+    assert "were not compared" in row.sentence
     apart = compare(
         make(per_question=1), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both"
     )
     assert apart[0].reason is None
+    assert apart[0].p is not None
+    for level in ("within-question", "system"):
+        (row,) = compare(
+            make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], level=level, test="perm-both"
+        )
+        assert not str(row.reason).startswith("perm-both")
 
 
 def test_values_are_means_of_scipys_over_systems_on_the_answers_of_both():
