@@ -1,6 +1,9 @@
 """imapeval: how well does a generated medical answer agree with a clinician's, fact by fact?
 
 The names below are loaded on first use, so that `import imapeval` costs nothing.
+
+PYTEST_DONT_REWRITE: pytest, of which this package has a plugin, warns of a package that was imported before it; there
+is nothing in this one that it would rewrite.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from imapeval.errors import ImapEvalError
+    from imapeval.metrics.judges.own import load_geval
     from imapeval.scoring import Assessment, Assessments, Scorer
     from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score
 
@@ -19,6 +23,7 @@ _HOMES = {
     "Assessment": "imapeval.scoring",
     "Assessments": "imapeval.scoring",
     "Scorer": "imapeval.scoring",
+    "load_geval": "imapeval.metrics.judges.own",
     "ImapEvalError": "imapeval.errors",
     "Failure": "imapeval.types",
     "Imap": "imapeval.types",
@@ -44,6 +49,7 @@ __all__ = [
     "Score",
     "Scorer",
     "__version__",
+    "load_geval",
 ]
 
 

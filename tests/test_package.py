@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "datasets" / "README.md"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "datasets" / "README.md"]
 
 
 def read(path: Path) -> str:
@@ -39,6 +39,8 @@ def read(path: Path) -> str:
 
 def test_what_is_public() -> None:
     assert imapeval.__all__ == [
+        "Assessment",
+        "Assessments",
         "Failure",
         "Imap",
         "ImapEvalError",
@@ -48,7 +50,9 @@ def test_what_is_public() -> None:
         "Relation",
         "Sample",
         "Score",
+        "Scorer",
         "__version__",
+        "load_geval",
     ]
     assert all(getattr(imapeval, name) is not None for name in imapeval.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Scores'"):

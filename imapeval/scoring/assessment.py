@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from imapeval import imapfile
 from imapeval.report.comparison import Row, compare, write_html, write_markdown, write_sentence
+from imapeval.report.context import write_context
 from imapeval.runs import Result, tell
 from imapeval.types import Failure, Score
 
@@ -95,6 +96,11 @@ class Assessment:
     def table(self) -> str:
         """The facts side by side as a Markdown table; "" where none were read."""
         return write_markdown(self.rows) if self.rows else ""
+
+    @property
+    def context(self) -> str:
+        """Facts and matches as a text for the prompt of another judge; "" where none were read."""
+        return "" if self.record is None or self.sample is None else write_context(self.record, self.sample.lang)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values: `id`, `score`, `parts`, `failure`, `reason`, `metrics`, `imaps`, `usage`.

@@ -33,12 +33,35 @@ def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[
             if item.name in own or item.name in by_name:
                 raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
             own[item.name] = item
-    ordered = [item if isinstance(item, str) else item.name for item in wanted]
+    ordered = [_call(item) for item in wanted]
     # "all-offline" stands for many.
     chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
     if not chosen:
         raise UsageError(f"{metrics!r} names no metric. `imapeval metrics` lists them.")
     return list(chosen.values())
+
+
+def _call(wanted: str | Metric) -> str:
+    """Return what a metric is called that is named or given; a prompt file says it itself."""
+    if isinstance(wanted, str):
+        return registry.get(wanted).name if wanted.startswith(registry.GEVAL_FILE) else wanted
+    return wanted.name
+
+
+def refuse_without_llm(metrics: Sequence[Metric], **given: bool) -> None:
+    """Make sure that nothing needs or describes a language model where none is named.
+
+    Args:
+        metrics: Those that were chosen.
+        **given: Of each option that describes one, whether it is given.
+
+    Raises:
+        UsageError: A metric asks one, or an option is given.
+    """
+    for asking in (metric.name for metric in metrics if metric.requires & {"llm", "logprobs"}):
+        raise UsageError(f"the metric {asking!r} asks a language model, but none is named. Give llm as well.")
+    for name in (name for name, there in given.items() if there):
+        raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
 
 
 def collect(
@@ -50,10 +73,7 @@ def collect(
     id_: str,
 ) -> dict[str, Any]:
     """Return what was given as the fields of a row."""
-    fields: dict[str, Any] = {"id": id_, "question": question, "lang": lang}
-    if response is not None or turns is None:
-        # Of a dialogue that ends with the answer, that is the response.
-        fields["response"] = response
+    fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
     if turns is not None:
         fields["turns"] = _list(turns, _tell_turn)
     if isinstance(reference, str) or reference is None:
@@ -78,8 +98,11 @@ def _tell_turn(turn: Any) -> Any:
 
 def make(fields: Mapping[str, Any]) -> Sample | Failure:
     """Return the sample, or why these fields make none."""
-    if fields.get("response", "") is None and fields.get("turns") is None:
-        return Failure("metric", "bad-input", "there is no response: whoever should have answered did not.")
+    if fields.get("response", "") is None:
+        if fields.get("turns") is None:
+            return Failure("metric", "bad-input", "there is no response: whoever should have answered did not.")
+        # None is no answer, unlike "". It may be the last turn.
+        fields = {name: value for name, value in fields.items() if name != "response"}
     try:
         return make_sample(fields)
     except InputError as error:

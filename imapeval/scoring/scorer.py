@@ -26,7 +26,7 @@ from imapeval.runs import Run, RunWriter
 from imapeval.samples import detect_lang
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background import Background
-from imapeval.scoring.given import choose, collect, make, number
+from imapeval.scoring.given import choose, collect, make, number, refuse_without_llm
 from imapeval.scoring.opened import Kept, Opened
 from imapeval.types import Failure, Sample, Turn
 
@@ -85,8 +85,6 @@ class Scorer:
         device: Device = "auto",
         options: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        if llm is None and (votes > 1 or relations == "llm"):
-            raise UsageError("votes and relations are about a language model, but none is named. Give llm as well.")
         if votes < 1:
             raise UsageError(f"votes is {votes}. Give 1 or more.")
         self._settings = pipeline.LlmSettings(
@@ -105,9 +103,18 @@ class Scorer:
         self._encoder = encoder
         self._device: Device = device
         self._chosen = choose(metrics, options)
-        asking = next((metric.name for metric in self._chosen if metric.requires & {"llm", "logprobs"}), None)
-        if llm is None and asking is not None:
-            raise UsageError(f"the metric {asking!r} asks a language model, but none is named. Give llm as well.")
+        if llm is None:
+            refuse_without_llm(
+                self._chosen,
+                base_url=base_url is not None,
+                votes=votes > 1,
+                relations=relations == "llm",
+                concurrency=concurrency is not None,
+                rpm=rpm is not None,
+                tpm=tpm is not None,
+                price=price is not None,
+                max_cost=max_cost is not None,
+            )
         self.ledger: Ledger | None = None if llm is None else self._open_ledger()
         # Now, so that what is wrong with its name or key is said now.
         self._open_model()
@@ -278,8 +285,7 @@ class Scorer:
         if isinstance(sample, Failure):
             return self._refuse(_id_of(fields), sample)
         kept = Kept()
-        price = None if self.ledger is None else self.ledger.price
-        with itemise(price) as ledger:
+        with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], kept)
         spent = None if self.ledger is None else ledger.spent
         return self._assess(sample, kept.results, kept.records, spent)
@@ -289,8 +295,7 @@ class Scorer:
     ) -> Assessments:
         made = [item if isinstance(item, Sample) else make(item) for item in given]
         samples = [item for item in made if isinstance(item, Sample)]
-        price = None if self.ledger is None else self.ledger.price
-        with itemise(price) as ledger:
+        with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
                 assessed = await self._assess_many(samples, progress)
             else:

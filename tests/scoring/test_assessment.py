@@ -86,6 +86,8 @@ def test_markdown_keeps_hostile_values_in_their_cells():
         "table_open"
     ]
     assert sum(token.type == "td_open" for token in tokens) == 5 * 5
+    inside = [part.type for token in tokens for part in token.children or ()]
+    assert set(inside) <= {"text", "text_special"}
 
 
 class Elements(HTMLParser):

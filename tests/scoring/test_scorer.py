@@ -307,6 +307,7 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"metrics": "geval"}, "'geval' asks a language model"),
         ({"votes": 3}, "none is named"),
         ({"relations": "llm"}, "none is named"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, "base_url is about a language model, but none is named"),
         ({"llm": "nobody:x"}, "no model is called"),
         ({"llm": "openai:x", "base_url": "http://127.0.0.1:9/v1", "votes": 0}, "votes is 0"),
         ({"options": {"rouge1": {"no-such": "1"}}, "metrics": "rouge1"}, "no-such"),
