@@ -13,6 +13,7 @@ from imapeval.cli import (
     cache,
     closed,
     datasets,
+    export,
     extract,
     kg,
     metrics,
@@ -21,6 +22,7 @@ from imapeval.cli import (
     relate,
     report,
     score,
+    serve,
     study,
 )
 from imapeval.errors import ImapEvalError
@@ -66,7 +68,9 @@ def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
 app.command("score")(score.score)
 app.command("extract")(extract.extract)
 app.command("relate")(relate.relate)
+app.command("serve")(serve.serve)
 app.command("report")(report.report)
+app.command("export")(export.export)
 app.add_typer(study.app, name="study")
 app.command("closed")(closed.closed)
 app.add_typer(kg.app, name="kg")

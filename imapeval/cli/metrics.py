@@ -46,7 +46,8 @@ def list_all(
     Console().print(table)
     on_imaps = sum(isinstance(metric, OnImaps) for metric in found)
     typer.echo(
-        f"and {on_imaps} of them on imaps: NAME+imap (values) and NAME+imap:pairs (terms and values).\n"
+        f"and {on_imaps} of them on imaps: NAME+imap (values) and NAME+imap:pairs (terms and values);\n"
+        "and your own G-Eval prompt: geval-file:PATH (docs/geval.md).\n"
         "imapeval metrics show NAME tells what each is, what it needs and what can be set."
     )
 

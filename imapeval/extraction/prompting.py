@@ -89,6 +89,14 @@ def neutralise(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
+def split(text: str) -> tuple[str, tuple[Message, ...]]:
+    """Return what stands before the first section, and each section as a message."""
+    head, *parts = _SECTION.split(text)
+    return head, tuple(
+        Message(cast("Role", role), part.strip()) for role, part in zip(parts[::2], parts[1::2], strict=True)
+    )
+
+
 @cache
 def load(task: str, *, lang: Lang, version: int) -> Template:
     """Return a shipped prompt.
@@ -100,12 +108,9 @@ def load(task: str, *, lang: Lang, version: int) -> Template:
     path = _resources.find("prompts", f"{name}.md")
     content = path.read_bytes()
     try:
-        _, *parts = _SECTION.split(content.decode().replace("\r\n", "\n"))
+        _, messages = split(content.decode().replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         raise ResourceError(f"the prompt {path} is not UTF-8. Reinstall imapeval.") from error
-    messages = tuple(
-        Message(cast("Role", role), text.strip()) for role, text in zip(parts[::2], parts[1::2], strict=True)
-    )
     if not messages:
         raise ResourceError(f"the prompt {path} has no section such as '## user'. Reinstall imapeval.")
     return Template(name, hashlib.sha256(content).hexdigest(), messages)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 GROUP = "imapeval.metrics"
 
+GEVAL_FILE = "geval-file:"
+"""Before the path of a prompt of one's own, in place of a name (`imapeval.metrics.judges.own`)."""
+
 ALL_OFFLINE = "all-offline"
 """In place of names: every metric that can be computed here as it is."""
 
@@ -66,11 +69,16 @@ def all_offline() -> list[Metric]:
 
 
 def get(name: str) -> Metric:
-    """Return the metric of that name.
+    """Return the metric of that name, or of the prompt file that it names.
 
     Raises:
         UsageError: There is none; names those that come near.
+        InputError: The prompt file cannot be read, or not be meant.
     """
+    if name.startswith(GEVAL_FILE):
+        from imapeval.metrics.judges.own import open_geval
+
+        return open_geval(name.removeprefix(GEVAL_FILE))
     registered = _registered()
     if name not in registered:
         near = difflib.get_close_matches(name, registered, n=3)
@@ -83,12 +91,15 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
     """Return metrics with their options set.
 
     Args:
-        wanted: Names; "all-offline" stands for all that can be computed here as it is, with these options.
+        wanted: Names, or prompts as "geval-file:PATH"; "all-offline" stands for all that can be computed here as it is,
+            with these options.
         options: What to set, as users write it: by the name of the metric, then of the option. What is set of a metric
             holds for it on imaps too.
 
     Raises:
-        UsageError: There is no such metric or option; or an option of a metric that is not wanted.
+        UsageError: There is no such metric or option; or an option of a metric that is not wanted; or two prompts are
+            called the same.
+        InputError: As of `get`.
     """
     named = options or {}
     found: dict[str, Metric] = {}
@@ -98,6 +109,10 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
             base = metric.metric.name if isinstance(metric, OnImaps) else metric.name
             chosen = set_options(metric, named.get(base, {}))
             if name != ALL_OFFLINE or _is_offline(chosen):
+                if metric.name in found and found[metric.name].signature != chosen.signature:
+                    raise UsageError(
+                        f"two metrics are called {metric.name!r}. Give one prompt another name in its head."
+                    )
                 used.add(base)
                 found[metric.name] = chosen
     if unused := named.keys() - used:

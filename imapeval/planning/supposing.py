@@ -14,6 +14,7 @@ from imapeval.errors import ProviderError
 from imapeval.extraction.clauses import items, sentences
 from imapeval.llm import tokens
 from imapeval.llm.client import Completion, Token, Usage
+from imapeval.metrics.judges import own
 from imapeval.metrics.judges.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
 
 if TYPE_CHECKING:
@@ -49,19 +50,23 @@ ASSUMED: Mapping[str, str] = {
     "value-relation": "one of the listed pairs of values is related",
     "atomic-facts": "a fact for every clause of the answer",
     "text-questions": f"a question for every clause of the text, at most {MAX_QUESTIONS}, each with an answer",
+    own.TASK: "a score and nothing else as the reply to a prompt of your own",
     "prometheus": f"feedback of {tokens.estimate(_FEEDBACK)} tokens",
     GIVEN: "a token for every four Latin characters of a given text, or one Chinese",
 }
 """What is supposed where such a request is not in the cache, by what the request is called."""
 
+_OWN = re.compile(rf"{own.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
 _NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
 def call(request: Request) -> str:
-    """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one."""
-    return GIVEN if request.given else request.schema_name.removesuffix("-noref")
+    """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one, and own ones."""
+    if request.given:
+        return GIVEN
+    return own.TASK if _OWN.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
 
 
 def suppose(request: Request) -> Completion | ProviderError:
@@ -75,15 +80,21 @@ def suppose(request: Request) -> Completion | ProviderError:
         return Completion("", "stop", "", Usage(0, 0), tokens=pieces)
     name = call(request)
     if name == "geval":
-        number = Token("3", 0.0, (("3", 0.0),))
-        parts = (Token('{"score": ', 0.0), number, Token("}", 0.0)) if request.logprobs else ()
-        return Completion('{"score": 3}', "stop", "", Usage(0, 0), tokens=parts)
+        return _rate("3", request)
+    if found := _OWN.fullmatch(request.schema_name):
+        return _rate(str((int(found["low"]) + int(found["high"])) // 2), request)
     if name == "prometheus":
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
     said = _say(name, request)
     if said is None:
         return ProviderError(f"nobody knows what comes back of a request ({name})", kind=UNFORESEEN)
     return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
+
+
+def _rate(score: str, request: Request) -> Completion:
+    number = Token(score, 0.0, ((score, 0.0),))
+    parts = (Token('{"score": ', 0.0), number, Token("}", 0.0)) if request.logprobs else ()
+    return Completion(f'{{"score": {score}}}', "stop", "", Usage(0, 0), tokens=parts)
 
 
 def _say(name: str, request: Request) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ _COLOURS = {"exact": "#2e7d32", "containment": "#7cb342", "belonging": "#f9a825"
 """Of the kinds of a row; the others, where something is amiss, have `_AMISS`."""
 
 _AMISS = "#c62828"
+
+_MARKUP = re.compile(r"[\\|<`*\[]")
+"""What would end a cell, or be taken for HTML, code, emphasis or a link within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,8 @@ def write_sentence(rows: Sequence[Row]) -> str:
 def write_html(rows: Sequence[Row]) -> str:
     """Return the rows as an HTML table that needs no style sheet and no script."""
     cell = "text-align:left;padding:.2em .6em;vertical-align:top"
-    titles = "".join(f'<th style="{cell}">{title}</th>' for title in ("term", "reference", "response", "relation", ""))
+    columns = ("term", "reference", "response", "relation", "credit")
+    titles = "".join(f'<th style="{cell}">{title}</th>' for title in columns)
     body = "".join(
         f'<tr title="{escape(row.why)}">'
         f'<td style="{cell};border-left:.3em solid {_COLOURS.get(row.kind, _AMISS)}">{escape(row.term)}</td>'
@@ -118,7 +123,8 @@ def _show(side: str, pair: Pair, match: Match | None) -> Row:
 
 
 def _escape_cell(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
+    # With backslashes alone, so that it can be read as it is too: a table is shown by hosts, and put into prompts.
+    return " ".join(_MARKUP.sub(r"\\\g<0>", text).split())
 
 
 def _count(rows: Sequence[Row]) -> str:

@@ -10,6 +10,7 @@ from imapeval.llm.cache import Cached
 from imapeval.llm.openai import OpenAIModel
 from imapeval.metrics.base import Parts
 from imapeval.metrics.judges import build, factscore, jury, questions
+from imapeval.metrics.judges.own import load_geval
 from imapeval.types import Failure, Sample, Score
 
 pytestmark = pytest.mark.llm
@@ -60,3 +61,36 @@ async def test_a_judge_scores_or_says_why_not(llama_url, tmp_path, monkeypatch, 
         assert result.outcome.kind != "internal"
     else:
         assert low <= result.outcome.value <= high
+
+
+FORM = """\
+Rate how friendly the answer is.
+
+Friendliness (1-5) - how kind its words are.
+
+Question: {{Document}}
+
+Answer: {{Summary}}
+
+Evaluation Form (scores ONLY, one number from 1 to 5):
+
+- Friendliness:"""
+STEPS = "---\nname: friendly\ncriteria: how kind the words are\nsteps:\n- Read.\n- Rate.\ngiven: response\n---\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [FORM, STEPS], ids=["text", "criteria and steps"])
+async def test_a_prompt_of_ones_own_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch, text):
+    monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
+    (tmp_path / "kind.md").write_text(text, encoding="utf-8")
+    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    metric = load_geval(tmp_path / "kind.md").prepare(Parts(llm=model))
+    (result,) = await evaluate(SAMPLES[:1], metrics=[metric])
+    if text == FORM and isinstance(result.outcome, Failure):
+        # Without a schema a small model says what it likes.
+        assert result.outcome.kind in ("no-score", "off-scale", "different-scores", "truncated", "repetition-loop")
+        return
+    assert isinstance(result.outcome, Score)
+    assert result.outcome.parts["weighted"] == 1.0
+    assert 1 < result.outcome.value < 5
+    assert result.outcome.value % 1 > 1e-6

@@ -16,19 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from imapeval.extraction import prompting
-from imapeval.metrics.base import option
-from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.jury import VERSION, Question, gather_all
-from imapeval.metrics.judges.scores import HIGHEST, LOWEST, Weighed, read_score, weigh
+from imapeval.metrics.judges.scores import LOWEST, ONE_TO_FIVE
+from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from imapeval.llm.client import Completion
     from imapeval.metrics.base import Case, Need
     from imapeval.metrics.judges.jury import Jury
     from imapeval.types import Lang, Outcome
@@ -36,24 +32,14 @@ if TYPE_CHECKING:
 DIMENSIONS = ("accuracy", "completeness", "specificity")
 """The criteria; those that clinicians rated in Wang et al. 2024."""
 
-TOP_TOKENS = 20
-"""Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
-
 _CRITERIA: tuple[tuple[str, ...], ...] = (DIMENSIONS, *((name,) for name in DIMENSIONS))
 """Of each metric."""
 
-WEIGHTS = ("auto", "logprobs", "samples")
-
-_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"score": {"type": "integer", "enum": list(range(LOWEST, HIGHEST + 1))}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+_SCHEMA = score_schema(ONE_TO_FIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GEval(Judge):
+class GEval(WeightedJudge):
     """G-Eval on one criterion, or the mean over several, 1..5.
 
     Parts: `weighted`, 1 where the scores are weighted by probabilities, 0 where they are means of samples; `mass`, the
@@ -63,25 +49,11 @@ class GEval(Judge):
     Attributes:
         criteria: Names of the criteria; the prompts are "geval-NAME".
         with_reference: Whether the judge sees the reference ("w/o label" where not).
-        weights: See `WEIGHTS`.
-        samples: See `Jury.poll`.
+        weights, samples: See `WeightedJudge`.
     """
 
     criteria: tuple[str, ...] = field(metadata={"signature": False})
     with_reference: bool = field(default=True, metadata={"signature": False})
-    weights: str = option(
-        "how scores are weighted: by log-probabilities (logprobs), as the mean of samples (samples), or by "
-        "log-probabilities where the server gives any (auto)",
-        "auto",
-    )
-    samples: int = option("completions whose mean counts where there are no log-probabilities; the paper has 20", 5)
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        if self.weights not in WEIGHTS:
-            raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
-        if self.samples < 1:
-            raise ValueError(f"samples {self.samples} is less than 1")
 
     @property
     def requires(self) -> frozenset[Need]:
@@ -92,11 +64,6 @@ class GEval(Judge):
         if self.weights == "logprobs":
             needs.add("logprobs")
         return frozenset(needs)
-
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """The scale of the form."""
-        return float(LOWEST), float(HIGHEST)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -129,21 +96,7 @@ class GEval(Judge):
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
-        question = Question(self._form, case.lang, texts, schema=_SCHEMA)
-        if self.weights != "samples":
-            weighed = await jury.ask(question, _weigh, logprobs=TOP_TOKENS)
-            if weighed is not None:
-                return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
-            if self.weights == "logprobs":
-                return Failure(
-                    "metric",
-                    "no-logprobs",
-                    "the server gives no log-probabilities of the scores. Take another server, or --set "
-                    f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
-                    "`imapeval cache clear --model NAME` has it asked anew.",
-                )
-        scores = await jury.poll(question, lambda completion: read_score(completion.text), samples=self.samples)
-        return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})
+        return await self.rate(Question(self._form, case.lang, texts, schema=_SCHEMA), jury)
 
 
 def build_geval() -> list[GEval]:
@@ -164,12 +117,6 @@ def _build(criteria: tuple[str, ...], *, with_reference: bool) -> GEval:
         criteria=criteria,
         with_reference=with_reference,
     )
-
-
-def _weigh(completion: Completion) -> Weighed | None:
-    # Read first, so that a score off the scale is a fault also where the weights would hide it.
-    read_score(completion.text)
-    return weigh(completion)
 
 
 def _load_criterion(name: str, lang: Lang) -> str:

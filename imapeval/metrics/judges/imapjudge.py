@@ -9,25 +9,25 @@ Empty cases are those of imapScore: nothing asked is `Failure("no-query")`, a re
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import option
 from imapeval.metrics.imapscore import undefined
+from imapeval.metrics.judges.facts import list_facts, list_matches
 from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.jury import Question
 from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_scores
-from imapeval.types import Relation, Score, values_by_term
+from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from imapeval.metrics.base import Case, Need
     from imapeval.metrics.judges.jury import Jury
-    from imapeval.types import Match, Outcome, Pair
+    from imapeval.types import Outcome
 
 _TASK = "imap-judge"
 
@@ -81,9 +81,9 @@ class ImapJudge(Judge):
         texts = {
             "question": case.question,
             "reference": case.reference,
-            "expected": _list_facts(case.imap.reference),
-            "given": _list_facts(case.imap.response),
-            "matches": _list_matches(case.matches),
+            "expected": list_facts(case.imap.reference),
+            "given": list_facts(case.imap.response),
+            "matches": list_matches(case.matches),
         }
         question = Question(_TASK, case.lang, texts, schema=_SCHEMA)
         rated = await jury.poll(
@@ -102,26 +102,3 @@ def build_imapjudge() -> list[ImapJudge]:
             citation="imapeval; after Wang et al. 2024, imapScore",
         )
     ]
-
-
-def _list_facts(pairs: Sequence[Pair]) -> str:
-    """Write an imap, a line for each term, every text quoted as in JSON."""
-    return "\n".join(
-        f"{_quote(term)}: {', '.join(map(_quote, values))}" for term, values in values_by_term(pairs).items()
-    )
-
-
-def _list_matches(matches: Sequence[Match]) -> str:
-    """Write the related pairs; "none" where there are none."""
-    related = [match for match in matches if match.relation is not Relation.UNMATCHED]
-    return (
-        "\n".join(
-            f"{_quote(m.term)}: reference {_quote(m.reference)}; answer {_quote(m.response)}; {m.relation.value}"
-            for m in related
-        )
-        or "none"
-    )
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

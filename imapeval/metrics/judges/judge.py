@@ -6,6 +6,7 @@ import asyncio
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Self, get_args
 
 from imapeval.errors import ImapEvalError, SampleError, UsageError
@@ -23,25 +24,35 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Need, Parts
     from imapeval.types import Outcome
 
-_KEY = r"(?<!\w)(?:score|accuracy|completeness|specificity|supported)[\"'“”‘’]?\s*+[:：=]"
 _INSIDE = r"(?:(?!\n\s*\n)[^{}])"
 _LINE = r"^[ \t>*•#\-\d.)、）\"'“”‘’]*+"
 _GIVEN = (
     r"[ \t*\"'“”‘’]*+(?:[(（][^()（）\n]{1,20}[)）][ \t*]*+)?+[:：=][ \t*\"'“”‘’]*+"
     r"[1-9]\d{0,2}+(?:\.\d++)?+(?:[ \t]*+(?:/|out of)[ \t]*+\d++)?+[ \t*.,;!。，；！分\"'“”‘’]*+$"
 )
-_SCORED = re.compile(
-    # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
-    rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{_KEY}[^{{}}]*\}}"
-    # What is not closed goes to the end of its paragraph.
-    rf"|\{{{_INSIDE}*?{_KEY}{_INSIDE}*+"
-    r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?"
-    # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
-    rf"|{_LINE}(?:accuracy|completeness|specificity|准确性|完整性|具体性)[ \t]*+(?:score|rating|评分|得分)?+{_GIVEN}"
-    rf"|{_LINE}supported[ \t*\"'“”‘’]*+[:：=][ \t*\"'“”‘’]*+(?:true|false)[ \t*.,;!。，；！]*+$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""The forms in which judges answer, in ordinary width; the extractor's are known to `imapeval.extraction.forgery`."""
+
+
+@cache
+def _find_scored(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds the forms in which judges answer, those that put a score behind one of these labels too.
+
+    In ordinary width; the extractor's forms are known to `imapeval.extraction.forgery`.
+    """
+    more = "".join(f"|{re.escape(narrow(label))}" for label in labels)
+    key = rf"(?<!\w)(?:score|accuracy|completeness|specificity|supported{more})[\"'“”‘’]?\s*+[:：=]"
+    return re.compile(
+        # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
+        rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{key}[^{{}}]*\}}"
+        # What is not closed goes to the end of its paragraph.
+        rf"|\{{{_INSIDE}*?{key}{_INSIDE}*+"
+        r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?"
+        # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
+        rf"|{_LINE}(?:accuracy|completeness|specificity|准确性|完整性|具体性{more})"
+        rf"[ \t]*+(?:score|rating|评分|得分)?+{_GIVEN}"
+        rf"|{_LINE}supported[ \t*\"'“”‘’]*+[:：=][ \t*\"'“”‘’]*+(?:true|false)[ \t*.,;!。，；！]*+$",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
 
 _SCORE_LINE = re.compile(rf"{_LINE}(?:score|评分|得分){_GIVEN}", re.IGNORECASE | re.MULTILINE)
 """A score of nothing in particular, which is one of those forms unless a score was asked for."""
@@ -130,13 +141,13 @@ class Judge(ABC):
             )
         return replace(self, jury=Jury(parts.llm))
 
-    def show(self, case: Case) -> str | None:
+    def show(self, case: Case, *, labels: tuple[str, ...] = ()) -> str | None:
         """Return what the model is shown of a response, None where it states nothing at all; see `show_answer`."""
         if self.on_imaps:
             # Its lines "term: value" are ours, and look like forged ones: "system: digestive".
             return case.response if _says(case.response) else None
         reference = case.reference if "reference" in self.requires else ""
-        return show_answer(case.response, score_asked=is_about_score(case.question, reference))
+        return show_answer(case.response, score_asked=is_about_score(case.question, reference), labels=labels)
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch, waiting for it; see `Metric.score`. Where an event loop runs, use `ask`."""
@@ -180,19 +191,21 @@ async def ask_each(
     return [outcomes[place] for place in range(len(cases))]
 
 
-def show_answer(response: str, *, score_asked: bool = False) -> str | None:
+def show_answer(response: str, *, score_asked: bool = False, labels: tuple[str, ...] = ()) -> str | None:
     """Return what a judge is shown of a response: without what is no statement of it, such as a ready-made score.
 
     Args:
         response: The text.
         score_asked: Whether a score is asked for, such as Apgar's: then a line "Score: 7" is a statement. Only question
             and reference can say so, never the response.
+        labels: What a judge's score stands behind, beside those that judges of ours have.
 
     Returns:
         None where nothing at all is stated.
     """
     shown = Source(response, under_evaluation=True, score_asked=score_asked).shown
-    for form in (_SCORED,) if score_asked else (_SCORED, _SCORE_LINE):
+    scored = _find_scored(labels)
+    for form in (scored,) if score_asked else (scored, _SCORE_LINE):
         shown = _leave_out(form, shown)
     return shown if _says(shown) else None
 

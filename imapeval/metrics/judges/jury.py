@@ -16,6 +16,7 @@ from imapeval.llm.client import LASTING, Request
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from imapeval.extraction.prompting import Template
     from imapeval.llm.client import Completion, Model
     from imapeval.types import Lang
 
@@ -47,6 +48,7 @@ class Question:
         texts: What goes into it.
         schema: Of the JSON that it asks for; None where it asks for something else.
         max_tokens: Most tokens of the completion; None for the usual limit.
+        template: The prompt itself, where it is none of ours; then `task` is what it is called.
     """
 
     task: str
@@ -54,6 +56,7 @@ class Question:
     texts: Mapping[str, str]
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
+    template: Template | None = None
 
 
 class Jury:
@@ -82,7 +85,8 @@ class Jury:
             SampleError: Neither completion can be used, or the model did not answer.
             ServiceError: The model answers nobody any more.
         """
-        messages = prompting.load(question.task, lang=question.lang, version=VERSION).render(**question.texts)
+        template = question.template or prompting.load(question.task, lang=question.lang, version=VERSION)
+        messages = template.render(**question.texts)
 
         def make(form: Form) -> Request:
             return Request(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 from imapeval.metrics.base import Preparable
-from imapeval.metrics.judges.judge import show_fact
+from imapeval.metrics.judges.facts import show_facts
 from imapeval.metrics.on_imaps import AskedOnImaps, Form, OnImaps
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Case, Parts
     from imapeval.metrics.judges.judge import Judge
-    from imapeval.types import Failure, Pair
+    from imapeval.types import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class JudgeOnImaps(AskedOnImaps):
         return replace(self, metric=self.metric.prepare(parts)) if isinstance(self.metric, Preparable) else self
 
     def view(self, case: Case) -> Case | Failure:
-        """Return the case as the judge sees it: of both imaps what `show_fact` leaves; see `OnImaps.view`."""
+        """Return the case as the judge sees it: of both imaps what `show_facts` leaves; see `OnImaps.view`."""
         if case.imap is not None:
-            reference, response = _show(case.imap.reference), _show(case.imap.response)
+            reference, response = show_facts(case.imap.reference), show_facts(case.imap.response)
             case = replace(case, imap=replace(case.imap, reference=reference, response=response))
         # Slots make another class of it, which the short form does not know.
         return OnImaps.view(self, case)
@@ -36,13 +36,14 @@ class JudgeOnImaps(AskedOnImaps):
 
 def put_judges_on_imaps(judges: Iterable[Judge]) -> list[JudgeOnImaps]:
     """Return the judges that compare two texts on imaps, in both forms."""
-    return [
-        JudgeOnImaps(replace(judge, on_imaps=True), form)
-        for judge in judges
-        if "reference" in judge.requires and "imap" not in judge.requires
-        for form in get_args(Form)
-    ]
+    return [put_on_imaps(judge, form) for judge in judges if compares_texts(judge) for form in get_args(Form)]
 
 
-def _show(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    return tuple(shown for pair in pairs if (shown := show_fact(pair)) is not None)
+def compares_texts(judge: Judge) -> bool:
+    """Say whether a judge sees reference and response as texts, so that it can see imaps in their place."""
+    return "reference" in judge.requires and "imap" not in judge.requires
+
+
+def put_on_imaps(judge: Judge, form: Form) -> JudgeOnImaps:
+    """Return a judge that compares two texts on imaps."""
+    return JudgeOnImaps(replace(judge, on_imaps=True), form)

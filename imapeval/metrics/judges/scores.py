@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ExtractionError
@@ -22,6 +23,28 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 1, 5
 """Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
 
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """All whole numbers from the lowest to the highest score."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the probability of each score can be told, which takes scores of one digit.
+
+        "10" is several tokens to many models, and the first of them another score.
+        """
+        return self.low >= 0 and self.high <= 9
+
+
+ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
+
 _NUMBER = (
     r"(?P<number>(?<![\d.])-?\d++(?:\.\d+)?)"
     r"(?:\s*(?:/|／|out\s+of)\s*(?P<of>\d+)|\s*(?:[-–—~～至到或]|to\b|or\b)\s*(?P<to>\d+))?"
@@ -31,9 +54,6 @@ _ANY = re.compile(_NUMBER, re.IGNORECASE)
 _RESULT = re.compile(
     rf"\[RESULT\]\s*[:：]?\s*[(\[（]?\s*(?:{_NUMBER}(?P<more>[ \t)\]）,;，；、]*+\d)?)?", re.IGNORECASE
 )
-_SCALE = re.compile(rf"[(（\[]\s*{LOWEST}\s*(?:[-–—~～至到]|to)\s*{HIGHEST}\s*[)）\]]", re.IGNORECASE)
-"""The scale, as forms name it: "Score (1-5):"."""
-
 _LONGEST_DIGITS = 9
 """Of a number that is read; more are none of a scale, and thousands are refused by Python."""
 
@@ -51,8 +71,8 @@ class Weighed:
     mass: float
 
 
-def read_score(completion: str) -> int:
-    """Return the score of a form: the number after "score", or the only number that there is.
+def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = ("score",)) -> int:
+    """Return the score of a form: the number after the first label that there is, or the only number that there is.
 
     >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5")
     (4, 3)
@@ -60,7 +80,7 @@ def read_score(completion: str) -> int:
     Raises:
         ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.extraction.faults`.
     """
-    return _settle(_find(_body(completion), "score"), completion)
+    return _settle(_find(_body(completion), labels, scale), completion, scale)
 
 
 def read_scores(completion: str, keys: Sequence[str]) -> dict[str, int]:
@@ -75,8 +95,8 @@ def read_scores(completion: str, keys: Sequence[str]) -> dict[str, int]:
         if error.kind == "different-objects":
             raise faults.faulty("different-scores", completion) from None
         body = _body(completion)
-        return {key: _settle(_after(body, key), completion) for key in keys}
-    return {key: _settle(list(_ANY.finditer(str(record.get(key, "")))), completion) for key in keys}
+        return {key: _settle(_after(body, key, ONE_TO_FIVE), completion, ONE_TO_FIVE) for key in keys}
+    return {key: _settle(list(_ANY.finditer(str(record.get(key, "")))), completion, ONE_TO_FIVE) for key in keys}
 
 
 def read_result(completion: str) -> int:
@@ -88,10 +108,10 @@ def read_result(completion: str) -> int:
     found = list(_RESULT.finditer(parsing.strip_thoughts(completion)))
     if any(match["more"] for match in found):
         raise faults.faulty("different-scores", completion)
-    return _settle([match for match in found if match["number"]], completion)
+    return _settle([match for match in found if match["number"]], completion, ONE_TO_FIVE)
 
 
-def weigh(completion: Completion) -> Weighed | None:
+def weigh(completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = ("score",)) -> Weighed | None:
     """Return the score of a form, weighted by the probabilities of all scores at its place.
 
     That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
@@ -99,25 +119,29 @@ def weigh(completion: Completion) -> Weighed | None:
 
     Args:
         completion: One whose score can be read.
+        scale: Of the form.
+        labels: What the score may stand behind.
 
     Returns:
-        None where the probabilities at that place are not known.
+        None where the probabilities at that place are not known, or the scale has none (`Scale.has_weights`).
     """
+    if not scale.has_weights:
+        return None
     body = _body(completion.text)
     text = "".join(token.text for token in completion.tokens)
     start = text.rfind(body)
     if start < 0:
         return None
     # The places agree on the score; the last one is what thinking models settle on.
-    at = start + _find(body, "score")[-1].start("number")
+    at = start + _find(body, labels, scale)[-1].start("number")
     for token in completion.tokens:
         if at < len(token.text):
-            return _sum_up(token, at)
+            return _sum_up(token, at, scale)
         at -= len(token.text)
     return None
 
 
-def _sum_up(token: Token, at: int) -> Weighed | None:
+def _sum_up(token: Token, at: int, scale: Scale) -> Weighed | None:
     """Return the weighted score where it stands at that place of the token."""
     before, after = token.text[:at].strip(), token.text[at + 1 :].strip()
     # Tokens differ in what else they hold: "4", " 4", "4}". What may lead to another number is none: "4.", "4/".
@@ -125,7 +149,7 @@ def _sum_up(token: Token, at: int) -> Weighed | None:
     mass = value = 0.0
     for text, logprob in token.top:
         found = alike.fullmatch(text)
-        if found and LOWEST <= (score := int(found[1])) <= HIGHEST:
+        if found and scale.low <= (score := int(found[1])) <= scale.high:
             if math.isnan(logprob) or logprob > 0:
                 return None
             # Minus infinity, of what the server rules out, is a probability of 0.
@@ -135,26 +159,37 @@ def _sum_up(token: Token, at: int) -> Weighed | None:
     return Weighed(value / mass, min(1.0, mass)) if mass else None
 
 
-def _find(body: str, key: str) -> list[re.Match[str]]:
-    return _after(body, key) or list(_ANY.finditer(_blank_scale(body)))
+def _find(body: str, labels: Sequence[str], scale: Scale) -> list[re.Match[str]]:
+    for label in labels:
+        if found := _after(body, label, scale):
+            return found
+    return list(_ANY.finditer(_blank_scale(body, scale)))
 
 
-def _after(body: str, key: str) -> list[re.Match[str]]:
-    return list(re.finditer(rf"(?<!\w){key}[\s\"'”’*]*[:：=][\s\"'“‘*]*{_NUMBER}", _blank_scale(body), re.I))
+def _after(body: str, key: str, scale: Scale) -> list[re.Match[str]]:
+    number = rf"(?<!\w){re.escape(key)}[\s\"'”’*]*[:：=][\s\"'“‘*]*{_NUMBER}"
+    return list(re.finditer(number, _blank_scale(body, scale), re.I))
 
 
-def _blank_scale(body: str) -> str:
+def _blank_scale(body: str, scale: Scale) -> str:
     """Return the text without the scale, character for character as long."""
-    return _SCALE.sub(lambda scale: " " * len(scale[0]), body)
+    return _name_scale(scale).sub(lambda found: " " * len(found[0]), body)
+
+
+@cache
+def _name_scale(scale: Scale) -> re.Pattern[str]:
+    """Return what finds the scale, as forms name it: "Score (1-5):"."""
+    low, high = re.escape(str(scale.low)), re.escape(str(scale.high))
+    return re.compile(rf"[(（\[]\s*{low}\s*(?:[-–—~～至到]|to)\s*{high}\s*[)）\]]", re.IGNORECASE)
 
 
 def _body(completion: str) -> str:
     return parsing.strip_thoughts(completion).strip()
 
 
-def _settle(found: Sequence[re.Match[str]], completion: str) -> int:
+def _settle(found: Sequence[re.Match[str]], completion: str, scale: Scale) -> int:
     """Return the one score that was found."""
-    said = {_read(match) for match in found}
+    said = {_read(match, scale) for match in found}
     if len(said) > 1:
         raise faults.faulty("different-scores", completion)
     for score in said:
@@ -165,11 +200,11 @@ def _settle(found: Sequence[re.Match[str]], completion: str) -> int:
     raise faults.faulty("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
 
 
-def _read(match: re.Match[str]) -> int | None:
+def _read(match: re.Match[str], scale: Scale) -> int | None:
     """Return the score, None where it is none of the scale."""
     groups: Mapping[str, str | None] = match.groupdict()
     number, of = groups["number"] or "", groups["of"]
-    if len(number) > _LONGEST_DIGITS or of not in (None, str(HIGHEST)) or groups["to"] is not None:
+    if len(number) > _LONGEST_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
         return None
     score = float(number)
-    return int(score) if score.is_integer() and LOWEST <= score <= HIGHEST else None
+    return int(score) if score.is_integer() and scale.low <= score <= scale.high else None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
 from imapeval.llm.client import Completion, Token, Usage
-from imapeval.metrics.judges.scores import Weighed, read_result, read_score, read_scores, weigh
+from imapeval.metrics.judges.scores import Scale, Weighed, read_result, read_score, read_scores, weigh
 
 KEYS = ("accuracy", "completeness", "specificity")
 
@@ -235,3 +235,39 @@ def test_a_weighted_score_stays_on_the_scale(logprobs, score):
     assert isinstance(weighed, Weighed)
     assert 1 - 1e-9 <= weighed.value <= 5 + 1e-9
     assert 0 < weighed.mass <= 1
+
+
+@pytest.mark.parametrize(
+    ("completion", "low", "high", "score"),
+    [
+        ("0", 0, 3, 0),
+        ("10", 0, 10, 10),
+        ("10/10", 1, 10, 10),
+        ("Empathy (0-100): 85", 0, 100, 85),
+        ("Empathy（0～100）：100/100", 0, 100, 100),
+        ("-1", -2, 2, -1),
+        ("**Empathy (-2-2)**: -2", -2, 2, -2),
+        ("Of 7 points it makes 3. Empathy: 6", 1, 7, 6),
+        ("Empathy: 2. Score: 3", 1, 5, 3),
+    ],
+)
+def test_scores_of_other_scales(completion, low, high, score):
+    assert read_score(completion, scale=Scale(low, high), labels=("score", "empathy")) == score
+
+
+@pytest.mark.parametrize(("completion", "low", "high"), [("0", 1, 10), ("11", 0, 10), ("4/5", 0, 10), ("-1", 0, 10)])
+def test_what_is_off_another_scale(completion, low, high):
+    with pytest.raises(ExtractionError) as caught:
+        read_score(completion, scale=Scale(low, high))
+    assert caught.value.kind == "off-scale"
+
+
+def test_weights_of_other_scales():
+    # (.5 * 0 + .25 * 9) / .75
+    token = place("0", n0=0.5, n9=0.25, n5=0.25)
+    weighed = weigh(completion_of(token), scale=Scale(0, 9))
+    assert weighed == Weighed(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))
+    # "1" may be the first token of "10", so that it tells nothing.
+    assert weigh(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
+    behind = (Token("Of 3 it meets 2. Empathy: ", 0.0), place("4", n4=0.5, n2=0.5))
+    assert weigh(completion_of(*behind), labels=("score", "empathy")) == Weighed(pytest.approx(3.0), pytest.approx(1.0))

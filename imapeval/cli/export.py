@@ -1,0 +1,45 @@
+"""`imapeval export`: the facts of a run, for the prompts of judges elsewhere."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from imapeval.cli.options import Json
+from imapeval.errors import InputError, UsageError
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write.  [default: <run>-context.jsonl]")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Write imaps and matches of a run as texts that go into the prompt of another judge, a line for each answer."""
+    from imapeval.report.context import list_contexts
+    from imapeval.runs import Run
+
+    run = Run(folder)
+    path = out or Path(f"{folder.resolve().name}-context.jsonl")
+    if path.exists():
+        raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
+    lines = list(list_contexts(run))
+    told = sum(line["context"] is not None for line in lines)
+    if not told:
+        raise InputError(
+            "holds no imaps", path=folder, mend="Score with a metric that reads them, such as --metrics imapscore."
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.part")
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
+    if json_output:
+        typer.echo(json.dumps({"context": str(path), "answers": len(lines), "with_imaps": told}, ensure_ascii=False))
+    else:
+        typer.echo(f"{told} of {len(lines)} answers: {path}")

@@ -1,0 +1,109 @@
+"""Judges that fill in one score, weighted by the probabilities that the model gives to all scores (Liu et al. 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.metrics.base import option
+from imapeval.metrics.judges.judge import Judge
+from imapeval.metrics.judges.scores import ONE_TO_FIVE, Scale, Weighed, read_score, weigh
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.llm.client import Completion
+    from imapeval.metrics.judges.jury import Jury, Question
+
+TOP_TOKENS = 20
+"""Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
+
+WEIGHTS = ("auto", "logprobs", "samples")
+
+
+def score_schema(scale: Scale) -> Mapping[str, Any]:
+    """Return the JSON schema of a form with the score alone."""
+    return {
+        "type": "object",
+        "properties": {"score": {"type": "integer", "enum": list(range(scale.low, scale.high + 1))}},
+        "required": ["score"],
+        "additionalProperties": False,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedJudge(Judge):
+    """A judge whose score is weighted where the server tells probabilities, else the mean of samples.
+
+    Attributes:
+        weights: See `WEIGHTS`.
+        samples: See `Jury.poll`.
+    """
+
+    weights: str = option(
+        "how scores are weighted: by log-probabilities (logprobs), as the mean of samples (samples), or by "
+        "log-probabilities where the server gives any (auto)",
+        "auto",
+    )
+    samples: int = option("completions whose mean counts where there are no log-probabilities; the paper has 20", 5)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.weights not in WEIGHTS:
+            raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
+        if self.samples < 1:
+            raise ValueError(f"samples {self.samples} is less than 1")
+        if self.weights == "logprobs" and not self.scale.has_weights:
+            raise ValueError(
+                f"weights 'logprobs' needs scores of one digit, and the scale is {self.scale}: a number of several "
+                "digits is several tokens, often. Take samples or auto"
+            )
+
+    @property
+    def scale(self) -> Scale:
+        """Of the form."""
+        return ONE_TO_FIVE
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """What a score may stand behind in a completion, the surest first."""
+        return ("score",)
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """The scale of the form."""
+        return float(self.scale.low), float(self.scale.high)
+
+    async def rate(self, question: Question, jury: Jury) -> Score | Failure:
+        """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
+
+        Raises:
+            SampleError: As of `Jury.ask`.
+            ServiceError: Likewise.
+        """
+        scale, labels = self.scale, self.labels
+
+        def read(completion: Completion) -> int:
+            return read_score(completion.text, scale=scale, labels=labels)
+
+        def read_weighed(completion: Completion) -> Weighed | None:
+            # Read first, so that a score off the scale is a fault also where the weights would hide it.
+            read(completion)
+            return weigh(completion, scale=scale, labels=labels)
+
+        if self.weights != "samples" and scale.has_weights:
+            weighed = await jury.ask(question, read_weighed, logprobs=TOP_TOKENS)
+            if weighed is not None:
+                return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
+            if self.weights == "logprobs":
+                return Failure(
+                    "metric",
+                    "no-logprobs",
+                    "the server gives no log-probabilities of the scores. Take another server, or --set "
+                    f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
+                    "`imapeval cache clear --model NAME` has it asked anew.",
+                )
+        scores = await jury.poll(question, read, samples=self.samples)
+        return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})
