@@ -1,19 +1,62 @@
-"""`imapeval report`: the page about a run."""
+"""`imapeval report`: what a run says, for people and for CI servers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from imapeval.cli.gate import Junit, Limits, Summary, check_files, judge_run, tell_verdicts
+
+if TYPE_CHECKING:
+    from imapeval.report.thresholds import Verdict
 
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    threshold: Limits = None,
+    junit: Junit = None,
+    summary: Summary = None,
 ) -> None:
-    """Write RUN/report.html again: one page that needs nothing beside it."""
+    """Write RUN/report.html again, one page that needs nothing beside it, and what CI servers show of the run."""
     from imapeval.report.html import write_report
 
+    check_files(junit, summary)
+    judged = _judge(folder, threshold or [], junit=junit, summary=summary) if threshold or junit or summary else []
     page = write_report(folder)
     typer.echo(str(page))
+    tell_verdicts(judged, quiet=False)
     if open_:
         typer.launch(page.resolve().as_uri())
+    raise typer.Exit(int(not all(verdict.met for verdict in judged)))
+
+
+def _judge(folder: Path, limits: list[str], *, junit: str | None, summary: str | None) -> "list[Verdict]":
+    from imapeval.errors import UsageError
+    from imapeval.metrics import registry
+    from imapeval.report.summary import summarise
+    from imapeval.report.thresholds import parse_thresholds
+    from imapeval.runs import Run
+
+    run = Run(folder)
+    settings = run.manifest["settings"]
+    names = list(settings["metrics"])
+    known = set(registry.names())
+    if unknown := {limit.partition("=")[0] for limit in limits}.intersection(names) - known:
+        raise UsageError(
+            f"{min(unknown)!r} is a metric of this run, but not installed here, so which way is better is not known. "
+            "Give --threshold to the `imapeval score` that makes the run."
+        )
+    metrics = [registry.get(name) for name in names if name in known]
+    thresholds = parse_thresholds(limits, metrics, option="--threshold")
+    samples, results = run.samples(), run.results()
+    return judge_run(
+        run,
+        thresholds,
+        samples=samples,
+        results=results,
+        rows=summarise(samples, results, metrics=names, seed=settings["seed"]),
+        metrics=metrics,
+        junit=junit,
+        summary=summary,
+    )

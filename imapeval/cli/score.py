@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.dry_run import tell
+from imapeval.cli.gate import Junit, Limits, Summary, check_files, judge_run, tell_verdicts
 from imapeval.cli.interrupt import run_until_interrupted
 from imapeval.cli.llm import gather
 from imapeval.cli.options import (
@@ -79,6 +80,9 @@ def score(
     encoder: Encoder = "use",
     limit: Limit = None,
     max_failures: MaxFailures = None,
+    threshold: Limits = None,
+    junit: Junit = None,
+    summary: Summary = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     json_output: Json = False,
 ) -> None:
@@ -94,10 +98,14 @@ def score(
     from imapeval.planning.rehearsing import list_asking, require_batchable
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
+    from imapeval.report.thresholds import check_ranges, parse_thresholds
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
     chosen = choose(metrics, parse_settings(set_))
+    limits = parse_thresholds(threshold or (), chosen, option="--threshold")
+    check_ranges(limits, chosen, option="--threshold")
+    check_files(junit, summary)
     if batch is not None:
         require_batchable(chosen)
     settings = gather(
@@ -167,6 +175,16 @@ def score(
     table = export_csv(done)
     report = write_report(folder)
     rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=seed)
+    verdicts = judge_run(
+        done,
+        limits,
+        samples=samples,
+        results=results,
+        rows=rows,
+        metrics=ready.metrics,
+        junit=junit,
+        summary=summary,
+    )
     failed = {result.id for result in results if not result.scored}
     if json_output:
         found = {
@@ -177,6 +195,7 @@ def score(
             "failed": len(failed),
             "usage": None if ledger is None else ledger.report(),
             "summary": [asdict(row) for row in rows],
+            "thresholds": [verdict.to_dict() for verdict in verdicts],
         }
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
@@ -192,7 +211,9 @@ def score(
             typer.echo(
                 f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True
             )
-    raise typer.Exit(exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
+    tell_verdicts(verdicts, quiet=json_output)
+    missed = any(not verdict.met for verdict in verdicts)
+    raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
 
 
 def _resume_command(folder: Path) -> str:

@@ -1,0 +1,99 @@
+"""What lets a CI job pass, and what its server shows of a run: for `imapeval score` and `imapeval report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.metrics.base import Metric
+    from imapeval.report.summary import SummaryRow
+    from imapeval.report.thresholds import Threshold, Verdict
+    from imapeval.runs import Result, Run
+    from imapeval.types import Sample
+
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="METRIC=VALUE",
+        help="Exit with 1 unless the mean is at least VALUE, or at most, where lower is better. Repeatable.",
+    ),
+]
+Junit = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write the answers and the thresholds as JUnit XML, for CI servers.")
+]
+Summary = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Append a summary in Markdown, such as to $GITHUB_STEP_SUMMARY."),
+]
+
+
+def check_files(junit: str | None, summary: str | None) -> None:
+    """Raise a UsageError where a file that is to be written cannot be meant: better before hours of scoring."""
+    for option, path in (("--junit", junit), ("--summary", summary)):
+        if path is not None and not path.strip():
+            raise UsageError(f"{option} is empty. Give a file; is the variable set that should name it?")
+        if path is not None and Path(path).is_dir():
+            raise UsageError(f"{option} {path} is a folder. Give a file in it.")
+
+
+def judge_run(
+    run: "Run",
+    thresholds: "Sequence[Threshold]",
+    *,
+    samples: "Sequence[Sample]",
+    results: "Sequence[Result]",
+    rows: "Sequence[SummaryRow]",
+    metrics: "Sequence[Metric]",
+    junit: str | None,
+    summary: str | None,
+) -> "list[Verdict]":
+    """Write what is asked for, say what became of the thresholds, and return it.
+
+    Raises:
+        UsageError: A file cannot be written.
+    """
+    from imapeval.report.thresholds import judge
+
+    verdicts = judge(thresholds, rows, samples=len(samples))
+    if junit is not None or summary is not None:
+        from imapeval.report.answers import gather
+
+        signatures: dict[str, str] = run.manifest["settings"]["metrics"]
+        answers = gather(samples, results, run.imaps(), metrics=list(signatures))
+        name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
+        if junit is not None:
+            from imapeval.report.junit import write_junit
+
+            text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
+            _write(Path(junit), text, mode="w")
+        if summary is not None:
+            from imapeval.report.markdown import write_markdown
+
+            # A run may come from where other packages were installed; most metrics are better when they are higher.
+            directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
+            text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
+            _write(Path(summary), text, mode="a")
+    return verdicts
+
+
+def tell_verdicts(verdicts: "Sequence[Verdict]", *, quiet: bool) -> None:
+    """Say what became of each threshold; quietly, of those that were missed."""
+    for verdict in verdicts:
+        if not (quiet and verdict.met):
+            typer.echo(f"threshold: {verdict}", err=not verdict.met)
+
+
+def _write(path: Path, text: str, *, mode: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(mode, encoding="utf-8", newline="\n") as file:
+            # What is appended must not go on with somebody's last line.
+            file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}). Choose another file.") from error

@@ -1,0 +1,292 @@
+"""imapeval inside pytest: a fixture that scores answers, thresholds, and what the scores were.
+
+    def test_the_answer(imapscore):
+        imapscore.check(question="...", reference="...", response=ask("..."), at_least=0.4)
+
+pytest loads this module at its start, in everybody's tests: it imports nothing but pytest then, and does nothing until
+a test asks for a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.report.thresholds import Threshold, Verdict
+    from imapeval.scoring import Assessment, Scorer
+    from imapeval.types import Lang, Turn
+
+_MARK = "imapeval."
+"""What the names of our properties of a test begin with: `imapeval.METRIC`."""
+
+_SHOWN = 10
+"""Tests with answers without a score that the summary names; the others are counted."""
+
+_SETTINGS = {
+    "imapeval_metrics": ("A,B", "which metrics; the first one is what a plain number in at_least is about"),
+    "imapeval_llm": ("SPEC", "a language model that reads the texts, such as openai:NAME"),
+    "imapeval_base_url": ("URL", "address of an OpenAI-compatible server"),
+    "imapeval_unscored": ("fail|skip", "what a check does with an answer that cannot be scored (by default fail)"),
+}
+"""Settings, on the command line and in the configuration file."""
+
+
+class ImapScore:
+    """Scores answers within one test, and keeps the scores with the test's report.
+
+    Args:
+        scorer: What scores.
+        properties: Of the test, to which the scores are added.
+        skip: Whether a check skips the test where an answer has no score; else it fails.
+    """
+
+    def __init__(self, scorer: Scorer, properties: list[tuple[str, object]], *, skip: bool) -> None:
+        self._scorer = scorer
+        self._properties = properties
+        self._skip = skip
+
+    def __call__(
+        self,
+        *,
+        response: str | None,
+        question: str | None = None,
+        reference: str | Sequence[str] | None = None,
+        turns: Sequence[Turn | Mapping[str, str]] | None = None,
+        lang: Lang | None = None,
+        id: str = "",  # noqa: A002  # the name that it has everywhere
+    ) -> Assessment:
+        """Score one answer; see `imapeval.Scorer.score`."""
+        from imapeval.types import Score
+
+        assessment = self._scorer.score(
+            response=response, question=question, reference=reference, turns=turns, lang=lang, id=id
+        )
+        # Numbers and texts only: pytest-xdist sends them from its workers, and JUnit XML shows them.
+        self._properties += [
+            (f"{_MARK}{name}", float(o.value) if isinstance(o, Score) else f"not scored: {o.kind}")
+            for name, o in assessment.outcomes.items()
+        ]
+        return assessment
+
+    def check(
+        self,
+        *,
+        response: str | None,
+        question: str | None = None,
+        reference: str | Sequence[str] | None = None,
+        turns: Sequence[Turn | Mapping[str, str]] | None = None,
+        lang: Lang | None = None,
+        id: str = "",  # noqa: A002
+        at_least: float | Mapping[str, float] | None = None,
+        at_most: float | Mapping[str, float] | None = None,
+    ) -> Assessment:
+        """Score one answer, and fail the test where a score is not good enough, or where there is none.
+
+        Args:
+            response: The answer.
+            question: What was asked.
+            reference: The clinician's answer, or several, of which the best-matching one counts.
+            turns: A dialogue in place of `question`; its last turn is the user's.
+            lang: "en" or "zh"; None to tell by the question's script.
+            id: Of the answer.
+            at_least: The lowest score that passes: of the first metric, or by metric.
+            at_most: The highest score that passes, for metrics of which lower is better. Without either, the
+                first metric must give a score, whatever it is.
+
+        Raises:
+            AssertionError: A score is not good enough, or there is none.
+            UsageError: A threshold of a metric that is not asked, or that can mean nothing.
+        """
+        from imapeval.report.answers import tell
+        from imapeval.types import Failure, Score
+
+        __tracebackhide__ = True
+        limits = [*self._limit(at_least, least=True), *self._limit(at_most, least=False)]
+        assessment = self(response=response, question=question, reference=reference, turns=turns, lang=lang, id=id)
+        asked = dict.fromkeys(limit.metric for limit in limits) or [assessment.metric]
+        failures = {name: o for name, o in assessment.outcomes.items() if name in asked and isinstance(o, Failure)}
+        missed = [
+            f"{limit.metric} {limit.show(outcome.value)} is {limit.compare(outcome.value)}"
+            for limit in limits
+            if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.allows(outcome.value)
+        ]
+        unscored = [f"{name} {tell(failure)}" for name, failure in failures.items()]
+        if missed:
+            told = "\n".join([*missed, *unscored])
+            raise AssertionError(f"{told}\n\n{assessment.reason}\n\n{assessment.table}".rstrip())
+        if unscored and self._skip:
+            pytest.skip("; ".join(unscored))
+        if unscored:
+            raise AssertionError("\n".join(unscored))
+        return assessment
+
+    def _limit(self, given: float | Mapping[str, float] | None, *, least: bool) -> list[Threshold]:
+        from imapeval.errors import UsageError
+        from imapeval.report.thresholds import Threshold, check_ranges
+
+        __tracebackhide__ = True
+        said, other = ("at_least", "at_most") if least else ("at_most", "at_least")
+        metrics = {metric.name: metric for metric in self._scorer.metrics}
+        if given is None:
+            return []
+        limits = given if isinstance(given, Mapping) else {next(iter(metrics)): given}
+        for name, value in limits.items():
+            if name not in metrics:
+                raise UsageError(f"{said} names {name!r}, which is not among the metrics: {', '.join(metrics)}.")
+            if not isfinite(value):
+                raise UsageError(f"{said} of {name} is {value}. Give a number.")
+            if metrics[name].higher_is_better != least:
+                direction = "lower" if least else "higher"
+                raise UsageError(f"{said} is given for {name}, of which {direction} is better. Give {other}.")
+        found = [Threshold(name, value, least) for name, value in limits.items()]
+        check_ranges(found, metrics.values(), option=said)
+        return found
+
+
+class _Summary:
+    """Collects the scores of all tests, on whatever worker they ran; shows them, and judges their means."""
+
+    def __init__(self, thresholds: Sequence[Threshold]) -> None:
+        self._thresholds = thresholds
+        self._by_test: dict[str, list[tuple[str, object]]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # The last report of a test has its properties whatever became of it.
+        if report.when == "teardown":
+            scores = [(name.removeprefix(_MARK), value) for name, value in report.user_properties if _is_ours(name)]
+            if scores:
+                self._by_test[report.nodeid] = scores
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.OK and not all(verdict.met for verdict in self._judge(session.config)):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        verdicts = self._judge(config)
+        if not (self._by_test or verdicts):
+            return
+        from statistics import fmean
+
+        terminalreporter.section("imapeval")
+        if terminalreporter.verbosity > 0:
+            for test, metric, value in self._list():
+                terminalreporter.line(f"{_show(value)}  {metric}  {test}")
+        width = max((len(metric) for _, metric, _ in self._list()), default=0)
+        for metric, values in self._values().items():
+            scored = [value for value in values if isinstance(value, float)]
+            mean = f"{fmean(scored):.3f}" if scored else "–"
+            failed = len(values) - len(scored)
+            told = f", not scored {failed}" if failed else ""
+            terminalreporter.line(f"{metric:{width}}  mean {mean}, scored {len(scored)}{told}")
+        unscored: dict[tuple[str, object], list[str]] = {}
+        for test, metric, value in self._list():
+            if not isinstance(value, float):
+                unscored.setdefault((test, value), []).append(metric)
+        for (test, reason), metrics in list(unscored.items())[:_SHOWN]:
+            terminalreporter.line(f"{test}: {', '.join(dict.fromkeys(metrics))} {reason}")
+        if len(unscored) > _SHOWN:
+            terminalreporter.line(f"and {len(unscored) - _SHOWN} more without a score")
+        for verdict in verdicts:
+            terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
+
+    def _judge(self, config: pytest.Config) -> list[Verdict]:
+        if not self._thresholds or config.getoption("collectonly"):
+            return []
+        from statistics import fmean
+
+        from imapeval.report.thresholds import Verdict
+
+        values = self._values()
+        verdicts: list[Verdict] = []
+        for limit in self._thresholds:
+            scored = [value for value in values.get(limit.metric, ()) if isinstance(value, float)]
+            verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored)))
+        return verdicts
+
+    def _values(self) -> dict[str, list[object]]:
+        values: dict[str, list[object]] = {}
+        for _, metric, value in self._list():
+            values.setdefault(metric, []).append(value)
+        return values
+
+    def _list(self) -> list[tuple[str, str, object]]:
+        return [(test, metric, value) for test, scores in self._by_test.items() for metric, value in scores]
+
+
+@pytest.fixture(scope="session")
+def imapeval_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
+    """The `imapeval.Scorer` of the `--imapeval-` options. Define a fixture of this name for one of your own."""
+    from imapeval.scoring import Scorer
+
+    with Scorer(
+        _read(pytestconfig, "imapeval_metrics") or "imapscore",
+        llm=_read(pytestconfig, "imapeval_llm") or None,
+        base_url=_read(pytestconfig, "imapeval_base_url") or None,
+    ) as scorer:
+        yield scorer
+
+
+@pytest.fixture
+def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapScore:
+    """Scores answers: `imapscore(question=..., reference=..., response=...)`, or fails: `imapscore.check(...)`."""
+    properties: list[tuple[str, object]] = request.node.user_properties
+    # A test that is run again counts once.
+    properties[:] = [(name, value) for name, value in properties if not _is_ours(name)]
+    return ImapScore(imapeval_scorer, properties, skip=_read(request.config, "imapeval_unscored") == "skip")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("imapeval", "scores of medical answers (imapeval)")
+    for name, (value, told) in _SETTINGS.items():
+        group.addoption(f"--{name.replace('_', '-')}", metavar=value, help=told)
+        parser.addini(name, told)
+    group.addoption(
+        "--imapeval-mean",
+        action="append",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="fail the session unless the mean of all scores is at least VALUE, or at most, where lower is better",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the scores collected, where the session is and not on its workers."""
+    if (unscored := _read(config, "imapeval_unscored")) not in ("", "fail", "skip"):
+        raise pytest.UsageError(f"imapeval_unscored is {unscored!r}. Write fail or skip.")
+    if _read(config, "imapeval_base_url") and not _read(config, "imapeval_llm"):
+        raise pytest.UsageError("imapeval_base_url is given and imapeval_llm is not. Name the model, too.")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Summary(_parse(config.getoption("imapeval_mean") or [])), "imapeval-summary")
+
+
+def _parse(texts: Sequence[str]) -> list[Threshold]:
+    if not texts:
+        return []
+    from imapeval.errors import ImapEvalError
+    from imapeval.report.thresholds import parse_thresholds
+
+    try:
+        return parse_thresholds(texts, option="--imapeval-mean")
+    except ImapEvalError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _read(config: pytest.Config, name: str) -> str:
+    """Return a setting: of the command line, else of the configuration file, else ""."""
+    given = config.getoption(name)
+    return str(config.getini(name) or "") if given is None else str(given)
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(_MARK)
+
+
+def _show(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else "–    "

@@ -1,0 +1,103 @@
+"""A run as JUnit XML, which CI servers show as a table of tests: one test for each answer and for each threshold.
+
+Its elements and attributes are those that Jenkins allows (junit-10.xsd of its xUnit plugin), which GitLab reads, too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from imapeval.report.answers import Answer, tell
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.report.thresholds import Verdict
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write (section 2.2), and the delete character."""
+
+_NO_TIME = "0"
+"""Some readers want a time of every test; a run does not keep how long one answer took."""
+
+
+def write_junit(
+    answers: Sequence[Answer],
+    verdicts: Sequence[Verdict] = (),
+    *,
+    name: str,
+    signatures: Mapping[str, str],
+    started: str = "",
+) -> str:
+    """Return the document.
+
+    An answer that some metric could not score is an `<error>` with the reason, a threshold that is not met a
+    `<failure>`. The scores stand in `<system-out>`.
+
+    Args:
+        answers: Of the run.
+        verdicts: What became of the thresholds.
+        name: Of the data.
+        signatures: Of the metrics, by name: they become properties.
+        started: When the run began, as ISO 8601.
+    """
+    errors = sum(bool(answer.unscored) for answer in answers)
+    missed = sum(not verdict.met for verdict in verdicts)
+    root = Element("testsuites", _count("imapeval", len(answers) + len(verdicts), missed, errors))
+    suite = SubElement(root, "testsuite", _count(name, len(answers), 0, errors))
+    if started:
+        suite.set("timestamp", started)
+    properties = SubElement(suite, "properties")
+    for metric, signature in signatures.items():
+        SubElement(properties, "property", name=_clean(metric), value=_clean(signature))
+    for answer in answers:
+        _add_answer(suite, answer, name)
+    if verdicts:
+        suite = SubElement(root, "testsuite", _count("thresholds", len(verdicts), missed, 0))
+        for verdict in verdicts:
+            _add_verdict(suite, verdict)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _add_answer(suite: Element, answer: Answer, name: str) -> None:
+    # Readers take what stands before a dot for a package.
+    group = "/".join(part.replace(".", "_") for part in (name, answer.system) if part)
+    case = SubElement(suite, "testcase", classname=_clean(group), name=_clean(answer.sample.id), time=_NO_TIME)
+    if unscored := answer.unscored:
+        first = next(iter(unscored.values()))
+        error = SubElement(case, "error", type=_clean(f"{first.stage}/{first.kind}"), message=_clean(tell(first)))
+        error.text = _clean("\n".join(f"{metric}: {tell(failure)}" for metric, failure in unscored.items()))
+    said = [_show(metric, outcome) for metric, outcome in answer.outcomes.items() if isinstance(outcome, Score)]
+    if facts := answer.facts:
+        said.append(facts)
+    if said:
+        SubElement(case, "system-out").text = _clean("\n".join(said))
+
+
+def _add_verdict(suite: Element, verdict: Verdict) -> None:
+    case = SubElement(
+        suite, "testcase", classname="thresholds", name=_clean(f"mean of {verdict.threshold}"), time=_NO_TIME
+    )
+    if verdict.met:
+        SubElement(case, "system-out").text = _clean(str(verdict))
+    else:
+        failure = SubElement(case, "failure", type="threshold", message=_clean(str(verdict)))
+        failure.text = _clean(str(verdict))
+
+
+def _show(metric: str, score: Score) -> str:
+    parts = ", ".join(f"{name} {number:.3g}" for name, number in score.parts.items())
+    return f"{metric} {score.value:.3f}{f' ({parts})' if parts else ''}"
+
+
+def _count(name: str, tests: int, failures: int, errors: int) -> dict[str, str]:
+    return {"name": _clean(name), "tests": str(tests), "failures": str(failures), "errors": str(errors)}
+
+
+def _clean(text: str) -> str:
+    """Return a text that XML can hold, with what it cannot hold as pytest shows it, such as "#x07"."""
+    return _NOT_XML.sub(lambda found: f"#x{ord(found[0]):02X}", text)

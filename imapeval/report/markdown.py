@@ -1,0 +1,151 @@
+"""A run in short as GitHub-flavoured Markdown: for the summary of a CI job, or a comment."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.report.answers import Answer
+    from imapeval.report.summary import SummaryRow
+    from imapeval.report.thresholds import Verdict
+    from imapeval.types import Failure
+
+WORST, REASONS, NAMED, ROWS = 10, 20, 3, 200
+"""Worst answers, reasons, ids named for a reason, and rows of the table of means that are shown; what is beyond is
+counted. GitHub shows no summary of more than 1 MiB."""
+
+_LONGEST = 300
+"""Characters of a text from outside that are shown; there may be any number."""
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
+"""What means something within a line of GitHub-flavoured Markdown, or makes a link, a mention or a formula of it."""
+
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;", "@": "&#64;", "#": "&#35;"}
+"""Of those what something besides Markdown looks for, which a backslash need not stop; the others get one."""
+
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn what follows them round."""
+
+
+def write_markdown(
+    answers: Sequence[Answer],
+    rows: Sequence[SummaryRow],
+    verdicts: Sequence[Verdict] = (),
+    *,
+    name: str,
+    higher_is_better: Mapping[str, bool],
+) -> str:
+    """Return the summary: thresholds, means with their intervals, what was not scored and why, the worst answers.
+
+    Texts from outside, such as ids, are shown as they are: nothing in them is markup.
+
+    Args:
+        answers: Of the run.
+        rows: Means of the run (`imapeval.report.summary.summarise`).
+        verdicts: What became of the thresholds.
+        name: Of the data.
+        higher_is_better: Which way is good, by metric; the worst answers are those by the first one.
+    """
+    parts = [
+        f"## imapeval: {_show(name)}",
+        _list_verdicts(verdicts),
+        _tabulate_means(rows),
+        _tabulate_unscored(answers),
+        _tabulate_worst(answers, higher_is_better),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _list_verdicts(verdicts: Sequence[Verdict]) -> str:
+    return "\n".join(f"- {'✅' if verdict.met else '❌'} {_show(str(verdict))}" for verdict in verdicts)
+
+
+def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
+    several = any(row.system for row in rows)
+    titles = ["metric", *(["system"] if several else []), "scored", "not scored", "mean", "95% interval"]
+    lines = [
+        [
+            _show(row.metric),
+            *([_show(row.system or "all")] if several else []),
+            str(row.n),
+            str(row.failed),
+            _number(row.mean),
+            "–" if row.low is None or row.high is None else f"{_number(row.low)} to {_number(row.high)}",
+        ]
+        for row in rows[:ROWS]
+    ]
+    more = f"\n\nand {len(rows) - ROWS} rows more" if len(rows) > ROWS else ""
+    return _tabulate(titles, lines, right=4) + more
+
+
+def _tabulate_unscored(answers: Sequence[Answer]) -> str:
+    ids: dict[tuple[str, str], list[str]] = {}
+    for answer in answers:
+        for failure in dict.fromkeys(map(_reason, answer.unscored.values())):
+            ids.setdefault(failure, []).append(answer.sample.id)
+    if not ids:
+        return ""
+    often = sorted(ids.items(), key=lambda item: -len(item[1]))
+    lines = [
+        [_show(f"{message} ({kind})"), str(len(found)), ", ".join(map(_show, found[:NAMED]))]
+        for (kind, message), found in often[:REASONS]
+    ]
+    count = sum(bool(answer.unscored) for answer in answers)
+    more = f"\n\nand {len(often) - REASONS} reasons more" if len(often) > REASONS else ""
+    table = _tabulate(["reason", "answers", "such as"], lines)
+    return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
+
+
+def _tabulate_worst(answers: Sequence[Answer], higher_is_better: Mapping[str, bool]) -> str:
+    metric = next(iter(higher_is_better), "")
+    scored = [(o.value, answer) for answer in answers if isinstance(o := answer.outcomes.get(metric), Score)]
+    if not scored:
+        return ""
+    sign = 1 if higher_is_better[metric] else -1
+    worst = sorted(scored, key=lambda item: sign * item[0])[:WORST]
+    several = len({answer.system for answer in answers}) > 1
+    lines = [
+        [
+            _show(answer.sample.id),
+            *([_show(answer.system)] if several else []),
+            _number(value),
+            _show(answer.facts),
+        ]
+        for value, answer in worst
+    ]
+    titles = ["answer", *(["system"] if several else []), _show(metric), "facts"]
+    return f"### Worst answers by {_show(metric)}\n\n{_tabulate(titles, lines)}"
+
+
+def _tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: int = 0) -> str:
+    """Return a table; the last `right` columns are numbers."""
+    rules = ["---"] * (len(titles) - right) + ["--:"] * right
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rules, *lines))
+
+
+def _reason(failure: Failure) -> tuple[str, str]:
+    return f"{failure.stage}/{failure.kind}", failure.message
+
+
+def _number(number: float | None) -> str:
+    if number is None:
+        return "–"
+    return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
+
+
+def _show(text: str) -> str:
+    """Return a text from outside, in one line, so that it is shown as it is."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    plain = "".join("\ufffd" if _is_unseen(character) else character for character in cut)
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), plain)
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs")

@@ -1,0 +1,162 @@
+"""What the mean of a metric has to reach, and whether it does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import UsageError
+from imapeval.metrics import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.metrics.base import Metric
+    from imapeval.report.summary import SummaryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A limit of the mean of one metric.
+
+    Attributes:
+        metric: The metric's name.
+        value: The limit; a mean that is equal to it is good enough.
+        higher_is_better: Whether it is the least that the mean may be; else it is the most.
+    """
+
+    metric: str
+    value: float
+    higher_is_better: bool = True
+
+    def allows(self, value: float) -> bool:
+        """Say whether a number is good enough."""
+        return value >= self.value if self.higher_is_better else value <= self.value
+
+    def compare(self, value: float) -> str:
+        """Return in words on which side of the limit a number is, such as "below 0.35"."""
+        sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
+        return f"{sides[self.allows(value)]} {self.value:g}"
+
+    def show(self, value: float) -> str:
+        """Return a number with three decimals, or with all where it would look like the limit that it misses."""
+        shown = f"{value:.3f}"
+        return repr(value) if float(shown) == self.value and not self.allows(value) else shown
+
+    def __str__(self) -> str:
+        return f"{self.metric} at {'least' if self.higher_is_better else 'most'} {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a threshold.
+
+    Attributes:
+        threshold: What was asked.
+        mean: Over the answers with a score; None without any.
+        scored: How many these are.
+        pending: Answers of which nothing is known yet: the run has stopped before them.
+    """
+
+    threshold: Threshold
+    mean: float | None
+    scored: int
+    pending: int = 0
+
+    @property
+    def met(self) -> bool:
+        """Whether the mean is good enough. A mean that is not known is not."""
+        return self.mean is not None and not self.pending and self.threshold.allows(self.mean)
+
+    def __str__(self) -> str:
+        name, value = self.threshold.metric, f"{self.threshold.value:g}"
+        if self.pending:
+            return f"{name}: whether the mean meets {value} is not known: {_count(self.pending)} not been tried yet."
+        if self.mean is None:
+            return f"{name}: no answer was scored, so the mean does not meet {value}."
+        shown, side = self.threshold.show(self.mean), self.threshold.compare(self.mean)
+        return f"{name}: the mean {shown} of {self.scored} scored is {side}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "metric": self.threshold.metric,
+            "higher_is_better": self.threshold.higher_is_better,
+            "threshold": self.threshold.value,
+            "mean": self.mean,
+            "met": self.met,
+        }
+
+
+def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = None, *, option: str) -> list[Threshold]:
+    """Return the thresholds of `METRIC=VALUE` texts.
+
+    Args:
+        texts: As users write them.
+        metrics: Those that there will be scores of; None where any may be meant.
+        option: Where they wrote them, for the messages.
+
+    Raises:
+        UsageError: A text is not of that form, or names none of the metrics, or one that another text names.
+    """
+    by_name = None if metrics is None else {metric.name: metric for metric in metrics}
+    found: dict[str, Threshold] = {}
+    for text in texts:
+        name, value = _split(text, option)
+        if by_name is not None and name not in by_name:
+            raise UsageError(f"{option} {text}: {name!r} is not among the metrics: {', '.join(by_name)}.")
+        if name in found:
+            raise UsageError(f"{option} names {name!r} twice. Keep one of {found[name].value:g} and {value:g}.")
+        metric = registry.get(name) if by_name is None else by_name[name]
+        found[name] = Threshold(name, value, metric.higher_is_better)
+    return list(found.values())
+
+
+def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, option: str) -> None:
+    """Raise a UsageError where a value is outside of what its metric can be, such as 35 for 0.35.
+
+    Args:
+        thresholds: What is asked.
+        metrics: With their options set, on which the range may depend.
+        option: Where users wrote them, for the message.
+    """
+    ranges = {metric.name: metric.range for metric in metrics}
+    for threshold in thresholds:
+        low, high = ranges[threshold.metric]
+        if (low is not None and threshold.value < low) or (high is not None and threshold.value > high):
+            told = " ".join(
+                ([] if low is None else [f"from {low:g}"]) + (["upwards"] if high is None else [f"to {high:g}"])
+            )
+            raise UsageError(f"{option} {threshold.metric}={threshold.value:g}: the metric goes {told}.")
+
+
+def judge(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
+    """Return what became of the thresholds in a run, over all systems together.
+
+    Args:
+        thresholds: What was asked.
+        rows: Of the run (`imapeval.report.summary.summarise`).
+        samples: How many the run has.
+    """
+    whole = {row.metric: row for row in rows if not row.system}
+    return [
+        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed)
+        for threshold in thresholds
+        for row in (whole[threshold.metric],)
+    ]
+
+
+def _split(text: str, option: str) -> tuple[str, float]:
+    name, equals, written = text.partition("=")
+    try:
+        value = float(written)
+    except ValueError:
+        value = math.nan
+    if not (name.strip() and equals and math.isfinite(value)):
+        raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Write, for example, {option} imapscore=0.35.")
+    return name.strip(), value
+
+
+def _count(pending: int) -> str:
+    return f"{pending} answer{' has' if pending == 1 else 's have'}"

@@ -1,0 +1,375 @@
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
+QUICK = ("--imapeval-metrics", "rouge1")
+"""Needs neither the graph nor the encoder, whose start takes longer than all else here."""
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Write a file of tests and run pytest on it as a process of its own."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("IMAPEVAL_CACHE", str(pytester.path / "cache"))
+    # What is printed stays the same, whatever other plugins are installed.
+    pytester.makeini("[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function\n")
+
+    def call(source: str, *args: str) -> pytest.RunResult:
+        pytester.makepyfile(test_answers=source)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+    return call
+
+
+def properties(path: Path) -> dict[str, list[tuple[str, str]]]:
+    return {
+        case.attrib["name"]: [(p.attrib["name"], p.attrib["value"]) for p in case.iter("property")]
+        for case in ET.parse(path).getroot().iter("testcase")
+    }
+
+
+PER_ANSWER = f"""
+import pytest
+from imapeval.samples import read
+
+@pytest.mark.parametrize("sample", read({str(ANSWERS)!r}), ids=lambda sample: str(sample.id))
+def test_answer(imapscore, sample):
+    imapscore.check(
+        question=sample.question, reference=sample.references, response=sample.response, id=sample.id, at_least=0.2
+    )
+"""
+
+
+def test_the_same_numbers_as_on_the_command_line(
+    run: Run, pytester: pytest.Pytester, expected: dict[str, float | None]
+):
+    mean = sum(score for score in expected.values() if score is not None) / 3
+    done = run(PER_ANSWER, "--junitxml=scores.xml", "-v", "--imapeval-mean", f"imapscore={mean - 1e-6}")
+    done.assert_outcomes(passed=2, failed=2)
+    found = properties(pytester.path / "scores.xml")
+    names = {"abscess": "abscess", "uti": "uti", "胃炎": r"\u80c3\u708e", "nothing-asked": "nothing-asked"}
+    for id_, shown in names.items():
+        ((name, value),) = found[f"test_answer[{shown}]"]
+        assert name == "imapeval.imapscore"
+        if expected[id_] is None:
+            assert value == "not scored: no-query"
+        else:
+            assert float(value) == expected[id_]
+    uti = expected["uti"]
+    assert uti is not None
+    done.stdout.fnmatch_lines(
+        [
+            f"E       AssertionError: imapscore {uti:.3f} is below 0.2",
+            "E       imapscore * The response has 0 of 3 facts of the reference; it lacks Nitrofurantoin*",
+            "E       | term | reference | response | relation | credit |",
+            "E       | medicine | Trimethoprim is an alternative | – | unmatched | *",
+            "E       AssertionError: imapscore not scored: the question has no word in it, so nothing is asked "
+            "(extraction/no-query)",
+            "* imapeval *",
+            f"{uti:.3f}  imapscore  test_answers.py::test_answer[[]uti]",
+            f"imapscore  mean {mean:.3f}, scored 3, not scored 1",
+            "test_answers.py::test_answer[[]nothing-asked]: imapscore not scored: no-query",
+            f"threshold: imapscore: the mean {mean:.3f} of 3 scored is at least *",
+        ]
+    )
+
+
+CALLS = """
+import asyncio
+import threading
+import pytest
+
+ANSWER = {"question": "What helps?", "reference": "Rest and fluids.", "response": "Rest and plenty of fluids."}
+
+def test_a_score(imapscore):
+    scored = imapscore(**ANSWER)
+    assert scored.value == pytest.approx(0.75)
+    assert imapscore.check(**ANSWER, at_least=0.7).value == scored.value
+    imapscore.check(**ANSWER)
+
+def test_chinese(imapscore):
+    assert imapscore.check(question="怎么办？", reference="多休息", response="多休息", at_least=1).value == 1.0
+
+def test_in_a_running_loop(imapscore):
+    async def ask():
+        return imapscore.check(**ANSWER, at_least=0.7)
+    assert asyncio.run(ask()).value == pytest.approx(0.75)
+
+def test_at_once(imapscore):
+    threads = [threading.Thread(target=lambda: imapscore.check(**ANSWER, at_least=0.7)) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+
+@pytest.mark.parametrize("response", [None, "?", "a " * 5_000_000, 5], ids=["none", "wordless", "huge", "number"])
+def test_cannot_be_scored(imapscore, response):
+    imapscore.check(question="What helps?", reference="Rest.", response=response)
+
+@pytest.mark.parametrize("reference", [None, "", []], ids=["none", "empty", "no"])
+def test_no_reference(imapscore, reference):
+    imapscore.check(question="What helps?", reference=reference, response="Rest.")
+
+@pytest.mark.parametrize("response", ["", "<b onclick='x()'>Rest</b> ]]> \\x1b[31m"], ids=["empty", "markup"])
+def test_bad_answers_have_a_score(imapscore, response):
+    imapscore.check(question="What helps?", reference="Rest.", response=response, at_least=0)
+
+def test_misspelt(imapscore):
+    imapscore.check(**ANSWER, at_least={"rouge": 0.5})
+
+def test_percent(imapscore):
+    imapscore.check(**ANSWER, at_least=70)
+
+def test_wrong_way(imapscore):
+    imapscore.check(**ANSWER, at_most=0.9)
+
+def test_not_a_number(imapscore):
+    imapscore.check(**ANSWER, at_least=float("nan"))
+
+def test_several(imapscore):
+    imapscore.check(**ANSWER, at_least={"rouge1": 0.8, "chrf": 99})
+"""
+
+
+def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
+    done = run(CALLS, "--imapeval-metrics", "rouge1,chrf", "--junitxml=scores.xml", "-rA")
+    failed = {line.split("::")[1].partition(" - ")[0]: line for line in done.outlines if line.startswith("FAILED")}
+    assert set(failed) == {
+        "test_cannot_be_scored[none]",
+        "test_cannot_be_scored[huge]",
+        "test_cannot_be_scored[number]",
+        "test_no_reference[none]",
+        "test_no_reference[empty]",
+        "test_no_reference[no]",
+        "test_misspelt",
+        "test_percent",
+        "test_wrong_way",
+        "test_not_a_number",
+        "test_several",
+    }
+    # What could not be scored is no number, neither here nor in the file.
+    found = properties(pytester.path / "scores.xml")
+    for name in failed:
+        if name.startswith(("test_cannot", "test_no_reference")):
+            assert "rouge1 not scored: " in failed[name]
+            assert all(value.startswith("not scored: ") for _, value in found[name])
+            assert len(found[name]) == 2
+    assert found["test_cannot_be_scored[huge]"][0] == ("imapeval.rouge1", "not scored: too-long")
+    assert len(found["test_at_once"]) == 16
+    assert found["test_misspelt"] == []
+    done.stdout.fnmatch_lines_random(
+        [
+            "E       *UsageError: at_least names 'rouge', which is not among the metrics: rouge1, chrf.",
+            "E       *UsageError: at_least rouge1=70: the metric goes from 0 to 1.",
+            "E       *UsageError: at_most is given for rouge1, of which higher is better. Give at_least.",
+            "E       *UsageError: at_least of rouge1 is nan. Give a number.",
+            "E       AssertionError: rouge1 0.750 is below 0.8",
+            "E       chrf * is below 99",
+            "test_answers.py::test_cannot_be_scored[[]huge]: rouge1, chrf not scored: too-long",
+        ]
+    )
+
+
+PLAIN = """
+def test_good(imapscore):
+    imapscore(question="What helps?", reference="Rest.", response="Rest.")
+
+def test_bad(imapscore):
+    imapscore(question="What helps?", reference="Rest.", response="Surgery.")
+
+def test_unscored(imapscore):
+    imapscore.check(question="What helps?", reference="", response="Rest.")
+"""
+
+
+@pytest.mark.parametrize(("mean", "code"), [("0.5", 0), ("0.51", 1)])
+def test_a_mean_decides_over_the_session(run: Run, mean: str, code: int):
+    done = run(PLAIN, *QUICK, "--imapeval-unscored", "skip", "--imapeval-mean", f"rouge1={mean}")
+    done.assert_outcomes(passed=2, skipped=1)
+    assert done.ret == code
+    side = "below" if code else "at least"
+    done.stdout.fnmatch_lines(
+        [
+            "rouge1  mean 0.500, scored 2, not scored 1",
+            f"threshold: rouge1: the mean 0.500 of 2 scored is {side} {mean}.",
+        ]
+    )
+
+
+def test_settings_of_the_configuration_file_and_tests_that_nobody_scored(run: Run, pytester: pytest.Pytester):
+    pytester.makeini("[pytest]\nimapeval_metrics = rouge2\nimapeval_unscored = skip\n")
+    pytester.makepyfile(test_answers=PLAIN)
+    done = pytester.runpytest_subprocess("-k", "good", "-p", "no:cacheprovider")
+    done.stdout.fnmatch_lines(["rouge2 *"])
+    # A threshold that nothing was held against is not met.
+    done = run("def test_other(): pass", "--imapeval-mean", "imapscore=0.1")
+    done.assert_outcomes(passed=1)
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["threshold: imapscore: no answer was scored, so the mean does not meet 0.1."])
+    assert run("def test_other(): pass", "--collect-only", "--imapeval-mean", "imapscore=0.1").ret == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--imapeval-mean", "imapscore"], "*'imapscore' is not METRIC=VALUE*"),
+        (["--imapeval-mean", "imapscor=1"], "*unknown metric 'imapscor'. Did you mean imapscore*"),
+        (["--imapeval-unscored", "pass"], "*imapeval_unscored is 'pass'. Write fail or skip."),
+        (["--imapeval-base-url", "http://127.0.0.1:1"], "*imapeval_llm is not. Name the model, too."),
+    ],
+)
+def test_options_that_cannot_be_meant(run: Run, args: list[str], message: str):
+    done = run("def test_other(): pass", *args)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([message])
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_that_answers_nobody_is_an_error_and_no_score(run: Run, pytester: pytest.Pytester, refusing: str):
+    llm = ("--imapeval-llm", "openai:m", "--imapeval-base-url", refusing, "--imapeval-unscored", "skip")
+    done = run(PLAIN, *llm, "-k", "good", "--junitxml=scores.xml")
+    done.assert_outcomes(failed=1, deselected=2)
+    done.stdout.fnmatch_lines(["E  *ServiceError: *"])
+    assert "imapeval ==" not in done.stdout.str()
+    assert properties(pytester.path / "scores.xml") == {"test_good": []}
+
+
+OWN = """
+from dataclasses import dataclass
+
+import pytest
+from imapeval import Score, Scorer
+
+@dataclass(frozen=True)
+class Length:
+    name = "length"
+    summary = citation = "characters of the response"
+    requires = frozenset()
+    languages = frozenset({"en", "zh"})
+    range = (0.0, None)
+    higher_is_better = False
+    lacks = ""
+    signature = "length|v:1"
+
+    def score(self, cases):
+        return [Score(float(len(case.response))) for case in cases]
+
+@pytest.fixture(scope="session")
+def imapeval_scorer():
+    return Scorer([Length(), "chrf"])
+"""
+
+
+def test_a_scorer_of_ones_own_and_a_metric_of_which_lower_is_better(run: Run, pytester: pytest.Pytester):
+    pytester.makeconftest(OWN)
+    done = run("""
+ANSWER = {"question": "What helps?", "reference": "Rest.", "response": "Rest."}
+
+def test_short(imapscore):
+    imapscore.check(**ANSWER, at_most=5, at_least={"chrf": 100})
+
+def test_long(imapscore):
+    imapscore.check(**ANSWER, at_most={"length": 4})
+
+def test_wrong_way(imapscore):
+    imapscore.check(**ANSWER, at_least=4)
+""")
+    done.assert_outcomes(passed=1, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "E       AssertionError: length 5.000 is above 4",
+            "E       *UsageError: at_least is given for length, of which lower is better. Give at_most.",
+            "length  mean 5.000, scored 2",
+            "chrf    mean 100.000, scored 2",
+        ]
+    )
+
+
+def test_a_test_that_is_run_again_counts_once(run: Run, pytester: pytest.Pytester):
+    pytester.makeconftest("""
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for log in (False, True):
+        item._initrequest()
+        reports = runtestprotocol(item, nextitem=nextitem, log=log)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+""")
+    run(PLAIN, *QUICK, "-k", "good").stdout.fnmatch_lines(["rouge1  mean 1.000, scored 1"])
+
+
+def test_beside_xdist(run: Run, pytester: pytest.Pytester):
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed here")
+    done = run(PLAIN, *QUICK, "-n", "2", "--junitxml=scores.xml", "--imapeval-mean", "rouge1=0.51")
+    done.assert_outcomes(passed=2, failed=1)
+    done.stdout.fnmatch_lines(["rouge1  mean 0.500, scored 2, not scored 1", "*the mean 0.500 of 2 scored is below*"])
+    assert properties(pytester.path / "scores.xml")["test_good"] == [("imapeval.rouge1", "1.0")]
+
+
+def test_unused_it_shows_nothing_loads_nothing_and_takes_no_time(run: Run):
+    done = run("""
+import sys
+
+def test_nothing():
+    ours = {name for name in sys.modules if name.startswith("imapeval")}
+    assert ours == {"imapeval", "imapeval.integrations", "imapeval.integrations.pytest_plugin"}
+    assert not {"numpy", "pydantic", "openai", "faiss"} & sys.modules.keys()
+""")
+    done.assert_outcomes(passed=1)
+    assert "imapeval ==" not in done.stdout.str()
+    script = (
+        "import time, pytest; begun = time.perf_counter(); import imapeval.integrations.pytest_plugin; "
+        "print(time.perf_counter() - begun)"
+    )
+    took = [float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout) for _ in "123"]
+    assert min(took) < 0.05
+
+
+def test_pytest_does_not_warn_where_imapeval_was_imported_before_it(pytester: pytest.Pytester):
+    pytester.makepyfile("def test_nothing(): pass")
+    script = "import imapeval, pytest, sys; sys.exit(pytest.main(['-W', 'error', '-p', 'no:asyncio', '-q']))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=pytester.path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page(
+    run_page: Callable[[str], tuple[str, str]], monkeypatch: pytest.MonkeyPatch, expected: dict[str, float | None]
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    told, printed = run_page("../ci")
+    took = re.compile(r"in \d+\.\d+s")
+    assert took.sub("in 1s", printed) == took.sub("in 1s", told)
+    for score in expected.values():
+        assert score is None or f" {score:.3f} " in told

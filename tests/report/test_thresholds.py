@@ -1,0 +1,79 @@
+import pytest
+
+from imapeval.errors import UsageError
+from imapeval.metrics import registry
+from imapeval.report.summary import SummaryRow
+from imapeval.report.thresholds import Threshold, Verdict, check_ranges, judge, parse_thresholds
+
+IMAPSCORE = [registry.get("imapscore")]
+
+
+def test_the_direction_is_the_metrics():
+    assert parse_thresholds(["imapscore=0.35", "perplexity=40"], option="--t") == [
+        Threshold("imapscore", 0.35, higher_is_better=True),
+        Threshold("perplexity", 40.0, higher_is_better=False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["imapscore"], r"--t 'imapscore' is not METRIC=VALUE. Write, for example, --t imapscore=0.35."),
+        (["imapscore>=0.3"], "'imapscore>' is not among the metrics: imapscore"),
+        (["imapscore=good"], "is not METRIC=VALUE"),
+        (["imapscore=nan"], "is not METRIC=VALUE"),
+        (["imapscore=inf"], "is not METRIC=VALUE"),
+        (["=0.3"], "is not METRIC=VALUE"),
+        (["rouge1=0.3"], "'rouge1' is not among the metrics: imapscore"),
+        (["imapscore=0.3", "imapscore=0.4"], "names 'imapscore' twice. Keep one of 0.3 and 0.4"),
+    ],
+)
+def test_what_cannot_be_meant(texts: list[str], message: str):
+    with pytest.raises(UsageError, match=message):
+        parse_thresholds(texts, IMAPSCORE, option="--t")
+
+
+def test_a_name_that_comes_near():
+    with pytest.raises(UsageError, match=r"unknown metric 'imapscor'\. Did you mean imapscore"):
+        parse_thresholds(["imapscor=0.3"], option="--t")
+
+
+def test_a_percentage_is_noticed():
+    with pytest.raises(UsageError, match="--t imapscore=35: the metric goes from 0 to 1"):
+        check_ranges(parse_thresholds(["imapscore=35"], IMAPSCORE, option="--t"), IMAPSCORE, option="--t")
+    perplexity = [registry.get("perplexity")]
+    with pytest.raises(UsageError, match=r"the metric goes from \d+ upwards"):
+        check_ranges(parse_thresholds(["perplexity=-1"], perplexity, option="--t"), perplexity, option="--t")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "met", "said"),
+    [
+        (Verdict(Threshold("m", 0.35), 0.412, 3), True, "m: the mean 0.412 of 3 scored is at least 0.35."),
+        (Verdict(Threshold("m", 0.35), 0.35, 3), True, "m: the mean 0.350 of 3 scored is at least 0.35."),
+        (Verdict(Threshold("m", 0.35), 0.3, 3), False, "m: the mean 0.300 of 3 scored is below 0.35."),
+        # Rounded it would be the threshold itself.
+        (Verdict(Threshold("m", 0.35), 0.34999, 3), False, "m: the mean 0.34999 of 3 scored is below 0.35."),
+        (Verdict(Threshold("m", 40, False), 39.0, 3), True, "m: the mean 39.000 of 3 scored is at most 40."),
+        (Verdict(Threshold("m", 40, False), 41.0, 3), False, "m: the mean 41.000 of 3 scored is above 40."),
+        (Verdict(Threshold("m", 0.0), None, 0), False, "m: no answer was scored, so the mean does not meet 0."),
+        (Verdict(Threshold("m", 0.1), 0.9, 2, 1), False, "not known: 1 answer has not been tried yet."),
+        (Verdict(Threshold("m", 0.1), None, 0, 2), False, "not known: 2 answers have not been tried yet."),
+    ],
+)
+def test_verdicts(verdict: Verdict, met: bool, said: str):
+    assert verdict.met is met
+    assert str(verdict).endswith(said)
+
+
+def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
+    rows = [
+        SummaryRow("m", "", 3, 1, 0.5, None, None),
+        SummaryRow("m", "a", 2, 0, 0.2, None, None),
+        SummaryRow("n", "", 2, 0, 0.7, None, None),
+    ]
+    m, n = judge([Threshold("m", 0.4), Threshold("n", 0.4)], rows, samples=4)
+    assert (m.mean, m.scored, m.pending, m.met) == (0.5, 3, 0, True)
+    # Of two answers nothing is known of n: the run has stopped before them.
+    assert (n.mean, n.pending, n.met) == (0.7, 2, False)
+    assert n.to_dict() == {"metric": "n", "higher_is_better": True, "threshold": 0.4, "mean": 0.7, "met": False}
