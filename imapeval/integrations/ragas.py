@@ -1,0 +1,152 @@
+"""imapScore in RAGAS 0.4: one metric, for experiments (`score`, `ascore`) and for `evaluate()`.
+
+from imapeval.integrations.ragas import ImapScore
+
+metric = ImapScore()
+result = await metric.ascore(user_input="...", response="...", reference="...")
+print(result.value, result.reason)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval._optional import require
+from imapeval.errors import SampleError, UsageError
+from imapeval.scoring import share
+from imapeval.scoring.given import collect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.metrics.base import Metric
+    from imapeval.scoring import Assessment, Scorer
+
+_NEEDED_FOR = "imapScore in RAGAS"
+_base: Any = require("ragas.metrics.base", distribution="ragas", extra="ragas", needed_for=_NEEDED_FOR)
+_result: Any = require("ragas.metrics.result", distribution="ragas", extra="ragas", needed_for=_NEEDED_FOR)
+
+_ROLES = {"human": "user", "ai": "assistant"}
+
+
+class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnMetric):
+    """A metric of RAGAS: the columns `user_input`, `response` and `reference` to a number or the reason for none.
+
+    `user_input` is the question, or the messages of a dialogue; the last message of these is the response where none
+    is given apart. `reference` may be a list, of which the best-matching one counts. Other columns are ignored, so
+    that a row can be given as it is: `metric.ascore(**row)`.
+
+    An answer that cannot be scored has the value None in experiments and NaN in `evaluate()`, which leaves it out of
+    the mean; the reason is `MetricResult.reason`, or stands in the log of `evaluate()`.
+
+    Args:
+        metrics: Names with commas between, or names and metrics of your own; the value is the first one's, the others
+            stand in `traces["output"]`.
+        name: Of the column; by default the first metric's.
+        scorer: A scorer that is there already, in place of options.
+        **options: Of `imapeval.Scorer`, such as `llm` and `base_url`.
+
+    Raises:
+        UsageError: Something that is named is not there, or cannot be meant.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Sequence[str | Metric] | None = None,
+        *,
+        name: str | None = None,
+        scorer: Scorer | None = None,
+        **options: Any,
+    ) -> None:
+        if scorer is not None and (metrics is not None or options):
+            raise UsageError("there is a scorer and options for one. Give the options to the scorer.")
+        self.scorer = scorer or share(metrics=metrics, **options)
+        first = self.scorer.metrics[0]
+        low, high = first.range
+        self.name = name or first.name
+        self.allowed_values = (-inf if low is None else low, inf if high is None else high)
+        # Optional, all of them: a row that lacks one is not scored, and says so, while the others are.
+        self.required_columns = {
+            _base.MetricType.SINGLE_TURN: {"user_input:optional", "response:optional", "reference:optional"},
+            _base.MetricType.MULTI_TURN: {"user_input:optional", "reference:optional"},
+        }
+
+    def init(self, run_config: Any) -> None:
+        """Do nothing: what RAGAS sets here (retries, time limits) is for models of its own."""
+
+    def score(self, **columns: Any) -> Any:
+        """Score one row.
+
+        Args:
+            **columns: `user_input`, `response`, `reference`, and `lang` ("en" or "zh") where it should not be guessed.
+
+        Returns:
+            A `MetricResult`. Its value is None where the row could not be scored.
+
+        Raises:
+            ImapEvalError: What concerns all rows alike, such as a server that is down.
+        """
+        return _tell(columns, self.scorer.score(**_read(columns)))
+
+    async def ascore(self, **columns: Any) -> Any:
+        """Score one row; see `score`."""
+        return _tell(columns, await self.scorer.ascore(**_read(columns)))
+
+    def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Score many rows at once; see `score`."""
+        found = self.scorer.score_all([_make_row(columns) for columns in inputs])
+        return [_tell(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+
+    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Score many rows at once; see `score`."""
+        found = await self.scorer.ascore_all([_make_row(columns) for columns in inputs])
+        return [_tell(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+
+    async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
+        return await self._score_sample(sample)
+
+    async def _multi_turn_ascore(self, sample: Any, callbacks: Any) -> float:
+        return await self._score_sample(sample)
+
+    async def _score_sample(self, sample: Any) -> float:
+        assessment = await self.scorer.ascore(**_read(sample.model_dump()))
+        if assessment.value is None:
+            # `evaluate()` writes the reason to its log and NaN in place of the number, as for its own metrics.
+            raise SampleError(assessment.reason, kind=assessment.failure.kind if assessment.failure else "")
+        return assessment.value
+
+
+def _read(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `Scorer.score`."""
+    asked = columns.get("user_input")
+    asks = {"question": asked} if asked is None or isinstance(asked, str) else {"turns": _read_turns(asked)}
+    return {**asks, **{name: columns.get(name) for name in ("response", "reference", "lang")}}
+
+
+def _make_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a sample."""
+    absent: dict[str, Any] = {"question": None, "turns": None, "id_": ""}
+    return collect(**{**absent, **_read(columns)})
+
+
+def _read_turns(messages: Any) -> Any:
+    """Return the turns of a dialogue, without what was said to and by tools."""
+    if not isinstance(messages, Iterable):
+        return messages
+    turns: list[Any] = []
+    for message in cast("Iterable[Any]", messages):
+        # Messages of a data set that was saved are dictionaries.
+        fields: Any = getattr(message, "__dict__", message)
+        if not hasattr(fields, "get"):
+            turns.append(message)
+        elif fields.get("type") != "tool" and not (fields.get("tool_calls") and not fields.get("content")):
+            role = fields.get("type")
+            turns.append({"role": _ROLES.get(role, role), "content": fields.get("content")})
+    return turns
+
+
+def _tell(columns: Mapping[str, Any], assessment: Assessment) -> Any:
+    traces = {"input": dict(columns), "output": {**assessment.to_dict(), "table": assessment.table}}
+    return _result.MetricResult(value=assessment.value, reason=assessment.reason, traces=traces)
