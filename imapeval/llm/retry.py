@@ -204,7 +204,7 @@ class Breaker:
         except ProviderError as error:
             if error.kind in _DOWN:
                 self._note_failure(error, request, outage)
-            else:
+            elif error.kind != "unsupported":  # that some models say without asking their server
                 self._note_answer()
             raise
         else:

@@ -1,0 +1,375 @@
+"""imapScore as a metric of DeepEval, with DeepEval's models as the language model where that is wanted.
+
+    from imapeval.integrations.deepeval import ImapScoreMetric
+
+    evaluate(test_cases, [ImapScoreMetric(threshold=0.5)])
+    assert_test(test_case, [ImapScoreMetric(threshold=0.5)])
+
+What cannot be scored has `error` set and no `score`: DeepEval shows it as an error with its reason, leaves it out of
+means, and lets its test case fail. Nothing is raised for it, so that one answer does not end `evaluate()`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import socket
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from imapeval._optional import require
+from imapeval.errors import ProviderError, ServiceError, UsageError
+from imapeval.llm import chat, openai
+from imapeval.llm.client import Completion, Usage
+from imapeval.scoring import share
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from imapeval.errors import ImapEvalError
+    from imapeval.llm.client import Message, Request
+    from imapeval.metrics.base import Metric
+    from imapeval.scoring import Assessment, Scorer
+
+
+def _import(module: str) -> Any:
+    return require(module, distribution="deepeval", extra="deepeval", needed_for="A metric of DeepEval")
+
+
+_metrics = _import("deepeval.metrics")
+_utils = _import("deepeval.metrics.utils")
+_cases = _import("deepeval.test_case")
+_errors = _import("deepeval.errors")
+
+CONCURRENCY = 20
+"""Requests to a model of DeepEval at a time: as many as test cases that its `evaluate()` has under way."""
+
+_TAG = re.compile(r"\[(?=[a-z#/@])")
+"""What Rich, with which DeepEval prints reasons, takes for a tag of its own: one that it cannot close is an error."""
+
+_COSTS: ContextVar[list[float | None]] = ContextVar("imapeval_deepeval_costs")
+"""What the calls for the answer that is being scored cost, as the model says."""
+
+
+class _Measuring:
+    """What the metrics for single answers and for dialogues have in common."""
+
+    _case: ClassVar[Any]
+
+    def __init__(
+        self,
+        metrics: str | Sequence[str | Metric] | None = None,
+        *,
+        threshold: float | None = 0.5,
+        model: Any = None,
+        name: str | None = None,
+        include_reason: bool = True,
+        verbose_mode: bool = False,
+        flaky: bool = False,
+        scorer: Scorer | None = None,
+        **options: Any,
+    ) -> None:
+        if threshold is not None and not (_is_number(threshold) and math.isfinite(threshold)):
+            raise UsageError(f"threshold is {threshold!r}. Give a number, or None for no verdict.")
+        if scorer is not None and (metrics is not None or model is not None or options):
+            raise UsageError("there is a scorer and options for one. Give the options to the scorer.")
+        if model is not None:
+            if options.get("llm") is not None:
+                raise UsageError("model and llm both name a language model. Give one of them.")
+            options["llm"] = HostModel(model, concurrency=options.get("concurrency"))
+        # DeepEval makes a copy for every test case, out of those attributes that are named like parameters. The
+        # scorer is all that the others have come to.
+        self.scorer = scorer or share(metrics=metrics, **options)
+        self.threshold = threshold
+        self.name = name or self.scorer.metrics[0].name
+        self.include_reason = include_reason
+        self.verbose_mode = verbose_mode
+        self.flaky = flaky
+        self.skipped = False
+        self._clear()
+
+    @property
+    def __name__(self) -> str:
+        """What DeepEval calls it."""
+        return self.name
+
+    def measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
+        """Score one test case, and keep what came out in this object, as DeepEval expects it.
+
+        Args:
+            test_case: DeepEval's.
+
+        Returns:
+            The score; None where there is none, and then `error` says why.
+
+        Raises:
+            UsageError: It is a test case of another kind.
+            ImapEvalError: What concerns all answers alike, such as a server that is down.
+        """
+        self._clear()
+        fields = self._read(self._check(test_case))
+        with _counting() as costs:
+            return self._keep(self.scorer.score(**fields), costs)
+
+    async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
+        """Score one test case; see `measure`."""
+        self._clear()
+        fields = self._read(self._check(test_case))
+        with _counting() as costs:
+            return self._keep(await self.scorer.ascore(**fields), costs)
+
+    def is_successful(self) -> bool | None:
+        """Say whether the score reaches the threshold, from the metric's own side; None where there is no threshold.
+
+        What is not scored does not.
+        """
+        if self.threshold is None:
+            self.success = None
+        elif self.error is not None or self.score is None:
+            self.success = False
+        elif self.scorer.metrics[0].higher_is_better:
+            self.success = self.score >= self.threshold
+        else:
+            self.success = self.score <= self.threshold
+        return self.success
+
+    def _check(self, test_case: Any) -> Any:
+        if not isinstance(test_case, self._case):
+            raise UsageError(
+                f"{type(self).__name__} measures {self._case.__name__}, not {type(test_case).__name__}. "
+                "ImapScoreMetric is for single answers, ConversationalImapScoreMetric for dialogues."
+            )
+        return test_case
+
+    def _read(self, test_case: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _clear(self) -> None:
+        """Forget the test case before: DeepEval measures one after the other with the same object."""
+        self.assessment: Assessment | None = None
+        self.score: float | None = None
+        self.score_breakdown: dict[str, float | None] | None = None
+        self.reason: str | None = None
+        self.error: str | None = None
+        self.success: bool | None = None
+        self.evaluation_cost: float | None = None
+        self.input_tokens: int | None = None
+        self.output_tokens: int | None = None
+        self.verbose_logs: str | None = None
+        self.evaluation_model: str | None = None
+
+    def _keep(self, assessment: Assessment, costs: Sequence[float | None]) -> float | None:
+        self.assessment = assessment
+        self.score = assessment.value
+        if self.score is None:
+            self.error = _TAG.sub("［", assessment.reason)
+        else:
+            self.reason = _TAG.sub("［", assessment.reason) if self.include_reason else None
+            others = [(name, outcome) for name, outcome in assessment.outcomes.items() if name != assessment.metric]
+            self.score_breakdown = {
+                **assessment.parts,
+                **{name: outcome.value if isinstance(outcome, Score) else None for name, outcome in others},
+            }
+        # With `use_cache`, DeepEval takes an earlier score only where this is the same.
+        self.evaluation_model = assessment.signatures[assessment.metric]
+        if (spent := assessment.spent) is not None:
+            known = [cost for cost in costs if cost is not None]
+            self.evaluation_cost = sum(known) if costs and len(known) == len(costs) else spent.usd
+            if not spent.estimated:
+                self.input_tokens, self.output_tokens = spent.prompt_tokens, spent.completion_tokens
+        self.verbose_logs = _utils.construct_verbose_logs(self, [assessment.table, assessment.reason]) or None
+        self.success = self.is_successful()
+        return self.score
+
+
+class ImapScoreMetric(_Measuring, _metrics.BaseMetric):
+    """A metric for single answers: `input` is the question, `actual_output` the response.
+
+    `expected_output` is the reference. `context` and `retrieval_context` are not read: they are what an answer draws
+    on, and no answer.
+
+    Args:
+        metrics: Names with commas between, or names and metrics of your own; "imapscore" where nothing is given. The
+            first one is the score, the others stand in `score_breakdown`, beside what the score is made of.
+        threshold: What the score has to reach; where lower is better, what it may be at most. None for no verdict.
+        model: A model of DeepEval that reads the texts, or its name as DeepEval's own metrics take it. None reads
+            offline, or by `llm`.
+        name: What DeepEval calls it; the first metric's name where nothing is given. DeepEval's means are by name.
+        include_reason: Whether `reason` is told for what is scored.
+        verbose_mode: Whether the facts are printed.
+        flaky: Whether it never decides about a test case.
+        scorer: A ready one, in place of `metrics`, `model` and options.
+        **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
+
+    Attributes:
+        assessment: Everything that came out for the last test case; in a notebook it shows the facts as a table.
+
+    Raises:
+        UsageError: Something that is named is not there, or cannot be meant.
+    """
+
+    _case = _cases.LLMTestCase
+
+    def _read(self, test_case: Any) -> dict[str, Any]:
+        return {
+            "question": test_case.input,
+            "response": test_case.actual_output,
+            "reference": test_case.expected_output,
+            "id": test_case.name or "",
+        }
+
+
+class ConversationalImapScoreMetric(_Measuring, _metrics.BaseConversationalMetric):
+    """A metric for the last answer of a dialogue: `turns` end with it, `expected_outcome` is the reference.
+
+    Takes what `ImapScoreMetric` takes.
+    """
+
+    _case = _cases.ConversationalTestCase
+
+    def _read(self, test_case: Any) -> dict[str, Any]:
+        return {
+            "turns": [{"role": turn.role, "content": turn.content} for turn in test_case.turns],
+            "response": None,
+            "reference": test_case.expected_outcome,
+            "id": test_case.name or "",
+        }
+
+
+class HostModel:
+    """A `Model` that asks a model of DeepEval.
+
+    Temperature, most tokens and seed are that model's own settings. It takes one text in place of messages; those of
+    a request are written into one. A schema is passed on where the model supports structured outputs; others are asked
+    for lines of text.
+
+    Args:
+        model: A `DeepEvalBaseLLM`, or a name as DeepEval's own metrics take it.
+        concurrency: See `Model`; None for `CONCURRENCY`.
+
+    Raises:
+        UsageError: It is none, or DeepEval cannot open it.
+    """
+
+    def __init__(self, model: Any, *, concurrency: int | None = None) -> None:
+        try:
+            self._model, _ = _utils.initialize_model(model)
+        except (_errors.DeepEvalError, TypeError) as error:
+            raise UsageError(f"DeepEval cannot open the model {model!r}: {error}") from error
+        self.concurrency = concurrency or CONCURRENCY
+        self._identity = _identify(self._model)
+        self._holds = self._model.supports_structured_outputs() is True
+
+    @property
+    def identity(self) -> str:
+        """DeepEval's name of the model, its server and its temperature, where the model tells them."""
+        return self._identity
+
+    async def complete(self, request: Request) -> Completion:
+        """Ask the model; see `Model.complete`.
+
+        Raises:
+            ProviderError: As there.
+            ServiceError: As there.
+        """
+        who = f"the model {self._identity!r}"
+        if request.given:
+            raise ServiceError(f"{who} tells no probabilities of a given text.", kind="unsupported")
+        if request.json or (request.schema is not None and not self._holds):
+            raise ProviderError(f"{who} cannot be held to this form of answer.", kind="unsupported")
+        held = {} if request.schema is None else {"schema": _make_shape(request.schema)}
+        try:
+            made = await self._model.a_generate(write_prompt(request.messages), **held)
+        except Exception as error:
+            # The errors of many packages; what is not known here is the sample's failure, as it comes.
+            if (known := _explain(error, request, who=who)) is not None:
+                raise known from error
+            raise
+        said, cost = cast("tuple[Any, Any]", made) if isinstance(made, tuple) else (made, None)
+        if (costs := _COSTS.get(None)) is not None:
+            costs.append(getattr(cost, "value", cost))
+        usage = Usage(getattr(cost, "input_tokens", None) or 0, getattr(cost, "output_tokens", None) or 0)
+        text: str = said.model_dump_json() if isinstance(said, BaseModel) else said
+        if not text or not text.strip():
+            raise ProviderError(
+                f"{who} replied without any text.",
+                kind="unreadable-reply",
+                tokens=(usage.prompt_tokens, usage.completion_tokens),
+            )
+        return Completion(text, "stop", self._identity, usage)
+
+
+def write_prompt(messages: Sequence[Message]) -> str:
+    """Return messages as one text, each but the system's between markers that no sample's text can hold."""
+    if len(messages) == 1:
+        return messages[0].content
+    written = [
+        message.content if message.role == "system" else f"<{message.role}>\n{message.content}\n</{message.role}>"
+        for message in messages
+    ]
+    return "\n\n".join([*written, "Write what the assistant says next, without a marker around it."])
+
+
+@contextmanager
+def _counting() -> Generator[list[float | None]]:
+    costs: list[float | None] = []
+    token = _COSTS.set(costs)
+    try:
+        yield costs
+    finally:
+        _COSTS.reset(token)
+
+
+def _identify(model: Any) -> str:
+    name = "_".join(str(model.get_model_name()).split())
+    server = getattr(model, "base_url", None)
+    if server:
+        # As our own models show it: without what may be secret.
+        name = openai.identify(name, base_url=str(server)).removeprefix("openai:")
+    temperature = getattr(model, "temperature", None)
+    return f"deepeval:{name}" + (f";temperature={temperature:g}" if _is_number(temperature) else "")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _make_shape(schema: Mapping[str, Any]) -> type[BaseModel]:
+    """Return a class with that schema, as DeepEval's models want it; its objects hold whatever came."""
+
+    class Answer(BaseModel):
+        model_config = ConfigDict(extra="allow")
+
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+            return dict(schema)
+
+    return Answer
+
+
+def _explain(error: BaseException, request: Request, *, who: str) -> ImapEvalError | None:
+    """Return what an error of a provider's package means, by it or what caused it; None where that is not known."""
+    cause: BaseException | None = error
+    while cause is not None:
+        status = getattr(cause, "status_code", None)
+        said = f"{type(cause).__name__}: {cause}"
+        if status in (401, 403):
+            return ServiceError(f"{who} does not let us in ({said}). Check its key.", kind="auth")
+        if isinstance(status, int):
+            text = str(getattr(getattr(cause, "response", None), "text", cause))
+            return chat.explain(chat.Fault.of(status, text), request, who=who)
+        if isinstance(cause, _errors.DeepEvalError):
+            return ServiceError(f"{who} cannot be asked: {cause}", kind="auth")
+        if isinstance(cause, TimeoutError):
+            return ProviderError(f"{who} did not answer in time ({said}).", kind="timeout")
+        # An OSError as such is anyio's, where no address of a server answers.
+        if isinstance(cause, ConnectionRefusedError | socket.gaierror) or type(cause) is OSError:
+            return ProviderError(f"{who} cannot be reached ({said}). Is the server running?", kind="unreachable")
+        if isinstance(cause, ConnectionError):
+            return ProviderError(f"{who} broke the connection off ({said}).", kind="server")
+        cause = cause.__cause__ or cause.__context__
+    return None
