@@ -1,0 +1,110 @@
+"""imapScore as a scorer of MLflow: `mlflow.genai.evaluate(data=..., scorers=[ImapScore()])`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import PrivateAttr
+
+from imapeval._optional import require
+from imapeval.integrations.exchange import REFERENCE_KEYS, Keys, check_name, choose_scorer, describe, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from imapeval.scoring import Assessment, Scorer
+
+_NEEDED_FOR = "imapScore in MLflow"
+_scorers: Any = require("mlflow.genai.scorers", distribution="mlflow", extra="mlflow", needed_for=_NEEDED_FOR)
+_entities: Any = require("mlflow.entities", distribution="mlflow", extra="mlflow", needed_for=_NEEDED_FOR)
+
+_UNFIT = re.compile(r"[^\w.\- ]")
+"""What MLflow takes in no name of a metric: one such name, and an evaluation ends in an error after all its work."""
+
+
+class ImapScore(_scorers.Scorer):
+    """Scores each row by one metric or several, and gives a `Feedback` for each, which has an error where it cannot.
+
+    The question is in `inputs`, the reference in `expectations`, the response is `outputs`. Each may be a text, a dict
+    with the usual keys (`exchange.QUESTION_KEYS` and so on), or messages.
+
+    Args:
+        scorer: One that is open already, in place of `options`.
+        name: What the metric is called in the run, where that is not its own name: to have it twice, for example.
+        question_key: Where the question is in dicts of one's own.
+        response_key: Where the response is.
+        reference_key: Where the reference is, or a list of several.
+        aggregations, pass_if, timeout, description: As MLflow's own scorers have them. `aggregations` and `pass_if` are
+            about the first metric; `pass_if` is never asked of an answer that is not scored: it does not pass.
+        **options: Of `imapeval.Scorer`.
+
+    Raises:
+        UsageError: See `imapeval.Scorer`; or there is a scorer beside options, or one name for several metrics.
+    """
+
+    settings: dict[str, str]
+    """What it was made with. MLflow tells one definition of a scorer from another by its fields."""
+
+    _scorer: Any = PrivateAttr()
+    _keys: Keys = PrivateAttr()
+
+    def __init__(
+        self,
+        *,
+        scorer: Scorer | None = None,
+        name: str | None = None,
+        question_key: str | None = None,
+        response_key: str | None = None,
+        reference_key: str | None = None,
+        aggregations: Sequence[str | Callable[[list[float]], float]] | None = None,
+        pass_if: Callable[[Any], bool] | None = None,
+        timeout: float | None = None,
+        description: str | None = None,
+        **options: Any,
+    ) -> None:
+        chosen = choose_scorer(scorer, options)
+        check_name(name, chosen)
+        keys = Keys(question=question_key, response=response_key, reference=reference_key)
+        made_with = {**options, "metrics": [metric.name for metric in chosen.metrics], "keys": keys}
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            name=_UNFIT.sub("_", name or chosen.metrics[0].name),
+            description=description,
+            aggregations=None if aggregations is None else list(aggregations),
+            timeout=timeout,
+            settings={option: repr(value) for option, value in made_with.items()},
+        )
+        self._scorer, self._keys, self._pass_if = chosen, keys, pass_if
+
+    def __call__(self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None) -> list[Any]:
+        """Return a `Feedback` for each metric."""
+        if isinstance(expectations, Mapping):
+            # They may hold much that is no answer, such as guidelines; what is not there is no mistake.
+            wanted = REFERENCE_KEYS if self._keys.reference is None else (self._keys.reference,)
+            held = cast("Mapping[str, Any]", expectations)
+            expectations = {key: held[key] for key in wanted if key in held}
+        assessment = self._scorer.score(**self._keys.read(question=inputs, response=outputs, reference=expectations))
+        parts = list(split(assessment, self._scorer))
+        names = [self.name, *(_UNFIT.sub("_", part.metric) for part in parts[1:])]
+        return [_tell(name, part) for name, part in zip(names, parts, strict=True)]
+
+
+def _tell(name: str, assessment: Assessment) -> Any:
+    facts = {"metric": assessment.metric, **describe(assessment)}
+    failure = assessment.failure
+    return _entities.Feedback(
+        name=name,
+        value=assessment.value,
+        error=None
+        if failure is None
+        else _entities.AssessmentError(f"{failure.stage}/{failure.kind}", failure.message),
+        rationale=assessment.reason,
+        source=_entities.AssessmentSource(source_type="CODE", source_id=f"imapeval:{assessment.metric}"),
+        # It takes texts only.
+        metadata={
+            fact: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for fact, value in facts.items()
+        },
+    )

@@ -1,0 +1,288 @@
+"""`ImapScore` in MLflow's own evaluation, with a store on disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+# MLflow reads it when it is imported.
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed here: python3 .ci/frameworks.py mlflow")
+
+from imapeval import Scorer  # noqa: E402
+from imapeval.errors import ProviderError, UsageError  # noqa: E402
+from imapeval.integrations.mlflow import ImapScore  # noqa: E402
+from imapeval.llm.client import Completion, Usage  # noqa: E402
+from imapeval.llm.scripted import ScriptedModel  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.integrations.conftest import RunPage
+
+ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
+ASKED, SAID = "What treats flu?", "Rest and fluids."
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _store(tmp_path_factory: pytest.TempPathFactory) -> None:
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db")
+
+
+@pytest.fixture(scope="module")
+def answers() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
+
+
+def row(answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "inputs": {"question": answer["question"]},
+        "outputs": answer["response"],
+        "expectations": {"expected_response": answer["reference"]},
+        "tags": {"id": answer["id"]},
+    }
+
+
+def evaluate(data: Any, *scorers: Any, **more: Any) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Return the result, and its rows by id."""
+    result = mlflow.genai.evaluate(data=data, scorers=list(scorers), **more)
+    return result, {line["tags"].get("id", ""): line for line in result.result_df.to_dict("records")}
+
+
+def run(scorer: ImapScore, **fields: Any) -> Any:
+    given = {"inputs": {"question": ASKED}, "outputs": SAID, "expectations": {"expected_response": SAID}, **fields}
+    return scorer.run(**given)
+
+
+@pytest.fixture(scope="module")
+def evaluated(answers: list[dict[str, Any]]) -> tuple[Any, dict[str, dict[str, Any]]]:
+    data = [row(answer) for answer in answers]
+    data += [
+        {**row(answers[0]), "outputs": None, "tags": {"id": "no response"}},
+        {**row(answers[0]), "expectations": None, "tags": {"id": "no reference"}},
+        {**row(answers[0]), "outputs": "", "tags": {"id": "empty"}},
+    ]
+    return evaluate(
+        data,
+        ImapScore(pass_if=lambda value: value > 0.2),
+        ImapScore(name="strict", aggregations=["min", "mean"]),
+        ImapScore(metrics="rouge1,bleu+imap:pairs"),
+    )
+
+
+def test_the_numbers_are_those_of_imapeval_score(
+    evaluated: tuple[Any, dict[str, dict[str, Any]]], expected: dict[str, float | None]
+) -> None:
+    result, rows = evaluated
+    scored = {id_: value for id_, value in expected.items() if value is not None}
+    assert {id_: rows[id_]["imapscore/value"] for id_ in scored} == pytest.approx(scored)
+    assert len(scored) == 3
+    # An empty response says nothing; what is not scored is in no mean.
+    assert rows["empty"]["imapscore/value"] == 0
+    assert result.metrics["imapscore/mean"] == pytest.approx(fmean([*scored.values(), 0]))
+    assert result.metrics["strict/mean"] == pytest.approx(result.metrics["imapscore/mean"])
+    assert result.metrics["strict/min"] == 0
+    assert "imapscore 0.491 (recall" in rows["abscess"]["imapscore/rationale"]
+
+
+def test_what_is_not_scored_is_an_error_and_no_number(evaluated: tuple[Any, dict[str, dict[str, Any]]]) -> None:
+    result, rows = evaluated
+    for id_, reason in {
+        "nothing-asked": "the question has no word in it, so nothing is asked",
+        "no response": "there is no response: whoever should have answered did not.",
+        "no reference": "the sample has no reference",
+    }.items():
+        assert math.isnan(rows[id_]["imapscore/value"])
+        assert rows[id_]["imapscore/error_message"].startswith(reason)
+        assert rows[id_]["imapscore/rationale"].startswith(f"not scored: {reason}")
+    assert not result.passed
+    # `pass_if` says what passes; what is not scored does not.
+    assert "imapscore: the question has no word in it" in result.reason
+    assert "imapscore: imapscore 0.491" not in result.reason
+    assert "imapscore: imapscore 0.137" in result.reason
+
+
+def test_metrics_stand_beside_each_other_under_names_that_mlflow_takes(
+    evaluated: tuple[Any, dict[str, dict[str, Any]]], answers: list[dict[str, Any]]
+) -> None:
+    result, rows = evaluated
+    assert set(result.metrics) == {"imapscore/mean", "strict/mean", "strict/min", "rouge1/mean", "bleu_imap_pairs/mean"}
+    with Scorer("rouge1,bleu+imap:pairs") as scorer:
+        (given,) = (answer for answer in answers if answer["id"] == "胃炎")
+        known = scorer.score(**{name: given[name] for name in ("question", "response", "reference")})
+    assert rows["胃炎"]["rouge1/value"] == known.value
+    assert rows["胃炎"]["bleu_imap_pairs/value"] == known.outcomes["bleu+imap:pairs"].value
+    # One that reads no facts has a score where the other has none.
+    assert rows["nothing-asked"]["rouge1/value"] >= 0
+    assert math.isnan(rows["nothing-asked"]["bleu_imap_pairs/value"])
+
+
+def test_the_store_keeps_the_facts(evaluated: tuple[Any, dict[str, dict[str, Any]]]) -> None:
+    _, rows = evaluated
+    trace = mlflow.get_trace(rows["abscess"]["trace_id"])
+    kept = {item.name: item for item in trace.info.assessments}
+    assert kept["imapscore"].metadata["table"].startswith("| term | reference |")
+    assert kept["imapscore"].metadata["signature"].startswith("imapscore|")
+    assert kept["imapscore"].source.source_id == "imapeval:imapscore"
+    assert 0 < json.loads(kept["imapscore"].metadata["parts"])["recall"] < 1
+    assert kept["bleu_imap_pairs"].metadata["metric"] == "bleu+imap:pairs"
+    failed = {item.name: item for item in mlflow.get_trace(rows["nothing-asked"]["trace_id"]).info.assessments}
+    assert failed["imapscore"].error_code == "extraction/no-query"
+    assert failed["imapscore"].value is None
+
+
+def test_traces_are_scored_as_rows_are(
+    evaluated: tuple[Any, dict[str, dict[str, Any]]], expected: dict[str, float | None]
+) -> None:
+    _, rows = evaluated
+    wanted = [rows[id_]["trace_id"] for id_ in ("abscess", "nothing-asked")]
+    result, _ = evaluate([mlflow.get_trace(id_) for id_ in wanted], ImapScore())
+    assert result.metrics == {"imapscore/mean": pytest.approx(expected["abscess"])}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | None], *, asynchronous: bool) -> None:
+    said = {answer["question"]: answer["response"] for answer in answers}
+
+    def answer(messages: list[dict[str, str]]) -> dict[str, Any]:
+        question = messages[-1]["content"]
+        if "antibiotic" in question:
+            raise RuntimeError("the model is tired")
+        return {"choices": [{"message": {"role": "assistant", "content": said[question]}}]}
+
+    async def answer_later(messages: list[dict[str, str]]) -> dict[str, Any]:
+        return answer(messages)
+
+    data = [
+        {**row(given), "inputs": {"messages": [{"role": "user", "content": given["question"]}]}} for given in answers
+    ]
+    for line in data:
+        del line["outputs"]
+    result, rows = evaluate(data, ImapScore(), predict_fn=answer_later if asynchronous else answer)
+    assert rows["abscess"]["imapscore/value"] == pytest.approx(expected["abscess"])
+    assert rows["uti"]["imapscore/error_message"].startswith("there is no response")
+    known = [expected["abscess"], expected["胃炎"]]
+    assert result.metrics == {"imapscore/mean": pytest.approx(fmean(value for value in known if value is not None))}
+
+
+def test_a_server_that_is_down_is_nobodys_score(answers: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    down = ImapScore(llm="openai:none", base_url="http://127.0.0.1:9/v1")
+    result, rows = evaluate([row(answer) for answer in answers[:2]], down)
+    assert result.metrics == {}
+    for line in rows.values():
+        assert "cannot be reached" in line["imapscore/error_message"]
+        assert math.isnan(line.get("imapscore/value", math.nan))
+
+
+def test_with_a_language_model(answers: list[dict[str, Any]]) -> None:
+    def reply(request: Any) -> Any:
+        text = request.messages[-1].content
+        if "antibiotic treats" in text:
+            raise ProviderError("it said nothing", kind="empty")
+        told: dict[str, Any] = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
+        if "inform" in json.dumps(request.schema):
+            told = {"inform": [{"term": "treatment", "value": "drained" if "drained" in text else "rest"}]}
+        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
+
+    with Scorer(llm=ScriptedModel(reply)) as scorer:
+        result, rows = evaluate([row(answer) for answer in answers[:2]], ImapScore(scorer=scorer))
+    kept = mlflow.get_trace(rows["abscess"]["trace_id"]).info.assessments
+    (imapscore,) = (item for item in kept if item.name == "imapscore")
+    assert imapscore.value == result.metrics["imapscore/mean"] == 1
+    assert imapscore.metadata["tokens"] == "330"
+    assert rows["uti"]["imapscore/error_message"] == "it said nothing"
+    assert "(llm/empty)" in rows["uti"]["imapscore/rationale"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"outputs": "aspirin " * 1_300_000}, "metric/too-long"),
+        ({"outputs": None}, "metric/bad-input"),
+        ({"outputs": {"error": "timeout"}}, "metric/bad-input"),
+        ({"expectations": None}, "metric/no-reference"),
+        ({"expectations": {"guidelines": ["Be brief."]}}, "metric/no-reference"),
+        ({"expectations": {"expected_response": ""}}, "metric/no-reference"),
+        ({"inputs": {"topic": "flu"}}, "metric/bad-input"),
+        ({"inputs": {"question": "🤒🤒"}}, "extraction/no-query"),
+    ],
+)
+def test_what_cannot_be_scored(fields: dict[str, Any], kind: str) -> None:
+    (feedback,) = run(ImapScore(), **fields)
+    assert feedback.value is None
+    assert feedback.error_code.endswith(kind.partition("/")[2])
+
+
+@pytest.mark.parametrize("text", ["🤒" * 50, "<script>alert(1)</script><b>Rest</b> | and | fluids", "\x00\u202eRest"])
+def test_strange_texts_are_read(text: str) -> None:
+    (feedback,) = run(ImapScore(), outputs=text)
+    assert (feedback.value is None) == (feedback.error is not None)
+    assert feedback.to_proto().rationale
+
+
+def test_keys_of_ones_own() -> None:
+    scorer = ImapScore(question_key="q", response_key="a", reference_key="gold")
+    (feedback,) = run(scorer, inputs={"q": ASKED}, outputs={"a": SAID}, expectations={"gold": SAID, "answer": "no"})
+    assert feedback.value == 1
+    (feedback,) = run(ImapScore(), expectations={"expected_response": ["Sleep.", SAID]})
+    assert feedback.value == 1
+
+
+def test_from_many_threads_at_once() -> None:
+    scorer = ImapScore()
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda _: run(scorer)[0].value, range(64)))
+    assert found == [1.0] * 64
+
+
+def test_what_cannot_be_meant_is_refused() -> None:
+    with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
+        ImapScore(metric="imapscore")
+    with pytest.raises(UsageError, match="unknown metric"):
+        ImapScore(metrics="imapscroe")
+    with pytest.raises(UsageError, match="names one metric, but there are 2"):
+        ImapScore(name="mine", metrics="rouge1,rouge2")
+    with Scorer("rouge1") as scorer, pytest.raises(UsageError, match="is an option of another"):
+        ImapScore(scorer=scorer, metrics="rouge1")
+
+
+def test_mlflow_tells_other_settings_apart() -> None:
+    from mlflow.genai.scorers.scorer_utils import get_scorer_definition_digest
+
+    digest = get_scorer_definition_digest
+    assert digest(ImapScore()) == digest(ImapScore())
+    assert digest(ImapScore()) != digest(ImapScore(encoder="st:other"))
+    assert digest(ImapScore()) != digest(ImapScore(reference_key="gold"))
+
+
+def test_registered_by_a_function_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.exceptions import MlflowException
+    from mlflow.genai.scorers import get_scorer, scorer
+
+    with pytest.raises(MlflowException, match="must be a builtin or decorator scorer"):
+        ImapScore().register()
+
+    @scorer
+    def imapscore(inputs, outputs, expectations):
+        from imapeval.integrations.mlflow import ImapScore
+
+        return ImapScore()(inputs=inputs, outputs=outputs, expectations=expectations)
+
+    monkeypatch.setenv("MLFLOW_SERVER_ENABLE_CUSTOM_SCORERS", "true")
+    imapscore.register()
+    (feedback,) = run(get_scorer(name="imapscore"))
+    assert feedback.value == 1
+
+
+def test_the_page(run_page: RunPage, expected: dict[str, float | None]) -> None:
+    told, printed = run_page("mlflow")
+    assert printed == told
+    for value in expected.values():
+        assert value is None or f"{value:.3f}" in printed
+    assert "mean 0.308" in printed
