@@ -17,7 +17,7 @@ Data = Annotated[
     str, typer.Argument(help="A file (.jsonl, .csv, .parquet), hf:NAME[:SPLIT], or a shipped sample's name.")
 ]
 Loader = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How to read DATA: jsonl, csv, parquet, imapscore or hf.")
+    str | None, typer.Option(metavar="NAME", help="How to read DATA: jsonl, csv, parquet, imapscore, hf or inspect.")
 ]
 Map = Annotated[
     list[str] | None,

@@ -1,4 +1,4 @@
-"""Where rows come from: the file formats, the upstream imapScore files, Hugging Face datasets.
+"""Where rows come from: the file formats, the upstream imapScore files, Hugging Face datasets, logs of Inspect.
 
 A loader is a function from a source (a path or a name, as on the command line) to rows whose columns are those
 of a `Sample`: `id, question | turns, reference | references, response, system, lang, ratings.*`. All checks are made
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
+from imapeval.samples.inspect_log import load_inspect
 from imapeval.samples.rows import Row, read_csv, read_jsonl, read_parquet
 
 if TYPE_CHECKING:
@@ -116,10 +117,16 @@ LOADERS: Mapping[str, Loader] = {
     "parquet": read_parquet,
     "imapscore": load_imapscore,
     "hf": load_hf,
+    "inspect": load_inspect,
 }
 """Every loader by its name for `--loader`; a source whose file type is one of these names needs none."""
 
-_SUFFIXES: Mapping[str, Loader] = {".jsonl": read_jsonl, ".csv": read_csv, ".parquet": read_parquet}
+_SUFFIXES: Mapping[str, Loader] = {
+    ".jsonl": read_jsonl,
+    ".csv": read_csv,
+    ".parquet": read_parquet,
+    ".eval": load_inspect,
+}
 
 
 def choose_loader(source: str, name: str | None = None) -> Loader:

@@ -1,0 +1,189 @@
+"""imapScore as a scorer of Inspect AI, and runs as files for its `precomputed_scores`.
+
+    from imapeval.integrations.inspect_ai import imapscore
+
+    Task(dataset=..., solver=generate(), scorer=imapscore())
+
+Inspect finds it by the name `imapeval/imapscore` as well: `inspect score LOG --scorer imapeval/imapscore`. The other
+way round, `imapeval score LOG.eval` reads a log's answers (`imapeval.samples.inspect_log`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from imapeval._optional import require
+from imapeval.errors import InputError, UsageError
+from imapeval.runs import Run
+from imapeval.samples.inspect_log import lacks_answer, read_lang, read_question, read_references
+from imapeval.scoring import Assessment, Scorer, share
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from imapeval.imapfile import ImapRecord
+    from imapeval.metrics.base import Metric
+    from imapeval.types import Sample
+
+_inspect: Any = require(
+    "inspect_ai.scorer", distribution="inspect-ai", extra="inspect", needed_for="A scorer of Inspect"
+)
+
+_SHOWN_PARTS = {"imapscore": ("recall", "precision", "specificity", "f1")}
+"""Parts that stand beside the score of a metric that is the only one. Inspect wants the same keys of every answer, and
+those of other metrics depend on the answer."""
+
+_NOT_SCORED = float("nan")
+"""Inspect's sign for it: its metrics and reducers leave the value out and count it as unscored."""
+
+
+@_inspect.scorer(metrics={"*": [_inspect.mean(), _inspect.stderr()]})  # pyright: ignore[reportUntypedFunctionDecorator]
+def imapscore(
+    metrics: str | Sequence[str | Metric] | None = None, *, scorer: Scorer | None = None, **options: Any
+) -> Callable[..., Awaitable[Any]]:
+    """Score by imapScore, or by any metrics of imapeval.
+
+    The question is the sample's input, as a dialogue where it is a list of messages; the references are its targets,
+    the response is the model's last output; `lang` in its metadata may be "en" or "zh". A score's value has a number
+    for each metric and, of `imapscore` alone, its parts; the explanation has the match table, the metadata all parts,
+    signatures and imaps. What is not scored is `Score.unscored`, or NaN under its key where another metric has a score.
+
+    Args:
+        metrics: See `imapeval.Scorer`.
+        scorer: A ready one, in place of `metrics` and options. The log says no more of it than that there was one.
+        **options: Of `imapeval.Scorer`: `llm`, `base_url`, `votes` and so on.
+
+    Raises:
+        UsageError: Something that is named is not there, or cannot be meant.
+    """
+    opened = _open(metrics, scorer, options)
+
+    async def score(state: Any, target: Any) -> Any:
+        """Score the answer; an `ImapEvalError` concerns all answers alike and is Inspect's to handle."""
+        response = None if lacks_answer(state.output) else state.output.completion
+        given = {
+            **read_question(state.input),
+            "reference": read_references(target),
+            "response": response,
+            "lang": read_lang(state.metadata),
+            "id": str(state.sample_id),
+        }
+        return _tell(await _ascore(opened, given), answer=response)
+
+    return score
+
+
+def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str = "imapscore") -> int:
+    """Write a run's scores for Inspect's `precomputed_scores(path)`, one line for each answer.
+
+    An answer that is not scored has the value NaN and its reason, and Inspect shows it as unscored.
+
+    Args:
+        run_folder: What `imapeval score --out` wrote. Where the data has the columns `sample_id` and `epoch`, as that
+            of a log has, they say whose score it is; otherwise the id does, for all epochs.
+        path: The file, `.jsonl`.
+        metric: Whose scores.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        UsageError: The run has no such metric, or the file is no `.jsonl`.
+        InputError: There is no run in the folder, or the file cannot be written.
+    """
+    run, path = Run(Path(run_folder)), Path(path)
+    names = list(run.manifest["settings"]["metrics"])
+    if metric not in names:
+        raise UsageError(f"the run {run_folder} has no metric {metric!r}. It has {', '.join(names)}.")
+    if path.suffix.lower() != ".jsonl":
+        raise UsageError(f"Inspect would not read {path.name!r} line by line. Call the file {path.stem}.jsonl.")
+    results = {result.id: result for result in run.results() if result.metric == metric}
+    facts: dict[str, list[ImapRecord]] = {}
+    for read in run.imaps():
+        facts.setdefault(read.id, []).append(read)
+    lines: list[str] = []
+    for sample in run.samples():
+        if (result := results.get(sample.id)) is not None:
+            found = Assessment(
+                id=sample.id,
+                sample=sample,
+                outcomes={metric: result.outcome},
+                signatures={metric: result.signature},
+                records=tuple(facts.get(sample.id, ())),
+            )
+            record = {**_place(sample), "answer": sample.response, **_precomputed(found)}
+            lines.append(json.dumps(record))
+    try:
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written ({error})", path=path, mend="Name another file.") from error
+    return len(lines)
+
+
+def _open(metrics: str | Sequence[str | Metric] | None, scorer: Scorer | None, options: dict[str, Any]) -> Scorer:
+    if scorer is None:
+        return share(metrics=metrics, **options)
+    if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]  # `-S scorer=...` is a text
+        raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
+    if metrics is not None or options:
+        raise UsageError("a ready scorer has its metrics and options. Give either the scorer or those.")
+    return scorer
+
+
+async def _ascore(scorer: Scorer, given: dict[str, Any]) -> Assessment:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # Inspect runs on trio where INSPECT_ASYNC_BACKEND says so.
+        return await to_thread.run_sync(partial(scorer.score, **given), abandon_on_cancel=True)
+    return await scorer.ascore(**given)
+
+
+def _tell(found: Assessment, *, answer: str | None) -> Any:
+    told = found.to_dict()
+    metadata = {name: told[name] for name in ("metrics", "imaps", "usage") if told[name] is not None}
+    failures = [outcome for outcome in found.outcomes.values() if isinstance(outcome, Failure)]
+    shared = {
+        "answer": answer,
+        "explanation": _explain(found),
+        "reason": failures[0].kind if failures else None,
+        "metadata": metadata,
+    }
+    if len(failures) == len(found.outcomes):
+        return _inspect.Score.unscored(**shared)
+    value = {name: o.value if isinstance(o, Score) else _NOT_SCORED for name, o in found.outcomes.items()}
+    if len(value) == 1:
+        value |= {part: found.parts[part] for part in _SHOWN_PARTS.get(found.metric, ())}
+    return _inspect.Score(value=value, **shared)
+
+
+def _explain(found: Assessment) -> str:
+    _, *others = found.outcomes
+    said = [found.reason]
+    for name in others:
+        outcome = found.outcomes[name]
+        failed = isinstance(outcome, Failure)
+        said.append(f"{name} not scored: {outcome.message}" if failed else f"{name} {outcome.value:.3f}.")
+    return "\n\n".join([*said, found.table]).rstrip()
+
+
+def _precomputed(found: Assessment) -> dict[str, Any]:
+    failure, told = found.failure, found.to_dict()
+    return {
+        "value": _NOT_SCORED if found.value is None else found.value,
+        "explanation": _explain(found),
+        # A record has no reason; this is where Inspect reads one from.
+        "metadata": told["metrics"][found.metric] | ({"unscored_reason": failure.kind} if failure else {}),
+    }
+
+
+def _place(sample: Sample) -> dict[str, Any]:
+    if {"sample_id", "epoch"} <= sample.meta.keys():
+        return {"id": sample.meta["sample_id"], "epoch": sample.meta["epoch"]}
+    return {"id": sample.id}
