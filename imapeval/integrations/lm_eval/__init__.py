@@ -1,0 +1,155 @@
+"""imapScore in the lm-evaluation-harness: what the task file beside this module refers to.
+
+`python -m imapeval.integrations.lm_eval` prints that file, to be put into a folder of `--include_path`. Its filter
+`imapscore` is given all responses of a task at once, and so they are scored together; `process_results` gives the
+harness the numbers of each, of which its own `mean` makes the means and their standard errors. A response that cannot
+be scored has no number and is in no mean: `not_scored` counts it, and its logged sample says why.
+
+Not by an aggregation that is given them all, though that would do the scoring too: the harness has standard errors only
+for aggregations of its own, and would log no numbers with the samples.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.integrations._columns import Columns
+from imapeval.scoring import share
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from imapeval.scoring import Assessment, Assessments
+
+_NEEDED = {"distribution": "lm_eval", "extra": "lm-eval", "needed_for": "A task of the lm-evaluation-harness"}
+_Filter: Any = require("lm_eval.api.filter", **_NEEDED).Filter
+_register: Any = require("lm_eval.api.registry", **_NEEDED).register_filter
+
+TEMPLATE = Path(__file__).with_name("imapeval_open_qa.yaml")
+"""A task file to start from."""
+
+_log = logging.getLogger(__name__)
+
+
+class Answer(str):
+    """A response, which knows what else was answered in the same task.
+
+    It is a text to everybody else, because the harness logs it; and only a text where it goes to another process.
+    """
+
+    __slots__ = ("batch", "place")
+
+    batch: Batch
+    place: int
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+class Batch:
+    """All responses of a task, scored together when the first score is asked for.
+
+    With `--predict_only` none is asked for, and no language model is paid.
+    """
+
+    def __init__(self, fields: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> None:
+        self._fields = fields
+        self._options = options
+        self._assessed: Assessments | None = None
+
+    def __getitem__(self, place: int) -> Assessment:
+        if self._assessed is None:
+            self._assessed = share(**self._options).score_all(self._fields)
+            _report(self._assessed)
+        return self._assessed[place]
+
+
+@_register("imapscore")
+class Imapscore(_Filter):
+    """The filter, last in the list of a task.
+
+    Args:
+        question_key: Column of the question, where it is not "question".
+        reference_key: Column of the clinician's answer, or of several, where it is not "reference" or "references".
+        **options: Of `imapeval.Scorer`.
+    """
+
+    def __init__(self, question_key: str | None = None, reference_key: str | None = None, **options: Any) -> None:
+        self._columns = Columns(question_key, reference_key)
+        self._options = options
+
+    def apply(self, resps: Iterable[Any], docs: Sequence[Mapping[str, Any]]) -> list[Answer]:
+        """Return the responses, with what scores them all.
+
+        Raises:
+            UsageError: A document has several responses, or lacks a column that is named.
+        """
+        responses = list(resps)
+        if any(isinstance(response, (list, tuple)) for response in responses):
+            raise UsageError("a question has a list of responses. Put `- function: take_first` before `imapscore`.")
+        # What the harness writes where a model gave no text at all; by default "", which is an answer too.
+        nothing = os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") or None
+        fields = [
+            self._columns.read(doc, None if response == nothing else response)
+            for response, doc in zip(responses, docs, strict=True)
+        ]
+        batch = Batch(fields, self._options)
+        answers = [Answer("" if response is None else response) for response in responses]
+        for place, answer in enumerate(answers):
+            answer.batch, answer.place = batch, place
+        return answers
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Return the scores of one response by metric, imapScore's recall and precision, and why others are missing.
+
+    Args:
+        doc: The document. All that counts of it is in the response already.
+        results: The response, as the filter gives it.
+
+    Returns:
+        A number for each metric that has one, and `not_scored`: why some have none, or None. That is no number, so
+        the task has to say that `count` is its aggregation.
+
+    Raises:
+        UsageError: The filter `imapscore` is not the last of the task, or an option of it cannot be meant.
+        ImapEvalError: What concerns all answers alike, such as a server that is down.
+    """
+    answer = results[0]
+    if not isinstance(answer, Answer):
+        raise UsageError("the task has no filter `imapscore`. Put `- function: imapscore` last in its filter_list.")
+    assessment = answer.batch[answer.place]
+    outcomes = assessment.outcomes.items()
+    imapscore = assessment.outcomes.get("imapscore")
+    parts: Mapping[str, float] = imapscore.parts if isinstance(imapscore, Score) else {}
+    why = [f"{name}: {_tell(outcome)}" for name, outcome in outcomes if isinstance(outcome, Failure)]
+    return {
+        **{name: outcome.value for name, outcome in outcomes if isinstance(outcome, Score)},
+        **{f"imapscore_{part}": parts[part] for part in ("recall", "precision") if part in parts},
+        "not_scored": "; ".join(why) or None,
+    }
+
+
+def count(reasons: Sequence[str | None]) -> int:
+    """Return how many responses some metric could not score: the aggregation of `not_scored`."""
+    return sum(reason is not None for reason in reasons)
+
+
+def _tell(failure: Failure) -> str:
+    return f"{failure.message} ({failure.stage}/{failure.kind})"
+
+
+def _report(assessed: Assessments) -> None:
+    """Log how many have no score and why, since a table of means says nothing of it."""
+    failures = [o for item in assessed for o in item.outcomes.values() if isinstance(o, Failure)]
+    if failures:
+        kinds = Counter(f"{failure.stage}/{failure.kind}" for failure in failures)
+        told = ", ".join(f"{kind} ({number})" for kind, number in kinds.most_common())
+        _log.warning("%d of %d answers are not scored by all metrics: %s", len(assessed.failed), len(assessed), told)

@@ -1,0 +1,90 @@
+"""imapScore as an assertion of promptfoo.
+
+A file `imapscore.py` beside `promptfooconfig.yaml`
+
+    from imapeval.integrations.promptfoo import get_assert
+
+and the assertion, of whose `config` everything is optional:
+
+    - type: python
+      value: file://imapscore.py
+      config: {threshold: 0.3, metrics: "imapscore,rouge1"}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import UsageError
+from imapeval.integrations._columns import Columns
+from imapeval.scoring import share
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.llm.ledger import Spent
+    from imapeval.scoring import Assessment
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Grade one output.
+
+    promptfoo knows no assertion without a number. So an output that cannot be scored fails with 0 and the reason, and
+    has no named score: the means of these, which promptfoo counts apart, leave it out. In an environment with
+    PROMPTFOO_SHORT_CIRCUIT_TEST_FAILURES=true promptfoo makes an error of every failure, which is the better way where
+    there is no threshold.
+
+    Args:
+        output: What the provider answered.
+        context: Of promptfoo: `vars`, and `config` with the `threshold` that a score has to reach (any passes where
+            there is none), `question_key` and `reference_key` (variables that are not called so), and options of
+            `imapeval.Scorer`.
+
+    Returns:
+        A `GradingResult`, with a named score for each metric that has one.
+
+    Raises:
+        UsageError: Something in `config` cannot be meant.
+        ImapEvalError: What concerns all answers alike, such as a server that is down. promptfoo shows it as a failed
+            assertion.
+    """
+    options = dict(context.get("config") or {})
+    threshold = options.pop("threshold", None)
+    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, (int, float))):
+        raise UsageError(f"threshold is {threshold!r}. Give a number.")
+    columns = Columns(options.pop("question_key", None), options.pop("reference_key", None))
+    scorer = share(**options)
+    assessed = scorer.score_all([columns.read(context.get("vars") or {}, output)])
+    return _grade(assessed[0], threshold) | _count_tokens(assessed.spent)
+
+
+def _grade(assessment: Assessment, threshold: float | None) -> dict[str, Any]:
+    outcomes = assessment.outcomes
+    named = {name: outcome.value for name, outcome in outcomes.items() if isinstance(outcome, Score)}
+    imapscore = outcomes.get("imapscore")
+    if isinstance(imapscore, Score):
+        named |= {f"imapscore_{part}": imapscore.parts[part] for part in ("recall", "precision")}
+    failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Failure)}
+    others = [
+        f"{name} is not scored: {failure.message}" for name, failure in failures.items() if name != assessment.metric
+    ]
+    value = assessment.value
+    grade: dict[str, Any] = {
+        "pass": value is not None and (threshold is None or value >= threshold),
+        "score": 0 if value is None else value,
+        "reason": " ".join([assessment.reason, *others]),
+        "namedScores": named,
+    }
+    if failures:
+        kinds = {name: f"{failure.stage}/{failure.kind}" for name, failure in failures.items()}
+        grade["metadata"] = {"not_scored": kinds}
+    return grade
+
+
+def _count_tokens(spent: Spent | None) -> dict[str, Any]:
+    if spent is None:
+        return {}
+    counted = {"prompt": spent.prompt_tokens, "completion": spent.completion_tokens, "cached": spent.reused_tokens}
+    total = spent.prompt_tokens + spent.completion_tokens
+    return {"tokensUsed": {"total": total, **counted, "numRequests": spent.calls}}

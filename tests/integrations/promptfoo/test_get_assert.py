@@ -1,0 +1,185 @@
+"""What the assertion gives, without promptfoo; test_promptfoo.py has it with promptfoo."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from imapeval import Scorer
+from imapeval.errors import ServiceError, UsageError
+from imapeval.integrations.promptfoo import get_assert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
+RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
+ASTHMA = {"question": "How is asthma treated?", "reference": "Salbutamol and inhaled steroids."}
+
+
+def grade(output: Any, vars_: dict[str, Any] = ASTHMA, **config: Any) -> dict[str, Any]:
+    found = get_assert(output, {"vars": vars_, **({"config": config} if config else {})})
+    json.dumps(found, allow_nan=False)  # it goes to promptfoo as JSON
+    return found
+
+
+def test_the_same_numbers_as_the_command_from_several_threads(expected):
+    with ThreadPoolExecutor(4) as pool:
+        grades = list(pool.map(lambda row: grade(row["response"], row), RECORDED * 3))
+    for row, found in zip(RECORDED * 3, grades, strict=True):
+        assert found["namedScores"].get("imapscore") == expected[row["id"]]
+        assert found["score"] == (expected[row["id"]] or 0)
+        assert found["pass"] is (expected[row["id"]] is not None)
+
+
+def test_a_score_comes_with_its_parts_and_its_reason():
+    found = grade(RECORDED[0]["response"], RECORDED[0])
+    ours = Scorer().score(**{key: RECORDED[0][key] for key in ("question", "reference", "response")})
+    assert found == {
+        "pass": True,
+        "score": ours.value,
+        "reason": ours.reason,
+        "namedScores": {
+            "imapscore": ours.value,
+            "imapscore_recall": ours.parts["recall"],
+            "imapscore_precision": ours.parts["precision"],
+        },
+    }
+
+
+def test_what_is_not_scored_fails_without_a_named_score():
+    assert grade("Drink water.", RECORDED[3]) == {
+        "pass": False,
+        "score": 0,
+        "reason": "not scored: the question has no word in it, so nothing is asked (extraction/no-query)",
+        "namedScores": {},
+        "metadata": {"not_scored": {"imapscore": "extraction/no-query"}},
+    }
+
+
+def test_a_second_metric_that_fails_is_told_beside_the_first():
+    found = grade("Drink water.", RECORDED[3], metrics="rouge1,imapscore", threshold=0.0)
+    assert found["pass"]
+    assert found["namedScores"] == {"rouge1": found["score"]}
+    assert found["reason"].endswith("imapscore is not scored: the question has no word in it, so nothing is asked")
+    assert found["metadata"] == {"not_scored": {"imapscore": "extraction/no-query"}}
+
+
+@pytest.mark.parametrize(("threshold", "passes"), [(0.4, True), (0.5, False), (None, True), (0, True)])
+def test_threshold(threshold: float | None, passes: bool):
+    assert grade(RECORDED[0]["response"], RECORDED[0], threshold=threshold)["pass"] is passes
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (None, "there is no response"),
+        ({"text": "Salbutamol."}, "not a text"),
+        ("x" * 10_000_000, "too-long"),
+    ],
+)
+def test_what_is_no_answer(output: Any, said: str):
+    found = grade(output)
+    assert not found["namedScores"]
+    assert said in found["reason"]
+
+
+@pytest.mark.parametrize("output", ["", " \n", "\U0001f600\U0001f489", "<b>{{ 7 * 7 }}</b>\x00|pipe|"])
+def test_what_an_answer_with_nothing_in_it_is_worth(output: str):
+    assert grade(output)["namedScores"]["imapscore"] < 0.2
+
+
+@pytest.mark.parametrize(
+    ("vars_", "said"),
+    [
+        ({"question": ASTHMA["question"]}, "no-reference"),
+        ({**ASTHMA, "reference": ""}, "no-reference"),
+        ({**ASTHMA, "reference": None}, "no-reference"),
+        ({"reference": ASTHMA["reference"]}, "the question is empty"),
+        ({}, "the question is empty"),
+    ],
+)
+def test_what_a_test_lacks(vars_: dict[str, Any], said: str):
+    found = grade("Salbutamol.", vars_)
+    assert (found["score"], found["namedScores"]) == (0, {})
+    assert said in found["reason"]
+
+
+def test_several_references_and_variables_of_other_names():
+    several = ["Inhaled steroids.", "Salbutamol."]
+    best = grade("Salbutamol.", {"question": ASTHMA["question"], "reference": "Salbutamol."})["score"]
+    assert grade("Salbutamol.", {"question": ASTHMA["question"], "references": several})["score"] == best
+    named = {"input": ASTHMA["question"], "ideal": several}
+    assert grade("Salbutamol.", named, question_key="input", reference_key="ideal")["score"] == best
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"treshold": 0.5}, "treshold"),
+        ({"threshold": "0.5"}, "threshold is '0.5'. Give a number."),
+        ({"threshold": True}, "threshold is True"),
+        ({"metrics": "imapscor"}, "Did you mean imapscore"),
+        ({"reference_key": "ideal"}, "the data has no 'ideal'. It has: question, reference."),
+        ({"llm": "nobody:x"}, "no model is called"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(config: dict[str, Any], said: str):
+    with pytest.raises(UsageError, match=said):
+        grade("Salbutamol.", **config)
+
+
+def test_a_language_model_and_its_tokens():
+    with reading_server() as url:
+        found = grade("Salbutamol.", llm="openai:stub", base_url=url)
+    assert found["namedScores"]["imapscore"] > 0, found
+    assert found["tokensUsed"] == {"total": 15, "prompt": 9, "completion": 6, "cached": 0, "numRequests": 3}
+
+
+def test_a_server_that_is_down_is_nobodys_score():
+    with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9"):
+        grade("Salbutamol.", llm="openai:stub", base_url="http://127.0.0.1:9/v1")
+
+
+@contextmanager
+def reading_server() -> Iterator[str]:
+    """Reads texts like a language model: one term is asked, each answer has one fact."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            fact = {"term": "treatment", "value": "Salbutamol"}
+            asked = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
+            read = {"inform": [fact]} if "inform" in json.dumps(body["response_format"]) else asked
+            message = {"role": "assistant", "content": json.dumps(read)}
+            told = {
+                "model": "stub",
+                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+            }
+            sent = json.dumps(told).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{httpd.server_port}/v1"
+    finally:
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
