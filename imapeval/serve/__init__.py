@@ -1,0 +1,1 @@
+"""A scorer behind HTTP, for pipelines in other languages: what `imapeval serve` starts."""

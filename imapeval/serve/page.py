@@ -1,0 +1,85 @@
+"""The page at /docs: the OpenAPI description as HTML that needs no script and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a }
+h2 { border-top: 1px solid #bbb; padding-top: 1rem } code, pre { font-family: ui-monospace, monospace; font-size: .9em }
+table { border-collapse: collapse; width: 100% } td, th { text-align: left; vertical-align: top; padding: .2rem .6rem }
+tr { border-bottom: 1px solid #ddd } pre { background: #f4f4f4; padding: .6rem; overflow-x: auto }
+"""
+
+
+def write_page(description: Mapping[str, Any]) -> str:
+    """Return the page of an OpenAPI description such as FastAPI makes."""
+    info, schemas = description["info"], description["components"]["schemas"]
+    title = f"{escape(info['title'])} {escape(info['version'])}"
+    paths = "".join(
+        _write_operation(method, path, operation)
+        for path, operations in description["paths"].items()
+        for method, operation in operations.items()
+    )
+    shapes = "".join(_write_shape(name, shape) for name, shape in schemas.items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
+        f'<h1>{title}</h1><p>{escape(info["description"])}</p><p>For machines: <a href="/openapi.json">openapi.json'
+        f"</a></p>{paths}<h2>Shapes</h2>{shapes}</body></html>"
+    )
+
+
+def _write_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    given = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    body = f"<p>Send {_link(given)}.</p>" if given else ""
+    rows = "".join(
+        f"<tr><td>{escape(status)}</td><td>{_link(_schema_of(response))}</td><td>{escape(response['description'])}</td>"
+        "</tr>"
+        for status, response in operation["responses"].items()
+    )
+    return (
+        f"<h2><code>{escape(method.upper())} {escape(path)}</code></h2>"
+        f"<p>{escape(operation.get('description', ''))}</p>{body}<table>{rows}</table>"
+    )
+
+
+def _schema_of(response: Mapping[str, Any]) -> Mapping[str, Any]:
+    return response.get("content", {}).get("application/json", {}).get("schema", {})
+
+
+def _write_shape(name: str, shape: Mapping[str, Any]) -> str:
+    required = shape.get("required", ())
+    rows = "".join(
+        f"<tr><td><code>{escape(field)}</code>{'' if field in required else ' (optional)'}</td>"
+        f"<td>{_link(kind)}</td><td>{escape(kind.get('description', ''))}</td></tr>"
+        for field, kind in shape.get("properties", {}).items()
+    )
+    told = escape(shape.get("description", ""))
+    examples = "".join(
+        f"<pre>{escape(json.dumps(example, ensure_ascii=False, indent=2))}</pre>"
+        for example in shape.get("examples", ())
+    )
+    return f'<h3 id="{escape(name)}"><code>{escape(name)}</code></h3><p>{told}</p><table>{rows}</table>{examples}'
+
+
+def _link(kind: Mapping[str, Any]) -> str:
+    """Return a JSON schema in few words."""
+    if "$ref" in kind:
+        name = escape(kind["$ref"].rpartition("/")[2])
+        return f'<a href="#{name}"><code>{name}</code></a>'
+    if "anyOf" in kind:
+        return " or ".join(map(_link, kind["anyOf"]))
+    for word in ("enum", "const"):
+        if word in kind:
+            return f"<code>{escape(json.dumps(kind[word]))}</code>"
+    if kind.get("type") == "array" and "items" in kind:
+        return f"list of {_link(kind['items'])}"
+    if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
+        return f"object of {_link(kind['additionalProperties'])}"
+    return escape(str(kind.get("type", "anything")))

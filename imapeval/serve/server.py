@@ -1,0 +1,226 @@
+"""The HTTP server: uvicorn, which here waits for nobody without end."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import traceback
+from typing import TYPE_CHECKING, Any, cast
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from imapeval.errors import UsageError
+from imapeval.serve.app import Loaded, make_app
+from imapeval.serve.refusal import RefusedError
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from types import FrameType
+
+    from imapeval.serve.limits import Limits
+
+KEEP_ALIVE = 20
+"""Seconds that a connection may be idle between two requests: longer than clients keep theirs (Node's fetch: 4)."""
+
+_STANDS = {408: b"Request Timeout", 400: b"Bad Request", 503: b"Service Unavailable"}
+
+
+def listen(host: str, port: int, *, token: str | None) -> socket.socket:
+    """Take the port.
+
+    Raises:
+        UsageError: It is taken, there is no such address, or others could reach it without a token.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise UsageError(f"there is no address {host!r} here ({error.strerror}). Write --host 127.0.0.1.") from error
+    if token is None and not ipaddress.ip_address(address[0]).is_loopback:
+        raise UsageError(
+            f"others can reach {host}, and nothing would keep them from asking. Set the environment variable "
+            "IMAPEVAL_TOKEN to a long random text, or write --host 127.0.0.1."
+        )
+    sock = socket.socket(family, kind)
+    # Else a server that was just stopped keeps its port for a minute.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind(address)
+        sock.listen(1)
+    except OSError as error:
+        sock.close()
+        raise UsageError(
+            f"port {port} of {host} cannot be taken ({error.strerror}). Choose another with --port."
+        ) from error
+    return sock
+
+
+def check_token(token: str | None) -> str | None:
+    """Return the token.
+
+    Raises:
+        UsageError: A header cannot carry it.
+    """
+    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError(
+            "the token is empty, or has spaces or letters beyond ASCII. Make one with: openssl rand -hex 32"
+        )
+    return token
+
+
+def run(
+    loaded: Loaded,
+    limits: Limits,
+    *,
+    sock: socket.socket,
+    token: str | None = None,
+    ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve until a signal ends it; what is under way is finished first.
+
+    Args:
+        loaded: What answers.
+        limits: How much is taken on.
+        sock: Of `listen`.
+        token: What a request must bear.
+        ready: Called once requests are answered.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended it.
+    """
+    server = make_server(loaded, limits, token=token, ready=ready)
+    caught: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        caught.append(number)
+
+    # After an orderly end uvicorn raises the signal once more, which would end the process as if it had not been one.
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        server.run([sock])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGINT in caught:
+        raise KeyboardInterrupt
+
+
+def make_server(
+    loaded: Loaded, limits: Limits, *, token: str | None = None, ready: Callable[[], None] | None = None
+) -> uvicorn.Server:
+    """Return the server, yet to be run."""
+    logging.getLogger("uvicorn.error").addFilter(_without_content)
+
+    class Protocol(_Protocol):
+        bounds = limits
+
+    config = uvicorn.Config(
+        make_app(loaded, limits, token=token),
+        http=cast("type[asyncio.Protocol]", Protocol),
+        ws="none",
+        lifespan="on",
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        # What is under way may take its time, and its response some more.
+        timeout_graceful_shutdown=int(limits.work + limits.arriving) + 1,
+    )
+    return _Server(config, ready)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def main_loop(self) -> None:
+        if self._ready is not None:
+            self._ready()
+        await super().main_loop()
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that waits for nobody without end.
+
+    uvicorn waits for ever for the rest of a request's head, for the rest of a body that was refused, and for somebody
+    who does not read. The body of a request that is being answered is the guard's.
+    """
+
+    bounds: Limits
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._late: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore
+        super().connection_made(transport)
+        if len(self.connections) > self.bounds.connections:
+            self._end(
+                RefusedError(503, "busy", "Too many connections are open. Try again later.", {"Retry-After": "2"})
+            )
+            return
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for timer in (self._late, self._stuck):
+            if timer is not None:
+                timer.cancel()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self.bounds.arriving, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stuck is not None:
+            self._stuck.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        self._end(RefusedError(400, "bad-http", "The request is no HTTP that can be read."))
+
+    def _watch(self) -> None:
+        """Have a timer run while something is still to come that nobody else waits for."""
+        idle = self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+        waiting = idle and self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+        if waiting and self._late is None:
+            self._late = self.loop.call_later(self.bounds.arriving, self._give_up)
+        elif not waiting and self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _give_up(self) -> None:
+        if self.conn.our_state is h11.IDLE:
+            self._end(
+                RefusedError(408, "too-slow", f"The request did not arrive within {self.bounds.arriving:g} seconds.")
+            )
+        else:
+            self.transport.abort()
+
+    def _end(self, refusal: RefusedError) -> None:
+        head = [b"HTTP/1.1 %d %s" % (refusal.status, _STANDS[refusal.status]), b"content-type: application/json"]
+        head += [f"{name.lower()}: {value}".encode() for name, value in refusal.headers.items()]
+        head += [b"content-length: %d" % len(refusal.body), b"connection: close", b"", refusal.body]
+        self.transport.write(b"\r\n".join(head))
+        self.transport.close()
+
+
+def _without_content(record: logging.LogRecord) -> bool:
+    """Take an error's message out of the log, for it may quote what somebody sent; where it arose stays."""
+    if record.exc_info and (error := record.exc_info[1]) is not None:
+        places = traceback.extract_tb(error.__traceback__)
+        where = f"{places[-1].filename}:{places[-1].lineno}" if places else "nowhere"
+        record.msg, record.args = f"{type(error).__name__} at {where}", ()
+        record.exc_info = None
+    return True

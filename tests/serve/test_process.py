@@ -1,0 +1,131 @@
+"""`imapeval serve` as a process: how it starts, ends, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from imapeval import _optional
+from imapeval.cli.main import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+SECRET = "Mrs Elizabeth Blackwood"
+
+
+@contextmanager
+def started(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    command = [sys.executable, "-m", "imapeval.cli.main", "serve", "--port", "0", *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+    ) as process:
+        try:
+            assert process.stdout
+            told = process.stdout.readline()
+            found = re.fullmatch(r"imapeval serve: http://127\.0\.0\.1:(\d+) \(fields at /docs; .*\)\n", told)
+            assert found, told
+            yield process, int(found[1])
+        finally:
+            process.kill()
+
+
+def post(port: int, value: Any, **headers: str) -> tuple[int, Any]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/score", json.dumps(value), {"Content-Type": "application/json", **headers})
+    response = connection.getresponse()
+    body = json.loads(response.read())
+    connection.close()
+    return response.status, body
+
+
+def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_of_it():
+    told = " ".join(f"Take drug{number} {number} mg and avoid herb{number}." for number in range(80))
+    given = {"question": f"What should {SECRET} take and avoid?", "reference": told, "response": told[::-1] + told}
+    got: list[tuple[int, Any]] = []
+    with started("--metrics", "imapscore,rouge1", IMAPEVAL_TOKEN="t0p-s3cret") as (process, port):
+        assert post(port, {"response": SECRET}, Authorization=f"Bearer {SECRET}")[0] == 401
+        assert post(port, {"response": [SECRET]}, Authorization="Bearer t0p-s3cret")[0] == 422
+        asking = threading.Thread(target=lambda: got.append(post(port, given, Authorization="Bearer t0p-s3cret")))
+        asking.start()
+        time.sleep(0.4)
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=60)
+        asking.join()
+    assert process.returncode == 0
+    ((status, body),) = got
+    assert status == 200
+    assert body["score"] is not None
+    assert (output, errors) == ("", "")
+
+
+def test_ctrl_c():
+    with started() as (process, port), socket.create_connection(("127.0.0.1", port)) as idle:
+        idle.sendall(b"POST /sc")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == "imapeval: stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "0.0.0.0"], "imapeval: others can reach 0.0.0.0, and nothing would keep them from asking. Set the"),
+        (["--host", "no.such.invalid"], "imapeval: there is no address 'no.such.invalid'"),
+        (["--token", "two words"], "imapeval: the token is empty, or has spaces"),
+        (["--metrics", "nonsense"], "imapeval: unknown metric 'nonsense'"),
+        (["--base-url", "http://127.0.0.1:1/v1"], "imapeval: --base-url is about a language model"),
+        (["--relations", "llm"], "imapeval: --relations llm is about a language model"),
+    ],
+)
+def test_what_cannot_be_meant(options: list[str], said: str):
+    done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
+    assert done.exit_code == 2
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = CliRunner().invoke(app, ["serve", "--port", str(port)])
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"imapeval: port {port} of 127.0.0.1 cannot be taken (Address already in use). Choose another with --port.\n"
+    )
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_optional, "installed", lambda distribution: distribution != "uvicorn")
+    done = CliRunner().invoke(app, ["serve"])
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "imapeval: imapeval serve needs the package 'uvicorn'. Install it with: pip install 'imapeval[serve]'\n"
+    )
+
+
+@pytest.mark.slow
+def test_under_load_no_error_and_flat_memory():
+    command = [sys.executable, "benchmarks/serve.py", "--clients", "50", "--seconds", "5", "--rounds", "2", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    warming, loaded = map(json.loads, done.stdout.splitlines())
+    assert warming["errors"] == loaded["errors"] == {}
+    assert loaded["answers"] >= 50
+    # Caches with bounds still fill up, by 60 MB in a minute of 200 clients. A full minute is in docs/serve.md.
+    assert loaded["memory"][-1] - loaded["memory"][0] < 60
