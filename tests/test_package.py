@@ -115,7 +115,8 @@ def shown_commands() -> Iterator[tuple[str, list[str]]]:
         fenced = re.findall(r"^```(?:bash|sh)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
         indented = re.findall(r"^ {4}(?:\$ )?(imapeval .*)", text, re.MULTILINE)
         for line in [*"\n".join(fenced).splitlines(), *indented]:
-            for part in line.split("&&"):
+            # Lines within quotes, such as those of a request's body, are no command lines of their own.
+            for part in (part for part in line.split("&&") if "imapeval" in part):
                 words = shlex.split(part, comments=True)
                 while words and re.match(r"[A-Z_]+=", words[0]):
                     del words[0]
