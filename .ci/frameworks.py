@@ -96,7 +96,8 @@ def provide(name: str, *, freeze: bool, log: list[str]) -> Path:
     python, whole = folder / "bin" / "python", folder / "whole"
     # Python compiles what is imported; pip would compile everything, which is half of its time.
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-    if not whole.exists():
+    # What is frozen are the newest versions, and not those that an earlier time left there.
+    if freeze or not whole.exists():
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(folder)], log, check=True)
         pinned = [] if freeze else ["-c", str(pins)]

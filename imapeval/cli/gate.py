@@ -40,6 +40,8 @@ def check_files(junit: str | None, summary: str | None) -> None:
             raise UsageError(f"{option} is empty. Give a file; is the variable set that should name it?")
         if path is not None and Path(path).is_dir():
             raise UsageError(f"{option} {path} is a folder. Give a file in it.")
+    if junit is not None and summary is not None and Path(junit).resolve() == Path(summary).resolve():
+        raise UsageError(f"--junit and --summary are both {junit}. Give two files: one is XML, the other Markdown.")
 
 
 def judge_run(
@@ -71,14 +73,14 @@ def judge_run(
             from imapeval.report.junit import write_junit
 
             text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
-            _write(Path(junit), text, mode="w")
+            _write(Path(junit), text, run.folder, mode="w")
         if summary is not None:
             from imapeval.report.markdown import write_markdown
 
             # A run may come from where other packages were installed; most metrics are better when they are higher.
             directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
             text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
-            _write(Path(summary), text, mode="a")
+            _write(Path(summary), text, run.folder, mode="a")
     return verdicts
 
 
@@ -89,11 +91,14 @@ def tell_verdicts(verdicts: "Sequence[Verdict]", *, quiet: bool) -> None:
             typer.echo(f"threshold: {verdict}", err=not verdict.met)
 
 
-def _write(path: Path, text: str, *, mode: str) -> None:
+def _write(path: Path, text: str, run: Path, *, mode: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open(mode, encoding="utf-8", newline="\n") as file:
             # What is appended must not go on with somebody's last line.
             file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}). Choose another file.") from error
+        raise UsageError(
+            f"{path} cannot be written ({error.strerror}). Choose another file: `imapeval report {run}` writes it "
+            "without scoring again."
+        ) from error

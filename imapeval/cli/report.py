@@ -42,9 +42,9 @@ def _judge(folder: Path, limits: list[str], *, junit: str | None, summary: str |
     settings = run.manifest["settings"]
     names = list(settings["metrics"])
     known = set(registry.names())
-    if unknown := {limit.partition("=")[0] for limit in limits}.intersection(names) - known:
+    if unknown := {limit.partition("=")[0].strip() for limit in limits}.intersection(names) - known:
         raise UsageError(
-            f"{min(unknown)!r} is a metric of this run, but not installed here, so which way is better is not known. "
+            f"{min(unknown)!r} is a metric of this run, but not known here, so neither is which way is better. "
             "Give --threshold to the `imapeval score` that makes the run."
         )
     metrics = [registry.get(name) for name in names if name in known]

@@ -22,9 +22,10 @@ from pydantic import BaseModel, ConfigDict
 
 from imapeval._optional import require
 from imapeval.errors import ProviderError, ServiceError, UsageError
+from imapeval.integrations.exchange import choose_scorer
 from imapeval.llm import chat, openai
 from imapeval.llm.client import Completion, Usage
-from imapeval.scoring import share
+from imapeval.report.thresholds import Threshold
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -75,15 +76,14 @@ class _Measuring:
     ) -> None:
         if threshold is not None and not (_is_number(threshold) and math.isfinite(threshold)):
             raise UsageError(f"threshold is {threshold!r}. Give a number, or None for no verdict.")
-        if scorer is not None and (metrics is not None or model is not None or options):
-            raise UsageError("there is a scorer and options for one. Give the options to the scorer.")
-        if model is not None:
+        given = {"metrics": metrics, "model": model, **options}
+        if scorer is None and model is not None:
             if options.get("llm") is not None:
                 raise UsageError("model and llm both name a language model. Give one of them.")
-            options["llm"] = HostModel(model, concurrency=options.get("concurrency"))
+            given |= {"model": None, "llm": HostModel(model, concurrency=options.get("concurrency"))}
         # DeepEval makes a copy for every test case, out of those attributes that are named like parameters. The
         # scorer is all that the others have come to.
-        self.scorer = scorer or share(metrics=metrics, **options)
+        self.scorer = choose_scorer(scorer, given)
         self.threshold = threshold
         self.name = name or self.scorer.metrics[0].name
         self.include_reason = include_reason
@@ -131,10 +131,9 @@ class _Measuring:
             self.success = None
         elif self.error is not None or self.score is None:
             self.success = False
-        elif self.scorer.metrics[0].higher_is_better:
-            self.success = self.score >= self.threshold
         else:
-            self.success = self.score <= self.threshold
+            first = self.scorer.metrics[0]
+            self.success = Threshold(first.name, self.threshold, first.higher_is_better).allows(self.score)
         return self.success
 
     def _check(self, test_case: Any) -> Any:
@@ -263,6 +262,11 @@ class HostModel:
         self.concurrency = concurrency or CONCURRENCY
         self._identity = _identify(self._model)
         self._holds = self._model.supports_structured_outputs() is True
+        self._given = repr(model) if isinstance(model, str) else f"{type(model).__name__} at {id(model):#x}"
+
+    def __repr__(self) -> str:
+        # Scorers are shared by it: two metrics with the same model have one, as two with the same `llm` have.
+        return f"<HostModel {self._identity} by {self._given}, concurrency {self.concurrency}>"
 
     @property
     def identity(self) -> str:

@@ -1,8 +1,9 @@
 """Between a host and a scorer: the texts out of whatever a host hands over, and what came out for each metric.
 
-Some hosts hand over what their users put in: a text, a dict that holds it under some name, messages of a chat, or what
-a model's client returned. Nothing here raises for an answer's sake: what no text can be found in is handed on as it is,
-and the scorer says why it is not scored.
+Some hosts hand over what their users put in (`Keys`): a text, a dict that holds it under some name, messages of a
+chat, or what a model's client returned. Others hand over a row of data whose columns are known (`Columns`). Nothing
+here raises for an answer's sake: what no text can be found in is handed on as it is, and the scorer says why it is not
+scored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import UsageError
+from imapeval.samples.rows import read_lang
 from imapeval.scoring import Scorer, share
 from imapeval.types import Failure
 
@@ -57,22 +59,57 @@ class Keys:
         if messages is None:
             return {"question": asked, **fields}
         turns = _read_turns(messages)
-        # With no response, a dialogue's last turn would be taken for it.
-        if len(turns) == 1 or said is None:
+        # One turn that is not the user's asks nothing. With no response, a dialogue's last turn would be taken for it.
+        if said is None or [turn["role"] for turn in turns] == ["user"]:
             return {"question": turns[-1]["content"] if turns else None, **fields}
         return {"turns": turns, **fields}
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The texts out of a row of data, for hosts that hand over the response apart from it, and the row's `lang`.
+
+    Attributes:
+        question: Column of the question; None for "question".
+        reference: Column of the clinician's answer, or of several; None for "reference" or "references".
+    """
+
+    question: str | None = None
+    reference: str | None = None
+
+    def read(self, row: Mapping[str, Any], response: Any) -> dict[str, Any]:
+        """Return an item of `Scorer.score_all`.
+
+        Raises:
+            UsageError: A column that is named is not there.
+        """
+        for key in (self.question, self.reference):
+            if key is not None and key not in row:
+                raise UsageError(f"the data has no {key!r}. It has: {', '.join(map(str, row))}.")
+        reference = row.get(self.reference or "reference")
+        if self.reference is None and reference is None:
+            reference = row.get("references")
+        return {
+            "question": row.get(self.question or "question"),
+            "references" if isinstance(reference, list) else "reference": reference,
+            "response": response,
+            "lang": read_lang(row),
+        }
+
+
 def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
-    """Return the scorer that is given, or the one of these options.
+    """Return the scorer that is given, or the one of these options, of which those that are None are not given.
 
     Raises:
-        UsageError: There are both, or an option cannot be meant.
+        UsageError: There are both, or one of them cannot be meant.
     """
     if scorer is None:
         return share(**options)
-    if options:
-        raise UsageError(f"there is a scorer, and {min(options)!r} is an option of another. Give one of the two.")
+    # Where options come from a command line, any of them is a text.
+    if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
+    if given := [name for name, value in options.items() if value is not None]:
+        raise UsageError(f"there is a scorer, and {min(given)!r} is an option of another. Give one of the two.")
     return scorer
 
 
@@ -130,7 +167,7 @@ def _find(value: Any, keys: Sequence[str]) -> Any:
 def _plain(value: Any) -> Any:
     """Return objects of clients as dicts, and what data frames put where nothing is as None."""
     dump = getattr(value, "model_dump", None)
-    if callable(dump):
+    if callable(dump) and not isinstance(value, type):
         return dump()
     return None if isinstance(value, float) and math.isnan(value) else value
 
@@ -144,7 +181,10 @@ def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
     items = [_plain(item) for item in cast("Sequence[Any]", value)]
     messages = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
     # Chat completions wrap each message.
-    messages = [message.get("message", message) for message in messages]
+    messages = [
+        cast("Mapping[str, Any]", wrapped) if isinstance(wrapped := message.get("message"), Mapping) else message
+        for message in messages
+    ]
     whole = len(messages) == len(items) and any("content" in message and _role(message) for message in messages)
     return messages if whole else None
 

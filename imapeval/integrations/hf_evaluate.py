@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.scoring import share
+from imapeval.integrations.exchange import choose_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ class ImapScore(_evaluate.Metric):
     def __init__(self, config_name: str | None = None, *, scorer: Scorer | None = None, **options: Any) -> None:
         theirs = inspect.signature(_evaluate.EvaluationModule.__init__).parameters
         ours = {name: value for name, value in options.items() if name not in theirs}
-        if scorer is not None and ours:
-            raise UsageError("there is a scorer and options for one. Give the options to the scorer.")
-        self.scorer = scorer or share(**ours)
+        self.scorer = choose_scorer(scorer, ours)
         super().__init__(config_name, **{name: value for name, value in options.items() if name in theirs})  # pyright: ignore[reportUnknownMemberType]
 
     def _info(self) -> Any:

@@ -20,9 +20,11 @@ from anyio import to_thread
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
+from imapeval.integrations.exchange import choose_scorer
 from imapeval.runs import Run
-from imapeval.samples.inspect_log import lacks_answer, read_lang, read_question, read_references
-from imapeval.scoring import Assessment, Scorer, share
+from imapeval.samples.inspect_log import lacks_answer, read_question, read_references
+from imapeval.samples.rows import read_lang
+from imapeval.scoring import Assessment
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from imapeval.imapfile import ImapRecord
     from imapeval.metrics.base import Metric
+    from imapeval.scoring import Scorer
     from imapeval.types import Sample
 
 _inspect: Any = require(
@@ -63,7 +66,7 @@ def imapscore(
     Raises:
         UsageError: Something that is named is not there, or cannot be meant.
     """
-    opened = _open(metrics, scorer, options)
+    opened = choose_scorer(scorer, {"metrics": metrics, **options})
 
     async def score(state: Any, target: Any) -> Any:
         """Score the answer; an `ImapEvalError` concerns all answers alike and is Inspect's to handle."""
@@ -125,16 +128,6 @@ def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str =
     except OSError as error:
         raise InputError(f"cannot be written ({error})", path=path, mend="Name another file.") from error
     return len(lines)
-
-
-def _open(metrics: str | Sequence[str | Metric] | None, scorer: Scorer | None, options: dict[str, Any]) -> Scorer:
-    if scorer is None:
-        return share(metrics=metrics, **options)
-    if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]  # `-S scorer=...` is a text
-        raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
-    if metrics is not None or options:
-        raise UsageError("a ready scorer has its metrics and options. Give either the scorer or those.")
-    return scorer
 
 
 async def _ascore(scorer: Scorer, given: dict[str, Any]) -> Assessment:

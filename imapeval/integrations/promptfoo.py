@@ -13,10 +13,12 @@ and the assertion, of whose `config` everything is optional:
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.integrations._columns import Columns
+from imapeval.integrations.exchange import Columns
+from imapeval.report.thresholds import Threshold
 from imapeval.scoring import share
 from imapeval.types import Failure, Score
 
@@ -37,9 +39,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         output: What the provider answered.
-        context: Of promptfoo: `vars`, and `config` with the `threshold` that a score has to reach (any passes where
-            there is none), `question_key` and `reference_key` (variables that are not called so), and options of
-            `imapeval.Scorer`.
+        context: Of promptfoo: `vars`, and `config` with the `threshold` that a score has to reach, or may be at most
+            where lower is better (any passes where there is none), `question_key` and `reference_key` (variables that
+            are not called so), and options of `imapeval.Scorer`.
 
     Returns:
         A `GradingResult`, with a named score for each metric that has one.
@@ -51,15 +53,17 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     options = dict(context.get("config") or {})
     threshold = options.pop("threshold", None)
-    if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, (int, float))):
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float | None) or not isfinite(threshold or 0):
         raise UsageError(f"threshold is {threshold!r}. Give a number.")
     columns = Columns(options.pop("question_key", None), options.pop("reference_key", None))
     scorer = share(**options)
     assessed = scorer.score_all([columns.read(context.get("vars") or {}, output)])
-    return _grade(assessed[0], threshold) | _count_tokens(assessed.spent)
+    first = scorer.metrics[0]
+    limit = None if threshold is None else Threshold(first.name, threshold, first.higher_is_better)
+    return _grade(assessed[0], limit) | _count_tokens(assessed.spent)
 
 
-def _grade(assessment: Assessment, threshold: float | None) -> dict[str, Any]:
+def _grade(assessment: Assessment, limit: Threshold | None) -> dict[str, Any]:
     outcomes = assessment.outcomes
     named = {name: outcome.value for name, outcome in outcomes.items() if isinstance(outcome, Score)}
     imapscore = outcomes.get("imapscore")
@@ -71,7 +75,7 @@ def _grade(assessment: Assessment, threshold: float | None) -> dict[str, Any]:
     ]
     value = assessment.value
     grade: dict[str, Any] = {
-        "pass": value is not None and (threshold is None or value >= threshold),
+        "pass": value is not None and (limit is None or limit.allows(value)),
         "score": 0 if value is None else value,
         "reason": " ".join([assessment.reason, *others]),
         "namedScores": named,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -139,8 +139,9 @@ class ImapScore:
         for name, value in limits.items():
             if name not in metrics:
                 raise UsageError(f"{said} names {name!r}, which is not among the metrics: {', '.join(metrics)}.")
-            if not isfinite(value):
-                raise UsageError(f"{said} of {name} is {value}. Give a number.")
+            # What a test gives has no types checked.
+            if not (isinstance(cast("object", value), (int, float)) and isfinite(value)):
+                raise UsageError(f"{said} of {name} is {value!r}. Give a number.")
             if metrics[name].higher_is_better != least:
                 direction = "lower" if least else "higher"
                 raise UsageError(f"{said} is given for {name}, of which {direction} is better. Give {other}.")

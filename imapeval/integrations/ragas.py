@@ -14,8 +14,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
-from imapeval.errors import SampleError, UsageError
-from imapeval.scoring import share
+from imapeval.errors import SampleError
+from imapeval.integrations.exchange import choose_scorer
 from imapeval.scoring.given import collect
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnM
         scorer: Scorer | None = None,
         **options: Any,
     ) -> None:
-        if scorer is not None and (metrics is not None or options):
-            raise UsageError("there is a scorer and options for one. Give the options to the scorer.")
-        self.scorer = scorer or share(metrics=metrics, **options)
+        self.scorer = choose_scorer(scorer, {"metrics": metrics, **options})
         first = self.scorer.metrics[0]
         low, high = first.range
         self.name = name or first.name

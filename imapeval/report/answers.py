@@ -71,11 +71,23 @@ def tell(failure: Failure) -> str:
     return f"not scored: {failure.message} ({failure.stage}/{failure.kind})"
 
 
+def find_record(
+    sample: Sample, outcomes: Mapping[str, Outcome | None], records: Iterable[ImapRecord]
+) -> ImapRecord | None:
+    """Return the facts beside those of the reference that counts: to imapScore, else to the first metric with a score.
+
+    Returns:
+        None where they were not read.
+    """
+    scores = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Score)}
+    ours = (score for name, score in scores.items() if name.startswith("imapscore"))
+    counting = next(ours, next(iter(scores.values()), None))
+    # With one reference a part of this name may be something else, of a metric of another package.
+    index = 0 if counting is None or len(sample.references) < 2 else int(counting.parts.get("reference", 0))
+    return next((record for record in records if record.imap.reference_index == index), None)
+
+
 def _join(
     sample: Sample, outcomes: Mapping[str, Outcome | None], records: Mapping[str, Sequence[ImapRecord]]
 ) -> Answer:
-    found = records.get(sample.id, ())
-    # Of other metrics a part of this name may be something else: length-ratio's is a length.
-    counting = next((o for name, o in outcomes.items() if name.startswith("imapscore") and isinstance(o, Score)), None)
-    index = 0 if counting is None else int(counting.parts.get("reference", 0))
-    return Answer(sample, outcomes, next((r for r in found if r.imap.reference_index == index), None))
+    return Answer(sample, outcomes, find_record(sample, outcomes, records.get(sample.id, ())))

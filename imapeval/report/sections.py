@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from imapeval.llm.ledger import describe
 from imapeval.report.histogram import Axis, draw_histogram
-from imapeval.samples import system_of
+from imapeval.report.summary import group_of
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ _MESSAGES_SHOWN = 8
 
 def show_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result]) -> str:
     """Return the table of scores: per metric a row for all systems together and one for each."""
-    system_by_id = {sample.id: system_of(sample) for sample in samples}
+    system_by_id = {sample.id: group_of(sample) for sample in samples}
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         if isinstance(result.outcome, Score):
-            for system in dict.fromkeys(("", system_by_id[result.id])):
+            for system in ("", system_by_id[result.id]):
                 values.setdefault((result.metric, system), []).append(result.outcome.value)
     bodies: list[str] = []
     for metric in dict.fromkeys(row.metric for row in rows):

@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 
+NAMELESS = "(no system)"
+"""Stands for answers that name no system where others do; "" would be all together."""
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
     """What one metric gave one system, or all of them.
 
     Attributes:
         metric: The metric's name.
-        system: As `imapeval.samples.system_of` gives it; "" for all together.
+        system: As `group_of` gives it; "" for all together.
         n: Samples with a score.
         failed: Samples without one.
         mean: Of the scores; None without any.
@@ -48,15 +52,20 @@ def summarise(
     by_metric: dict[str, list[Result]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
-    systems = dict.fromkeys(map(system_of, samples))
+    systems = dict.fromkeys(map(group_of, samples))
     rows: list[SummaryRow] = []
     for metric in metrics:
         found = by_metric.get(metric, [])
         rows.append(_summarise(metric, "", found, sample_by_id, seed))
         for system in systems if len(systems) > 1 else ():
-            theirs = [result for result in found if system_of(sample_by_id[result.id]) == system]
+            theirs = [result for result in found if group_of(sample_by_id[result.id]) == system]
             rows.append(_summarise(metric, system, theirs, sample_by_id, seed))
     return rows
+
+
+def group_of(sample: Sample) -> str:
+    """Return the system whose row counts a sample."""
+    return system_of(sample) or NAMELESS
 
 
 def _summarise(

@@ -37,15 +37,21 @@ class Threshold:
     def compare(self, value: float) -> str:
         """Return in words on which side of the limit a number is, such as "below 0.35"."""
         sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
-        return f"{sides[self.allows(value)]} {self.value:g}"
+        return f"{sides[self.allows(value)]} {self.limit}"
 
     def show(self, value: float) -> str:
-        """Return a number with three decimals, or with all where it would look like the limit that it misses."""
+        """Return a number with three decimals, or with all where these are on the other side of the limit."""
         shown = f"{value:.3f}"
-        return repr(value) if float(shown) == self.value and not self.allows(value) else shown
+        return shown if self.allows(float(shown)) == self.allows(value) else repr(value)
+
+    @property
+    def limit(self) -> str:
+        """The limit as people write it, with all its digits."""
+        shown = f"{self.value:g}"
+        return shown if float(shown) == self.value else repr(self.value)
 
     def __str__(self) -> str:
-        return f"{self.metric} at {'least' if self.higher_is_better else 'most'} {self.value:g}"
+        return f"{self.metric} at {'least' if self.higher_is_better else 'most'} {self.limit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class Verdict:
         return self.mean is not None and not self.pending and self.threshold.allows(self.mean)
 
     def __str__(self) -> str:
-        name, value = self.threshold.metric, f"{self.threshold.value:g}"
+        name, value = self.threshold.metric, self.threshold.limit
         if self.pending:
             return f"{name}: whether the mean meets {value} is not known: {_count(self.pending)} not been tried yet."
         if self.mean is None:
@@ -107,7 +113,7 @@ def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = No
         if by_name is not None and name not in by_name:
             raise UsageError(f"{option} {text}: {name!r} is not among the metrics: {', '.join(by_name)}.")
         if name in found:
-            raise UsageError(f"{option} names {name!r} twice. Keep one of {found[name].value:g} and {value:g}.")
+            raise UsageError(f"{option} names {name!r} twice. Keep one of {found[name].limit} and {value:g}.")
         metric = registry.get(name) if by_name is None else by_name[name]
         found[name] = Threshold(name, value, metric.higher_is_better)
     return list(found.values())
@@ -128,7 +134,7 @@ def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, 
             told = " ".join(
                 ([] if low is None else [f"from {low:g}"]) + (["upwards"] if high is None else [f"to {high:g}"])
             )
-            raise UsageError(f"{option} {threshold.metric}={threshold.value:g}: the metric goes {told}.")
+            raise UsageError(f"{option} {threshold.metric}={threshold.limit}: the metric goes {told}.")
 
 
 def judge(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:

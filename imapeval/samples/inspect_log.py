@@ -7,13 +7,12 @@ import math
 import struct
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import BadZipFile
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.samples.rows import Row
-from imapeval.types import Lang
+from imapeval.samples.rows import Row, read_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -103,12 +102,6 @@ def read_question(given: Any) -> dict[str, Any]:
 def read_references(target: str | Sequence[str]) -> list[str]:
     """Return a sample's targets as references; Inspect writes "" where there is none."""
     return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
-
-
-def read_lang(metadata: Mapping[str, Any]) -> Lang | None:
-    """Return the language that a sample's metadata names, if it is one of ours."""
-    lang = metadata.get("lang")
-    return lang if lang in get_args(Lang) else None
 
 
 def _faults() -> tuple[type[Exception], ...]:

@@ -11,10 +11,11 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from imapeval._optional import require
 from imapeval.errors import InputError
+from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -35,6 +36,12 @@ class Row:
     line: int
     fields: Mapping[str, Any]
     file: str = ""
+
+
+def read_lang(fields: Mapping[str, Any]) -> Lang | None:
+    """Return the language that somebody's data names; None where it is none of ours, or means something else."""
+    lang = fields.get("lang")
+    return lang if lang in get_args(Lang) else None
 
 
 def read_jsonl(source: str) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, overload
 
 from imapeval import imapfile
+from imapeval.report.answers import find_record
 from imapeval.report.comparison import Row, compare, write_html, write_markdown, write_sentence
 from imapeval.report.context import write_context
 from imapeval.runs import Result, tell
@@ -73,9 +74,8 @@ class Assessment:
 
     @property
     def record(self) -> ImapRecord | None:
-        """The facts beside those of the reference that counts: the one that agrees best."""
-        index = int(self.parts.get("reference", 0))
-        return next((record for record in self.records if record.imap.reference_index == index), None)
+        """The facts beside those of the reference that counts: the one that agrees best, by imapScore where asked."""
+        return None if self.sample is None else find_record(self.sample, self.outcomes, self.records)
 
     @property
     def rows(self) -> list[Row]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future
 
 _T = TypeVar("_T")
 
@@ -21,6 +23,8 @@ class _Running:
     pid: int
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
+    end: Callable[[], object]
+    """Ends the loop, once; called by itself where nobody holds the `Background` any more."""
 
 
 class Background:
@@ -28,9 +32,7 @@ class Background:
 
     def __init__(self) -> None:
         self._running: _Running | None = None
-        self._starting = threading.Lock()
-        # A lock that another thread holds at the moment of forking would be held for ever in the child.
-        os.register_at_fork(after_in_child=self._renew_lock)
+        self._locks: dict[int, threading.Lock] = {}
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Do the work there and wait for it; Ctrl-C gives it up.
@@ -38,11 +40,11 @@ class Background:
         Raises:
             UsageError: The work that is done there asks for it, and would wait for itself.
         """
-        running = self._start()
-        if threading.current_thread() is running.thread:
+        running = self._running
+        if running is not None and threading.current_thread() is running.thread:
             work.close()
             raise UsageError("a scorer was called from within its own work, which would wait for itself. Use another.")
-        future = asyncio.run_coroutine_threadsafe(work, running.loop)
+        future = self._submit(work)
         try:
             return future.result()
         except BaseException:
@@ -51,30 +53,43 @@ class Background:
 
     async def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Do the work there, and wait for it in this loop."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._start().loop))
+        return await asyncio.wrap_future(self._submit(work))
 
     def close(self) -> None:
         """End it; what is under way is cancelled."""
-        with self._starting:
+        with self._lock():
             running, self._running = self._running, None
-        if running is not None and running.pid == os.getpid():
-            running.loop.call_soon_threadsafe(running.loop.stop)
-            if threading.current_thread() is not running.thread:
-                running.thread.join()
+            if running is not None:
+                running.end()
+        if running is not None and running.pid == os.getpid() and threading.current_thread() is not running.thread:
+            running.thread.join()
+
+    def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        # Under the lock, so that a loop that is closed meanwhile has the work already, and cancels it: what comes to a
+        # loop later would be waited for for ever.
+        with self._lock():
+            return asyncio.run_coroutine_threadsafe(work, self._start().loop)
 
     def _start(self) -> _Running:
-        with self._starting:
-            # The threads of a process are not in the one that is forked from it.
-            if self._running is None or self._running.pid != os.getpid():
-                loop = asyncio.new_event_loop()
-                # Nobody should have to close it for the process to end.
-                thread = threading.Thread(target=_serve, args=(loop,), name="imapeval", daemon=True)
-                thread.start()
-                self._running = _Running(os.getpid(), loop, thread)
-            return self._running
+        # The threads of a process are not in the one that is forked from it.
+        if self._running is None or self._running.pid != os.getpid():
+            loop = asyncio.new_event_loop()
+            # Nobody should have to close it for the process to end.
+            thread = threading.Thread(target=_serve, args=(loop,), name="imapeval", daemon=True)
+            thread.start()
+            end = weakref.finalize(self, _end, os.getpid(), loop)
+            end.atexit = False
+            self._running = _Running(os.getpid(), loop, thread, end)
+        return self._running
 
-    def _renew_lock(self) -> None:
-        self._starting = threading.Lock()
+    def _lock(self) -> threading.Lock:
+        # One for each process: a lock that another thread holds at the moment of forking is held for ever in the child.
+        return self._locks.setdefault(os.getpid(), threading.Lock())
+
+
+def _end(pid: int, loop: asyncio.AbstractEventLoop) -> None:
+    if pid == os.getpid():
+        loop.call_soon_threadsafe(loop.stop)
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from imapeval.errors import InputError, UsageError
+from imapeval.llm.prices import Price
 from imapeval.metrics import registry
+from imapeval.metrics.base import Device
 from imapeval.samples import make_sample
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from imapeval.llm.client import Model
     from imapeval.metrics.base import Metric
+    from imapeval.pipeline import LlmSettings
     from imapeval.types import Lang
+
+_MODEL = ("identity", "concurrency", "complete")
+"""What a `Model` has."""
 
 
 def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None) -> list[Metric]:
@@ -25,7 +32,14 @@ def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[
     Raises:
         UsageError: There is none of a name, or two share one.
     """
+    # Who has no types checked may give None.
+    if not isinstance(cast("object", metrics), Iterable):
+        raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
     wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
+    for item in wanted:
+        # A name, or what has one.
+        if not isinstance(getattr(item, "name", item), str):
+            raise UsageError(f"{item!r} is neither a metric nor the name of one. `imapeval metrics` lists them.")
     by_name = {m.name: m for m in registry.choose([item for item in wanted if isinstance(item, str) and item], options)}
     own: dict[str, Metric] = {}
     for item in wanted:
@@ -64,6 +78,32 @@ def refuse_without_llm(metrics: Sequence[Metric], **given: bool) -> None:
         raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
 
 
+def refuse_nonsense(llm: str | Model | None, settings: LlmSettings, *, relations: str, device: str) -> None:
+    """Make sure that the language model and what describes it, relations and device can be meant.
+
+    Raises:
+        UsageError: One cannot: it is something else, a number less than there may be, or none of the names there are.
+    """
+    if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL)):
+        raise UsageError(f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL)}.")
+    for name, number in (
+        ("votes", settings.votes),
+        ("concurrency", settings.concurrency),
+        ("rpm", settings.rpm),
+        ("tpm", settings.tpm),
+    ):
+        if number is not None and (type(number) is not int or number < 1):
+            raise UsageError(f"{name} is {number!r}. Give a whole number, 1 or more.")
+    if settings.max_cost is not None and not settings.max_cost >= 0:
+        raise UsageError(f"max_cost is {settings.max_cost}. Give the most USD that the model may cost, 0 or more.")
+    # Likewise a pair, as --price has it.
+    if not isinstance(cast("object", settings.price), Price | None):
+        raise UsageError(f"price is {settings.price!r}. Give an imapeval.llm.prices.Price, in USD per million tokens.")
+    for name, value, known in (("relations", relations, ("graph", "llm")), ("device", device, get_args(Device))):
+        if value not in known:
+            raise UsageError(f"{name} is {value!r}. Give one of: {', '.join(known)}.")
+
+
 def collect(
     response: str | None,
     question: str | None,
@@ -94,6 +134,23 @@ def _tell_turn(turn: Any) -> Any:
     if isinstance(turn, Turn):
         return asdict(turn)
     return dict(cast("Mapping[Any, Any]", turn)) if isinstance(turn, Mapping) else turn
+
+
+def list_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapping[str, Any]]:
+    """Return samples and rows as a list.
+
+    Raises:
+        UsageError: They are something else, such as the name of a file.
+    """
+    rows: list[Any] = [given] if isinstance(given, str) else list(given)
+    for row in rows:
+        if not isinstance(row, Sample | Mapping):
+            shown = f"{type(row).__name__} {str(row)[:80]!r}"
+            raise UsageError(
+                "score_all takes a list of samples, or of mappings with the columns of a file; this holds or is the "
+                f"{shown}. imapeval.samples.read reads files."
+            )
+    return rows
 
 
 def make(fields: Mapping[str, Any]) -> Sample | Failure:

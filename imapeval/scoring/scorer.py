@@ -26,7 +26,7 @@ from imapeval.runs import Run, RunWriter
 from imapeval.samples import detect_lang
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background import Background
-from imapeval.scoring.given import choose, collect, make, number, refuse_without_llm
+from imapeval.scoring.given import choose, collect, list_rows, make, number, refuse_nonsense, refuse_without_llm
 from imapeval.scoring.opened import Kept, Opened
 from imapeval.types import Failure, Sample, Turn
 
@@ -85,8 +85,6 @@ class Scorer:
         device: Device = "auto",
         options: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        if votes < 1:
-            raise UsageError(f"votes is {votes}. Give 1 or more.")
         self._settings = pipeline.LlmSettings(
             llm if isinstance(llm, str) else "",
             base_url=base_url,
@@ -98,6 +96,7 @@ class Scorer:
             max_cost=max_cost,
             relations=relations == "llm",
         )
+        refuse_nonsense(llm, self._settings, relations=relations, device=device)
         self._llm = llm
         self._kg = None if kg is None else Path(kg)
         self._encoder = encoder
@@ -188,7 +187,7 @@ class Scorer:
             UsageError: The folder cannot be written, or holds another run; or answers for a run share an id.
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
-        return self._loop.run(self._score_all(list(samples), None if out is None else Path(out), progress))
+        return self._loop.run(self._score_all(list_rows(samples), None if out is None else Path(out), progress))
 
     async def ascore_all(
         self,
@@ -198,7 +197,7 @@ class Scorer:
         progress: Callable[[int], None] | None = None,
     ) -> Assessments:
         """Score many answers; see `score_all`."""
-        return await self._loop.wait(self._score_all(list(samples), None if out is None else Path(out), progress))
+        return await self._loop.wait(self._score_all(list_rows(samples), None if out is None else Path(out), progress))
 
     def extract(
         self,
@@ -299,9 +298,9 @@ class Scorer:
             if out is None:
                 assessed = await self._assess_many(samples, progress)
             else:
-                for item in made:
+                for place, item in enumerate(made, 1):
                     if isinstance(item, Failure):
-                        raise UsageError(f"{item.message} A run on disk takes whole samples only.")
+                        raise UsageError(f"answer {place}: {item.message} A run on disk takes whole samples only.")
                 run = None if self.ledger is None else ledger
                 assessed = await self._run(number(samples), out, progress, ledger=run)
         found = iter(assessed)
@@ -396,4 +395,5 @@ class Scorer:
 
 
 def _id_of(given: Sample | Mapping[str, Any]) -> str:
-    return given.id if isinstance(given, Sample) else str(given.get("id") or "")
+    found = given.id if isinstance(given, Sample) else given.get("id")
+    return "" if found is None else str(found)

@@ -1,6 +1,7 @@
 """The app: its paths, and what each answers."""
 
 # Not postponed: FastAPI reads the annotations of the functions in `_add_paths`.
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
 from imapeval import __version__, imapfile
-from imapeval.errors import ImapEvalError, ServiceError
+from imapeval.errors import ServiceError
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.imapscore import credit
 from imapeval.scoring import Assessment, Assessments, Scorer
@@ -91,10 +92,14 @@ def make_app(loaded: Loaded, limits: Limits, *, token: str | None = None) -> Gua
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        # Where the process has a provider of OpenTelemetry, it would send what errors say, and they quote texts.
+        telemetry={"logs": False},
     )
     app.add_exception_handler(HTTPException, _tell)
     app.add_exception_handler(RequestValidationError, _tell)
-    app.add_exception_handler(ImapEvalError, _tell)
+    app.add_exception_handler(RefusedError, _tell)
+    app.add_exception_handler(ServiceError, _tell)
+    # These the server also logs.
     app.add_exception_handler(Exception, _tell)
     _add_paths(app, loaded, work)
     description = _describe(app, with_token=token is not None)
@@ -117,13 +122,14 @@ def _add_paths(app: FastAPI, loaded: Loaded, work: Work) -> None:
     async def score(answer: schema.Answer) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score one answer."""
         (assessed,) = await work.score([answer.model_dump()])
-        return _Json(assessed.to_dict() | {"id": answer.id})
+        # Of an answer of several pages that takes a second, in which others are to be answered.
+        return _Json(await asyncio.to_thread(assessed.to_dict) | {"id": answer.id})
 
     @app.post("/score-all", response_model=schema.AllAssessed, responses=_declare(_POSTED), operation_id="score_all")
     async def score_all(given: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score several answers, and tell each metric's mean over those that it scored."""
         assessed = await work.score([answer.model_dump() for answer in given.answers])
-        return _Json(_tell_all(given, assessed))
+        return _Json(await asyncio.to_thread(_tell_all, given, assessed))
 
     @app.post("/extract", response_model=schema.Extracted, responses=_declare(_POSTED), operation_id="extract")
     async def extract(texts: schema.Texts) -> Response:  # pyright: ignore[reportUnusedFunction]

@@ -67,9 +67,7 @@ class Guard:
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name.lower() not in _OWN_NAMES:
                 raise RefusedError(403, "foreign-host", "Without a token only requests to localhost are answered.")
-        elif scope["path"] not in OPEN and not hmac.compare_digest(
-            headers.get(b"authorization", b""), b"Bearer " + self._token
-        ):
+        elif scope["path"] not in OPEN and not _bears(headers, self._token):
             raise RefusedError(
                 401,
                 "unauthorised",
@@ -113,6 +111,11 @@ class Guard:
                 f"The body did not arrive within {self._limits.arriving:g} seconds.",
                 {"Connection": "close"},
             ) from error
+
+
+def _bears(headers: Mapping[bytes, bytes], token: bytes) -> bool:
+    scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(given, token)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

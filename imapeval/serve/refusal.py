@@ -17,7 +17,7 @@ STATUSES: Mapping[int, str] = {
     404: "There is nothing at this path.",
     405: "The path knows other methods.",
     408: "The request did not arrive in time.",
-    413: "The body is too large.",
+    413: "The body is too large, or has more answers than may wait.",
     415: "The body is not declared as JSON.",
     422: "A field is absent, unknown or of the wrong kind.",
     500: "A fault of the server; its log says more.",

@@ -10,6 +10,9 @@ MAX_ANSWERS = 100
 MAX_REFERENCES = 20
 """References of one answer; each is read and compared."""
 
+MAX_TURNS = 200
+"""Turns of a dialogue. To say what is wrong with half a million takes seconds, in which nobody else is answered."""
+
 MAX_VALUE = 1000
 """Characters of a value to relate: a value is a phrase."""
 
@@ -48,7 +51,11 @@ class Answer(_Given):
     reference: Reference | None = Field(
         None, description=f"The clinician's answer, or up to {MAX_REFERENCES} of which the best-matching one counts."
     )
-    turns: list[Turn] | None = Field(None, description="A dialogue in place of `question`; the user's turn is last.")
+    turns: list[Turn] | None = Field(
+        None,
+        max_length=MAX_TURNS,
+        description=f"A dialogue of up to {MAX_TURNS} turns in place of `question`; the user's turn is last.",
+    )
     lang: Lang | None = Field(None, description="By default told by the question's script.")
     id: str = Field("", description="For you to find the answer again.")
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from imapeval.errors import ImapEvalError
 from imapeval.scoring.given import collect
 from imapeval.serve.refusal import RefusedError
 
@@ -29,8 +30,11 @@ TOGETHER = 32
 CHARACTERS = 50_000
 """Of all texts that are scored together, so that one long answer does not hold up many short ones."""
 
+LONG = 10_000
+"""Characters from which an answer waits in a queue of its own: it may take half a minute, and short ones pass it by."""
+
 HANDS = 2
-"""Batches at a time. With one, an answer of forty pages would hold up everybody for half a minute."""
+"""Batches of each queue at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,38 @@ class _Waiting:
     done: asyncio.Future[Assessment]
 
 
+class _Queue:
+    """Answers that wait, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Waiting] = deque()
+        self._some = asyncio.Event()
+
+    def put(self, item: _Waiting) -> None:
+        self._waiting.append(item)
+        self._some.set()
+
+    async def next(self) -> list[_Waiting]:
+        """Wait for the first one, and return it with those after it that are scored with it."""
+        while not (batch := self._pop()):
+            self._some.clear()
+            await self._some.wait()
+        return batch
+
+    def _pop(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        size = 0
+        while self._waiting and len(batch) < TOGETHER:
+            item = self._waiting[0]
+            if batch and size + item.size > CHARACTERS:
+                break
+            self._waiting.popleft()
+            if not item.done.done():  # else it was given up
+                batch.append(item)
+                size += item.size
+        return batch
+
+
 class Work:
     """What the requests of one server have to be done. All of it happens in the event loop that starts it."""
 
@@ -49,13 +85,13 @@ class Work:
         self._scorer = scorer
         self._limits = limits
         self._busy = 0
-        self._queue: deque[_Waiting] = deque()
-        self._some = asyncio.Event()
+        self._short = _Queue()
+        self._long = _Queue()
         self._hands: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Begin to take what waits."""
-        self._hands = [asyncio.create_task(self._take()) for _ in range(HANDS)]
+        self._hands = [asyncio.create_task(self._take(queue)) for queue in (self._short, self._long) * HANDS]
 
     def stop(self) -> None:
         """Take nothing more."""
@@ -69,6 +105,10 @@ class Work:
             RefusedError: Too much is waiting already, or it takes too long.
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
+        if len(answers) > self._limits.waiting:
+            raise RefusedError(
+                413, "too-large", f"More than {self._limits.waiting} answers at a time are not taken. Send fewer."
+            )
         if self._scorer.ledger is not None:
             return await self.do(self._score_each(answers), count=len(answers))
         return await self.do(self._score_together(answers), count=len(answers))
@@ -112,35 +152,25 @@ class Work:
     async def _score_together(self, answers: Sequence[Mapping[str, Any]]) -> list[Assessment]:
         loop = asyncio.get_running_loop()
         waiting = [_Waiting(fields, len(str(fields)), loop.create_future()) for fields in answers]
-        self._queue.extend(waiting)
-        self._some.set()
+        for item in waiting:
+            (self._short if item.size < LONG else self._long).put(item)
         return await asyncio.gather(*(item.done for item in waiting))
 
-    async def _take(self) -> None:
+    async def _take(self, queue: _Queue) -> None:
         while True:
-            await self._some.wait()
-            batch = self._next()
-            if not batch:
-                self._some.clear()
-                continue
-            task = asyncio.ensure_future(self._scorer.ascore_all([_row(item.fields) for item in batch]))
-            # Not given up where nobody waits for it any more: what runs in a thread would go on unseen.
-            await asyncio.wait({task})
-            _hand_out(batch, task)
+            await self._finish(await queue.next())
 
-    def _next(self) -> list[_Waiting]:
-        """Return the first of the queue, and those after it that are scored with it."""
-        batch: list[_Waiting] = []
-        size = 0
-        while self._queue and len(batch) < TOGETHER:
-            item = self._queue[0]
-            if batch and size + item.size > CHARACTERS:
-                break
-            self._queue.popleft()
-            if not item.done.done():  # else it was given up
-                batch.append(item)
-                size += item.size
-        return batch
+    async def _finish(self, batch: Sequence[_Waiting]) -> None:
+        task = asyncio.ensure_future(self._scorer.ascore_all([_row(item.fields) for item in batch]))
+        # Not given up where nobody waits for it any more: what runs in a thread would go on unseen.
+        await asyncio.wait({task})
+        error = None if task.cancelled() else task.exception()
+        if len(batch) > 1 and error is not None and not isinstance(error, ImapEvalError):
+            # One of them broke something of ours, which the others are not to bear.
+            for item in batch:
+                await self._finish([item])
+        else:
+            _hand_out(batch, task)
 
 
 def _hand_out(batch: Sequence[_Waiting], task: asyncio.Future[Assessments]) -> None:

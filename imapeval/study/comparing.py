@@ -72,8 +72,9 @@ def compare(
         test: perm-inputs and perm-both permute (see `permutation.swaps`). perm-both also asks whether the finding would
             hold for other systems, but among answers it takes those to one question for independent and finds too much
             where they are not: 9% instead of 5% among 200 answers of two systems to 100 questions
-            (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers for independent and one coefficient only: there is no result, and a
-            reason, where answers share a question or coefficients are averaged.
+            (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers
+            for independent and one coefficient only: there is no result, and a reason, where answers share a question
+            or coefficients are averaged.
         seed: Of the permutations.
         resamples: Permutations, at least; there are `PER_COMPARISON` for each comparison in a dimension, except at the
             level of systems, where few systems make small p-values impossible anyway.

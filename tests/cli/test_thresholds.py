@@ -75,6 +75,7 @@ def test_too_many_failures_count_although_the_mean_is_good(imapeval: Command, wr
         (["--junit", ""], "--junit is empty. Give a file; is the variable set that should name it?"),
         (["--summary", ""], "--summary is empty"),
         (["--summary", "."], "--summary . is a folder"),
+        (["--junit", "ci.xml", "--summary", "./ci.xml"], "--junit and --summary are both ci.xml. Give two files"),
     ],
 )
 def test_what_cannot_be_meant_is_said_before_anything_is_scored(
@@ -140,9 +141,10 @@ def test_files_that_are_streams(imapeval: Command, imapeval_process: Process, wr
 
 def test_a_file_that_cannot_be_written(imapeval: Command, write_data: WriteData, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--junit", "file/scores.xml")
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--junit", "file/scores.xml")
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
+    assert "`imapeval report run` writes it without scoring again" in done.stderr
 
 
 @pytest.mark.parametrize(("most", "code"), [("40", 0), ("39.9", 1)])
@@ -166,5 +168,6 @@ def test_of_a_metric_that_is_not_installed_here_nobody_knows_which_way_is_better
         run.add(imaps=[], results=[Result(sample.id, "theirs", Score(0.5), "t") for sample in SAMPLES])
         run.finish()
     assert imapeval("report", "run", "--junit", "scores.xml", "--summary", "summary.md").returncode == 0
-    done = imapeval("report", "run", "--threshold", "theirs=0.4")
-    assert (done.returncode, "'theirs' is a metric of this run, but not installed here" in done.stderr) == (2, True)
+    for limit in ("theirs=0.4", "theirs = 0.4"):
+        done = imapeval("report", "run", "--threshold", limit)
+        assert (done.returncode, "'theirs' is a metric of this run, but not known here" in done.stderr) == (2, True)

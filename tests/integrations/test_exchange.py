@@ -14,6 +14,7 @@ from imapeval.integrations.exchange import (
     QUESTION_KEYS,
     REFERENCE_KEYS,
     RESPONSE_KEYS,
+    Columns,
     Keys,
     check_name,
     choose_scorer,
@@ -79,6 +80,14 @@ def test_questions_in_messages(asked: Any) -> None:
     assert scored.sample.question.endswith(ASKED)
 
 
+@pytest.mark.parametrize("role", ["system", "assistant"])
+def test_a_message_that_is_not_the_users_asks_nothing(role: str) -> None:
+    with Scorer("rouge1") as scorer:
+        scored = scorer.score(**read([{"role": role, "content": "I am brief."}], "Rest.", "Rest."))
+    assert scored.failure is not None
+    assert scored.failure.kind == "bad-input"
+
+
 def test_tools_say_nothing_in_a_dialogue() -> None:
     messages = [
         {"role": "user", "content": "I have flu."},
@@ -119,6 +128,12 @@ def test_a_dialogue_never_gives_the_response() -> None:
 )
 def test_responses(answered: Any) -> None:
     assert read(ASKED, answered, None)["response"] == "Rest."
+
+
+@pytest.mark.parametrize("answered", [{"message": None}, {"message": 5}, {"message": "some content"}, Message])
+def test_what_only_looks_like_a_message_is_handed_on(answered: Any) -> None:
+    assert read(ASKED, answered, None)["response"] == answered
+    assert read(ASKED, {"choices": [answered]}, None)["response"] == [answered]
 
 
 @pytest.mark.parametrize("answered", [None, {}, float("nan"), {"answer": None}, [{"role": "user", "content": ASKED}]])
@@ -196,14 +211,33 @@ def test_an_assessment_for_each_metric() -> None:
     assert json.dumps(describe(first))
 
 
+def test_rows() -> None:
+    row = {
+        "question": ASKED,
+        "reference": None,
+        "references": ["Rest.", "Sleep."],
+        "lang": "English",
+        "gold": "Fluids.",
+    }
+    found = Columns().read(row, "Rest.")
+    assert found == {"question": ASKED, "references": ["Rest.", "Sleep."], "response": "Rest.", "lang": None}
+    found = Columns(reference="gold").read({**row, "lang": "zh"}, None)
+    assert found == {"question": ASKED, "reference": "Fluids.", "response": None, "lang": "zh"}
+    with pytest.raises(UsageError, match=r"the data has no 'asked'\. It has: question, reference, references, lang"):
+        Columns(question="asked").read(row, "Rest.")
+
+
 def test_one_scorer_or_options() -> None:
     with Scorer("rouge1,rouge2") as scorer:
         assert choose_scorer(scorer, {}) is scorer
         with pytest.raises(UsageError, match="'votes' is an option of another"):
-            choose_scorer(scorer, {"votes": 3})
+            choose_scorer(scorer, {"votes": 3, "llm": None})
+        assert choose_scorer(scorer, {"metrics": None}) is scorer
         with pytest.raises(UsageError, match="'mine' names one metric, but there are 2"):
             check_name("mine", scorer)
     assert choose_scorer(None, {"metrics": "rouge1"}) is choose_scorer(None, {"metrics": "rouge1"})
+    with pytest.raises(UsageError, match="scorer is 'mine' and no imapeval"):
+        choose_scorer("mine", {})  # pyright: ignore[reportArgumentType]
     with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
         choose_scorer(None, {"metric": "rouge1"})
     with pytest.raises(UsageError, match="unknown metric 'rouge99'"):

@@ -56,7 +56,7 @@ RECORD = ImapRecord(
 )
 RESULTS = [
     Result("a/1 ü", "m", Score(0.8, {"recall": 0.9, "reference": 1.0}), "m|v:1"),
-    # A part of this name need not be the number of a reference: length-ratio's is a length.
+    # A part of this name need not be the number of a reference: a metric of another package may call a length so.
     Result("b", "m", Score(0.25, {"reference": 97.0}), "m|v:1"),
     Result("c", "m", Failure("extraction", "no-query", HOSTILE, f"raw {HOSTILE}"), "m|v:1"),
 ]

@@ -58,7 +58,10 @@ def test_a_run(run: Path):
     assert [(p.attrib["name"], p.attrib["value"]) for p in answered.iter("property")] == [("m", "m|v:1")]
     first, second, third = answered.findall("testcase")
     assert (first.attrib["classname"], first.attrib["name"]) == ("my data/D/one", "a/1 ü")
-    assert first.findtext("system-out") == "m 0.800 (recall 0.9, reference 1)"
+    assert first.findtext("system-out") == (
+        "m 0.800 (recall 0.9, reference 1)\nThe response has 1 of 2 facts of the reference; it lacks rest (advice). "
+        "Of its own facts 1 is not in the reference: antibiotics (treatment)."
+    )
     assert second.find("error") is None
     error = third.find("error")
     assert error is not None

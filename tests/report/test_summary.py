@@ -1,4 +1,5 @@
 from imapeval.report.summary import SummaryRow, summarise
+from imapeval.report.thresholds import Threshold, judge
 from imapeval.runs import Result
 from imapeval.types import Failure, Sample, Score
 
@@ -18,3 +19,12 @@ def test_rows_per_metric_and_system():
 
 def test_one_system_has_one_row():
     assert len(summarise([Sample("a", "q", ("r",), "a")], [], metrics=["m"], seed=0)) == 1
+
+
+def test_answers_without_a_system_are_not_all_of_them():
+    samples = [Sample("a", "q", ("r",), "a", "en", "x"), Sample("b", "p", ("r",), "a", "en")]
+    results = [Result("a", "m", Score(1.0), "m"), Result("b", "m", Score(0.0), "m")]
+    rows = summarise(samples, results, metrics=["m"], seed=0)
+    assert [(row.system, row.n, row.mean) for row in rows] == [("", 2, 0.5), ("x", 1, 1.0), ("(no system)", 1, 0.0)]
+    (verdict,) = judge([Threshold("m", 0.5)], rows, samples=2)
+    assert (verdict.met, verdict.mean, verdict.pending) == (True, 0.5, 0)

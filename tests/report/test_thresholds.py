@@ -54,6 +54,10 @@ def test_a_percentage_is_noticed():
         (Verdict(Threshold("m", 0.35), 0.3, 3), False, "m: the mean 0.300 of 3 scored is below 0.35."),
         # Rounded it would be the threshold itself.
         (Verdict(Threshold("m", 0.35), 0.34999, 3), False, "m: the mean 0.34999 of 3 scored is below 0.35."),
+        # Rounded they would be on its other side.
+        (Verdict(Threshold("m", 0.3079), 0.30785, 3), False, "m: the mean 0.30785 of 3 scored is below 0.3079."),
+        (Verdict(Threshold("m", 0.3084), 0.30841, 3), True, "m: the mean 0.30841 of 3 scored is at least 0.3084."),
+        (Verdict(Threshold("m", 0.12345678), 0.5, 3), True, "m: the mean 0.500 of 3 scored is at least 0.12345678."),
         (Verdict(Threshold("m", 40, False), 39.0, 3), True, "m: the mean 39.000 of 3 scored is at most 40."),
         (Verdict(Threshold("m", 40, False), 41.0, 3), False, "m: the mean 41.000 of 3 scored is above 40."),
         (Verdict(Threshold("m", 0.0), None, 0), False, "m: no answer was scored, so the mean does not meet 0."),

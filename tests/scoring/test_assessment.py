@@ -63,7 +63,8 @@ def test_a_value_that_several_share_is_no_fact_beyond():
         Match("t", "a", "c", Relation.CONTAINMENT, 0.2, "graph"),
         Match("t", "b", "c", Relation.EXACT, 1.0, "graph"),
     )
-    found = Assessment("", None, {"m": Score(1.0)}, {"m": "m"}, (ImapRecord("", imap, matches),))
+    sample = Sample("", "q", ("r",), "c")
+    found = Assessment("", sample, {"m": Score(1.0)}, {"m": "m"}, (ImapRecord("", imap, matches),))
     assert [(row.reference, row.response, row.kind) for row in found.rows] == [
         ("a", "c", "containment"),
         ("b", "c", "exact"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +26,7 @@ from imapeval.llm.prices import Price
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.samples import read
 from imapeval.scoring import share
+from imapeval.scoring.background import Background
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
@@ -138,6 +141,36 @@ def test_closed_and_used_again():
     scorer.close()
 
 
+def test_scorers_that_nobody_holds_end_their_threads():
+    before = threading.active_count()
+    for _ in range(3):
+        Scorer("rouge1").score(**ABSCESS)
+    gc.collect()
+    for _ in range(100):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.05)
+    assert threading.active_count() <= before
+
+
+def test_what_is_asked_while_it_is_closed_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    background = Background()
+    background.run(asyncio.sleep(0))
+    closing = threading.Thread(target=background.close)
+
+    def submit(*arguments: Any) -> Any:
+        # Between finding the loop and giving it the work.
+        closing.start()
+        closing.join(0.3)
+        return run_coroutine_threadsafe(*arguments)
+
+    run_coroutine_threadsafe = asyncio.run_coroutine_threadsafe
+    monkeypatch.setattr("imapeval.scoring.background.asyncio.run_coroutine_threadsafe", submit)
+    with pytest.raises(CancelledError):
+        background.run(asyncio.sleep(30))
+    closing.join()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_after_a_fork():
     script = (
@@ -170,10 +203,15 @@ def test_ctrl_c_gives_up():
         waiting.wait(30)
         os.kill(os.getpid(), signal.SIGINT)
 
+    # Where the tests run in the background of a shell, it ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt).start()
     scorer = Scorer(llm=Slow())
-    with pytest.raises(KeyboardInterrupt):
-        scorer.score(**ABSCESS)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            scorer.score(**ABSCESS)
+    finally:
+        signal.signal(signal.SIGINT, before)
     scorer.close()
 
 
@@ -274,6 +312,26 @@ def test_rows_with_and_without_ids(scorer: Scorer, tmp_path: Path):
     assert [item.id for item in scorer.score_all([ABSCESS] * 2, out=tmp_path / "run")] == ["1", "2"]
 
 
+@pytest.mark.parametrize("rows", ["data.jsonl", ABSCESS, ["data.jsonl"], [ABSCESS, None]])
+async def test_what_are_no_rows(scorer: Scorer, rows: Any):
+    with pytest.raises(UsageError, match=r"takes a list of samples, or of mappings .* is the (str|NoneType) "):
+        scorer.score_all(rows)
+    with pytest.raises(UsageError, match="takes a list of samples"):
+        await scorer.ascore_all(rows)
+
+
+@pytest.mark.parametrize(("given", "kept"), [(0, "0"), (7, "7"), ("a", "a"), ("", ""), (None, "")])
+def test_an_id_is_kept_whether_scored_or_not(scorer: Scorer, given: Any, kept: str):
+    rows = [{**ABSCESS, "id": given}, {**ABSCESS, "id": given, "response": None}]
+    assert [item.id for item in scorer.score_all(rows)] == [kept, kept]
+
+
+def test_a_run_takes_no_answer_that_cannot_be_read(scorer: Scorer, tmp_path: Path):
+    with pytest.raises(UsageError, match=r"answer 2: there is no response: .* A run on disk takes whole samples only"):
+        scorer.score_all([ABSCESS, {**ABSCESS, "response": None}], out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_no_rows_at_all(scorer: Scorer):
     found = scorer.score_all([])
     assert (len(found), found.means, list(found.failed), found.to_rows()) == (0, {}, [], [])
@@ -311,6 +369,18 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"llm": "nobody:x"}, "no model is called"),
         ({"llm": "openai:x", "base_url": "http://127.0.0.1:9/v1", "votes": 0}, "votes is 0"),
         ({"options": {"rouge1": {"no-such": "1"}}, "metrics": "rouge1"}, "no-such"),
+        ({"metrics": 5}, "metrics is 5. Give names with commas between, or a list"),
+        ({"metrics": ["rouge1", 5]}, "5 is neither a metric nor the name of one"),
+        ({"relations": "LLM"}, "relations is 'LLM'. Give one of: graph, llm"),
+        ({"device": "gpu0"}, "device is 'gpu0'. Give one of: auto, cpu, cuda, mps"),
+        ({"llm": object()}, "llm is <object .*Give a name, such as 'openai:NAME', or a model with identity"),
+        ({"llm": ScriptedModel([]), "rpm": 0}, "rpm is 0. Give a whole number, 1 or more"),
+        ({"llm": ScriptedModel([]), "tpm": -1}, "tpm is -1"),
+        ({"llm": ScriptedModel([]), "concurrency": 0}, "concurrency is 0"),
+        ({"llm": ScriptedModel([]), "votes": 2.5}, "votes is 2.5"),
+        ({"llm": ScriptedModel([]), "price": (0.4, 1.6)}, r"price is \(0.4, 1.6\). Give an imapeval.llm.prices.Price"),
+        ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": -1.0}, "max_cost is -1.0"),
+        ({"llm": ScriptedModel([]), "price": Price(1.0, 1.0), "max_cost": float("nan")}, "max_cost is nan"),
     ],
 )
 def test_what_cannot_be_meant_is_said_at_once(arguments: dict[str, Any], said: str):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.integrations._columns import Columns
+from imapeval.integrations.exchange import Columns
 from imapeval.scoring import share
 from imapeval.types import Failure, Score
 

@@ -31,6 +31,7 @@ _KEY = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:(?:[ \t]+(?P<value>.*))?")
 _BLOCK = re.compile(r"[|>][+-]?")
 _ITEM = re.compile(r"\s*(?:-|\d+[.)])[ \t]+(?P<text>.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_QUOTED = re.compile(r"""(?P<text>"[^"]*"|'[^']*')(?:[ \t]+#.*)?""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,11 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
 def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, Entry]:
     found: dict[str, tuple[int, list[str]]] = {}
     current: list[str] | None = None
+    in_block = False
     for number, line in enumerate(lines[1:], 2):
         stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
+        # Within a text of several lines "#" begins a heading, no comment.
+        if not stripped or (stripped.startswith("#") and not (in_block and line[0].isspace())):
             continue
         # What is indented, or an item, belongs to the key above.
         if line[0].isspace() or _ITEM.fullmatch(line):
@@ -115,12 +118,19 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
         if key in found:
             raise InputError(f"the key {key!r} is there twice", path=path, line=number, mend="Keep one of them.")
         value = (match["value"] or "").strip()
-        current = [] if not value or _BLOCK.fullmatch(value) else [_unquote(_COMMENT.sub("", value))]
+        in_block = _BLOCK.fullmatch(value) is not None
+        current = [] if not value or in_block else [_read_value(value)]
         found[key] = number, current
     for key, (number, said) in found.items():
         if not "".join(said):
             raise InputError(f"the key {key!r} has no value", path=path, line=number, mend="Fill it in or remove it.")
     return {key: Entry(number, tuple(said)) for key, (number, said) in found.items()}
+
+
+def _read_value(text: str) -> str:
+    """Return what a line says behind its key, without the comment at its end."""
+    found = _QUOTED.fullmatch(text)
+    return _unquote(_COMMENT.sub("", text) if found is None else found["text"])
 
 
 def _unquote(text: str) -> str:

@@ -62,7 +62,7 @@ _SHOWN = frozenset({"response", "response_imap", "matches"})
 _NUMBERS = frozenset({"imapscore"})
 """What is ours and needs no markers."""
 
-_PLACE = re.compile(r"\{\{[ \t]*(?P<name>[^{}\n]*?)[ \t]*\}\}")
+_PLACE = re.compile(r"\{\{(?P<name>[^{}\n]*+)\}\}")
 _NAME = re.compile(r"[\w-]{1,40}")
 _SCALE = re.compile(r"(?P<low>-?\d{1,9})\s*(?:\.\.|-|–|—|to)\s*(?P<high>-?\d{1,9})")
 _STATED = re.compile(
@@ -174,9 +174,10 @@ def _name_places(text: str, path: Path) -> str:
     """Return the text with our own name in every place."""
 
     def rename(found: re.Match[str]) -> str:
-        name = resolve(found["name"])
+        said = found["name"].strip(" \t")
+        name = resolve(said)
         if name is None:
-            raise _refuse(text, found.start(), f"{found[0]} is no variable", _list_variables(found["name"]), path)
+            raise _refuse(text, found.start(), f"{found[0]} is no variable", _list_variables(said), path)
         return f"{{{{{name}}}}}"
 
     named = _PLACE.sub(rename, text)
@@ -301,11 +302,11 @@ def _split(body: str, path: Path) -> tuple[Message, ...]:
     before, messages = prompting.split(body)
     if not messages:
         return (Message("user", body.strip()),)
-    if _PLACE.search(before):
+    if before.strip():
         raise InputError(
-            "has a place before its first section, where nothing is sent",
+            "has a text before its first section, where nothing is sent",
             path=path,
-            mend="Move it below '## user'; or write no sections, and all of it is one message.",
+            mend="Move it below '## system' or '## user'; or write no sections, and all of it is one message.",
         )
     if messages[-1].role == "system":
         raise InputError(

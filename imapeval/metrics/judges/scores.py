@@ -46,11 +46,13 @@ class Scale:
 ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
 
 _NUMBER = (
-    r"(?P<number>(?<![\d.])-?\d++(?:\.\d+)?)"
+    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d+)?)"
     r"(?:\s*(?:/|／|out\s+of)\s*(?P<of>\d+)|\s*(?:[-–—~～至到或]|to\b|or\b)\s*(?P<to>\d+))?"
 )
-"""A number, as it may be said: "4", "4/5", "3 to 4"."""
+"""A number, as it may be said: "4", "4/5", "3 to 4", "4.5" or "4,5"."""
 _ANY = re.compile(_NUMBER, re.IGNORECASE)
+_ITEM = re.compile(r"^[ \t]*\d+[.)、）][ \t]+(?=\w)", re.MULTILINE)
+"""The number of a list's item, as in "1. The answer is complete": it may be meant as a score, but need not."""
 _RESULT = re.compile(
     rf"\[RESULT\]\s*[:：]?\s*[(\[（]?\s*(?:{_NUMBER}(?P<more>[ \t)\]）,;，；、]*+\d)?)?", re.IGNORECASE
 )
@@ -163,7 +165,7 @@ def _find(body: str, labels: Sequence[str], scale: Scale) -> list[re.Match[str]]
     for label in labels:
         if found := _after(body, label, scale):
             return found
-    return list(_ANY.finditer(_blank_scale(body, scale)))
+    return list(_ANY.finditer(_ITEM.sub(_blank, _blank_scale(body, scale))))
 
 
 def _after(body: str, key: str, scale: Scale) -> list[re.Match[str]]:
@@ -173,14 +175,18 @@ def _after(body: str, key: str, scale: Scale) -> list[re.Match[str]]:
 
 def _blank_scale(body: str, scale: Scale) -> str:
     """Return the text without the scale, character for character as long."""
-    return _name_scale(scale).sub(lambda found: " " * len(found[0]), body)
+    return _name_scale(scale).sub(_blank, body)
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 @cache
 def _name_scale(scale: Scale) -> re.Pattern[str]:
     """Return what finds the scale, as forms name it: "Score (1-5):"."""
     low, high = re.escape(str(scale.low)), re.escape(str(scale.high))
-    return re.compile(rf"[(（\[]\s*{low}\s*(?:[-–—~～至到]|to)\s*{high}\s*[)）\]]", re.IGNORECASE)
+    return re.compile(rf"[(（\[]\s*{low}\s*(?:[-–—~～至到]|to|\.\.)\s*{high}\s*[)）\]]", re.IGNORECASE)
 
 
 def _body(completion: str) -> str:
@@ -204,7 +210,8 @@ def _read(match: re.Match[str], scale: Scale) -> int | None:
     """Return the score, None where it is none of the scale."""
     groups: Mapping[str, str | None] = match.groupdict()
     number, of = groups["number"] or "", groups["of"]
-    if len(number) > _LONGEST_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
+    # A comma divides decimals or thousands.
+    if "," in number or len(number) > _LONGEST_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
         return None
-    score = float(number)
+    score = float(number.replace("−", "-"))
     return int(score) if score.is_integer() and scale.low <= score <= scale.high else None

@@ -158,8 +158,10 @@ def test_what_it_costs_is_shown(make):
 async def test_costs_of_answers_scored_at_once_are_kept_apart():
     model = Host(write_lines, cost=0.5)
     metrics = [ImapScoreMetric(model=model) for _ in range(4)]
-    shared = metrics[0].scorer
-    metrics = [ImapScoreMetric(scorer=shared) for _ in metrics]
+    # One scorer, as with `llm`: tests make a metric each, and would open one each.
+    assert len({id(metric.scorer) for metric in metrics}) == 1
+    assert ImapScoreMetric(model=Host(write_lines, cost=0.5)).scorer is not metrics[0].scorer
+    assert ImapScoreMetric(model=model, concurrency=2).scorer is not metrics[0].scorer
     cases = [
         LLMTestCase(input=f"What treats boil {number}?", actual_output="Rest.", expected_output="Sleep.")
         for number in range(len(metrics))

@@ -256,7 +256,7 @@ def test_options_go_to_the_scorer(make: Any):
         make(modell="x")
     with Scorer("rouge1") as scorer:
         assert list(make(scorer=scorer).compute(**COLUMNS)["scored"]) == ["rouge1"]
-        with pytest.raises(UsageError, match="options for one"):
+        with pytest.raises(UsageError, match="'votes' is an option of another"):
             make(scorer=scorer, votes=3)
         with pytest.raises(UsageError, match="'metrics' is no option of compute"):
             make(scorer=scorer).compute(**COLUMNS, metrics="chrf")

@@ -259,7 +259,7 @@ def test_a_language_model_that_talks_nonsense_is_no_score(run_eval: RunEval):
         ({"colour": "red"}, "colour"),
         ({"votes": 3}, "Give llm as well"),
         ({"scorer": "mine"}, "scorer is 'mine'"),
-        ({"scorer": Scorer(), "metrics": "rouge1"}, "either the scorer or those"),
+        ({"scorer": Scorer(), "metrics": "rouge1"}, "'metrics' is an option of another"),
     ],
 )
 def test_what_cannot_be_meant(given: dict[str, Any], named: str):

@@ -150,6 +150,16 @@ def test_without_a_reference_there_is_no_score(reference: str | None):
     assert "imapscore" in samples[1]
 
 
+def test_several_references_and_rows_that_lack_some():
+    asked = {"question": ASTHMA["question"], "response": "Salbutamol."}
+    (sample,) = evaluate([{**asked, "references": ["Inhaled steroids.", "Salbutamol."]}])["samples"]["mine"]
+    (best,) = evaluate([{**asked, "reference": "Salbutamol."}])["samples"]["mine"]
+    assert sample["imapscore"] == best["imapscore"] > 0
+    assert sample["target"] == "Inhaled steroids.; Salbutamol."
+    (sample,) = evaluate([asked])["samples"]["mine"]
+    assert "no-reference" in sample["not_scored"]
+
+
 def test_a_model_that_gave_no_text_at_all_is_told_from_an_empty_answer(monkeypatch):
     monkeypatch.setenv("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", "(nothing)")
     (sample,) = evaluate([{**ASTHMA, "response": "(nothing)"}])["samples"]["mine"]

@@ -15,6 +15,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.promptfoo import get_assert
+from imapeval.scoring import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +78,13 @@ def test_threshold(threshold: float | None, passes: bool):
     assert grade(RECORDED[0]["response"], RECORDED[0], threshold=threshold)["pass"] is passes
 
 
+def test_where_lower_is_better_a_threshold_is_the_most_that_passes(monkeypatch: pytest.MonkeyPatch):
+    first = type(share(metrics="chrf").metrics[0])
+    monkeypatch.setattr(first, "higher_is_better", False)
+    assert grade(ASTHMA["reference"], metrics="chrf", threshold=50)["pass"] is False
+    assert grade("Nothing.", metrics="chrf", threshold=50)["pass"] is True
+
+
 @pytest.mark.parametrize(
     ("output", "said"),
     [
@@ -126,6 +134,7 @@ def test_several_references_and_variables_of_other_names():
         ({"treshold": 0.5}, "treshold"),
         ({"threshold": "0.5"}, "threshold is '0.5'. Give a number."),
         ({"threshold": True}, "threshold is True"),
+        ({"threshold": float("nan")}, "threshold is nan"),
         ({"metrics": "imapscor"}, "Did you mean imapscore"),
         ({"reference_key": "ideal"}, "the data has no 'ideal'. It has: question, reference."),
         ({"llm": "nobody:x"}, "no model is called"),

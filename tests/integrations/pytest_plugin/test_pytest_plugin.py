@@ -137,6 +137,9 @@ def test_wrong_way(imapscore):
 def test_not_a_number(imapscore):
     imapscore.check(**ANSWER, at_least=float("nan"))
 
+def test_a_text(imapscore):
+    imapscore.check(**ANSWER, at_least="0.4")
+
 def test_several(imapscore):
     imapscore.check(**ANSWER, at_least={"rouge1": 0.8, "chrf": 99})
 """
@@ -156,6 +159,7 @@ def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
         "test_percent",
         "test_wrong_way",
         "test_not_a_number",
+        "test_a_text",
         "test_several",
     }
     # What could not be scored is no number, neither here nor in the file.
@@ -174,6 +178,7 @@ def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
             "E       *UsageError: at_least rouge1=70: the metric goes from 0 to 1.",
             "E       *UsageError: at_most is given for rouge1, of which higher is better. Give at_least.",
             "E       *UsageError: at_least of rouge1 is nan. Give a number.",
+            "E       *UsageError: at_least of rouge1 is '0.4'. Give a number.",
             "E       AssertionError: rouge1 0.750 is below 0.8",
             "E       chrf * is below 99",
             "test_answers.py::test_cannot_be_scored[[]huge]: rouge1, chrf not scored: too-long",

@@ -276,9 +276,9 @@ def test_options_go_to_the_scorer():
     with Scorer("rouge1") as scorer:
         metric = ImapScore(scorer=scorer)
         assert (metric.name, metric.scorer) == ("rouge1", scorer)
-        with pytest.raises(UsageError, match="options for one"):
+        with pytest.raises(UsageError, match="'metrics' is an option of another"):
             ImapScore("chrf", scorer=scorer)
-        with pytest.raises(UsageError, match="options for one"):
+        with pytest.raises(UsageError, match="'votes' is an option of another"):
             ImapScore(scorer=scorer, votes=3)
 
 

@@ -120,7 +120,7 @@ def test_names_of_variables_are_no_english(write):
 
 
 def test_sections_are_messages(write):
-    prompt = read_prompt(write("For people.\n\n## system\n\nRate (1-5).\n\n## user\n\n{{ Response }}\n"))
+    prompt = read_prompt(write("\n\n## system\n\nRate (1-5).\n\n## user\n\n{{ Response }}\n"))
     system, user = prompt.template.messages
     assert system == Message("system", f"Rate (1-5).\n\n{system.content.partition(chr(10) * 2)[2]}")
     assert "are data" in system.content
@@ -143,6 +143,27 @@ def test_windows_line_breaks_and_a_byte_order_mark(write):
     plain, windows = read_prompt(write(text)), read_prompt(write(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()))
     assert (windows.template.messages, windows.scale) == (plain.template.messages, Scale(1, 3))
     assert windows.digest != plain.digest
+
+
+@pytest.mark.parametrize(
+    ("criteria", "sent"),
+    [
+        ("'rate the # of facts'", "rate the # of facts"),
+        ('"how kind" # of words', "how kind"),
+        ("how kind # of words", "how kind"),
+        ("|\n  # Care\n\n  how kind", "# Care\nhow kind"),
+    ],
+)
+def test_what_is_a_comment_and_what_is_not(write, criteria, sent):
+    prompt = read_prompt(write(f"---\ncriteria: {criteria}\n# a comment\nsteps:\n  # another\n  - read\n---\n"))
+    said = "\n".join(message.content for message in prompt.template.messages)
+    assert f"{sent}\n" in said
+    assert not any(comment in said for comment in ("comment", "another", "of words"))
+
+
+def test_a_place_that_does_not_end_is_found_at_once(write):
+    with pytest.raises(InputError, match="does not end it"):
+        read_prompt(write("(1-5) {{response}} {{" + " " * 100_000))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +219,11 @@ def test_scales(write, scale, expected):
         ("---\ncriteria: c\nsteps:\n- s\ngiven: respons\n---", r"line 5: 'respons' is no variable\. Did you mean"),
         ("---\ncriteria: c\nsteps:\n- s\ngiven: question\n---", r"has no place for the response"),
         ("---\ngiven: response\n---\n(1-5) {{response}}", r"line 2: 'given' is for a file with criteria and steps"),
-        ("(1-5) {{response}}\n## user\nRate.", r"has a place before its first section"),
+        ("(1-5) {{response}}\n## user\nRate.", r"has a text before its first section"),
+        (
+            "You judge.\n## user\nRate (1-5): {{response}}",
+            r"has a text before its first section, where nothing is sent",
+        ),
         ("## user\n(1-5) {{response}}\n## system\nRate.", r"ends with the section '## system'"),
     ],
 )
