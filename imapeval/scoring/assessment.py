@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, overload
 
 from imapeval import imapfile
-from imapeval.report.answers import find_record
+from imapeval.report import answers
 from imapeval.report.comparison import Row, compare, write_html, write_markdown, write_sentence
 from imapeval.report.context import write_context
 from imapeval.runs import Result, tell
@@ -75,27 +75,30 @@ class Assessment:
     @property
     def record(self) -> ImapRecord | None:
         """The facts beside those of the reference that counts: the one that agrees best, by imapScore where asked."""
-        return None if self.sample is None else find_record(self.sample, self.outcomes, self.records)
+        return None if self.sample is None else answers.find_record(self.sample, self.outcomes, self.records)
 
     @property
     def rows(self) -> list[Row]:
         """The facts of reference and response side by side; empty where none were read."""
-        return [] if self.record is None else compare(self.record)
+        record = self.record
+        return [] if record is None else compare(record)
 
     @property
     def reason(self) -> str:
         """The first metric's score in words, and what the response has and lacks; or why there is no score."""
         outcome = self.outcomes[self.metric]
         if isinstance(outcome, Failure):
-            return f"not scored: {outcome.message} ({outcome.stage}/{outcome.kind})"
+            return answers.tell(outcome)
         parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
         said = f"{self.metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}."
-        return f"{said} {write_sentence(self.rows)}" if self.rows else said
+        rows = self.rows
+        return f"{said} {write_sentence(rows)}" if rows else said
 
     @property
     def table(self) -> str:
         """The facts side by side as a Markdown table; "" where none were read."""
-        return write_markdown(self.rows) if self.rows else ""
+        rows = self.rows
+        return write_markdown(rows) if rows else ""
 
     @property
     def context(self) -> str:
@@ -133,7 +136,8 @@ class Assessment:
         heads = "".join(
             f"<div><b>{escape(name)}</b> {escape(_tell(outcome))}</div>" for name, outcome in self.outcomes.items()
         )
-        return f"<div>{heads}{write_html(self.rows) if self.rows else ''}</div>"
+        rows = self.rows
+        return f"<div>{heads}{write_html(rows) if rows else ''}</div>"
 
 
 class Assessments(Sequence[Assessment]):
