@@ -30,9 +30,9 @@ from imapeval.graph.encoder import open_encoder
 from imapeval.graph.grams import GramIndex
 from imapeval.graph.index import NameIndex
 from imapeval.graph.linker import Linker
-from imapeval.graph.normalise import normalise
 from imapeval.graph.ranking import LIKELY
 from imapeval.graph.store import Graph
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from imapeval.graph.model import Concept, Name
-from imapeval.graph.normalise import normalise
 from imapeval.graph.writer import write_graph
+from imapeval.text.normalise import normalise
 
 _KG = Path(__file__).parents[1] / "kg"
 sys.path.insert(0, str(_KG))

@@ -15,7 +15,7 @@ import faiss
 import numpy as np
 
 from imapeval.graph.encoder import UseEncoder
-from imapeval.graph.normalise import normalise
+from imapeval.text.normalise import normalise
 
 Ranker = Callable[[Sequence[str]], list[list[str]]]
 """Gives for each name the ids of concepts, best first, ten at most."""

@@ -1,7 +1,7 @@
 """How often the shipped graph relates two values rightly: `python benchmarks/relations.py [--llm PROVIDER:NAME]`.
 
 Judges the pairs of tests/matching/relation_pairs.tsv and prints, as Markdown, the accuracy by split, language and sort
-of case, the confusion matrix, and the pairs that are wrong. With a model, it is asked what the graph leaves open.
+of case, the confusion matrices, and the pairs that are wrong. With a model, it judges what has not the same wording.
 """
 
 from __future__ import annotations
@@ -32,14 +32,17 @@ def main() -> None:
     """Judge the table and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kg", type=Path, help="another graph than the shipped one")
-    parser.add_argument("--llm", help="a model that is asked what the graph leaves open")
+    parser.add_argument("--llm", help="a model that judges what has not the same wording")
     parser.add_argument("--base-url", help="its address")
     args = parser.parse_args()
     with TABLE.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     model = open_llm(LlmSettings(args.llm, base_url=args.base_url, relations=True)) if args.llm else None
     judged = asyncio.run(judge(open_matcher(open_graph(args.kg), llm=model), rows))
-    print(*show_accuracy(judged), "", *show_confusion(judged), "", *show_errors(judged), sep="\n")
+    print(*show_accuracy(judged), "", *show_confusion(judged), sep="\n")
+    for split in ("dev", "held"):
+        print(f"\n{split}:\n", *show_confusion([(row, m) for row, m in judged if row["split"] == split]), sep="\n")
+    print("", *show_sorts(judged), "", *show_errors(judged), sep="\n")
 
 
 async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
@@ -76,6 +79,20 @@ def show_confusion(judged: Judged) -> list[str]:
         f"| expected, found: | {' | '.join(names)} |",
         "|---" * (len(names) + 1) + "|",
         *(f"| {a} | {' | '.join(str(counts[a, b]) for b in names)} |" for a in names),
+    ]
+
+
+def show_sorts(judged: Judged) -> list[str]:
+    """Return how often each relation was taken for which, by split and sort of case, as the lines of a table."""
+    counts = Counter(((row["split"], row["sort"], row["expected"]), match.relation.value) for row, match in judged)
+    names = [relation.value for relation in Relation]
+    return [
+        f"| split | sort | expected, found: | {' | '.join(names)} |",
+        "|---" * (len(names) + 3) + "|",
+        *(
+            f"| {' | '.join(group)} | {' | '.join(str(counts[group, name]) for name in names)} |"
+            for group in sorted({group for group, _ in counts})
+        ),
     ]
 
 

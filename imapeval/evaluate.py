@@ -7,12 +7,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from imapeval.combining import References, combine_readings, combine_references
 from imapeval.errors import ImapEvalError, UsageError
-from imapeval.extracting import attempt, extract, too_long
+from imapeval.extracting import attempt, extract, refuse
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.base import Asking, Case, Metric
 from imapeval.runs import Result, Settings
-from imapeval.types import Failure, Imap, Match, Outcome, Sample, Score
+from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -60,6 +61,9 @@ _Made = TypeVar("_Made")
 _Read = tuple[Sample, tuple[Imap, ...] | Failure | None]
 """A sample with its imaps, why there are none, or None where no metric needs them."""
 
+_Facts = dict[str, list[list[ImapRecord | Failure]]]
+"""What was read and judged, by sample; for each of its references, by reading."""
+
 
 async def evaluate(
     samples: Sequence[Sample],
@@ -67,23 +71,25 @@ async def evaluate(
     metrics: Sequence[Metric],
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
+    references: References = "mean",
     run: Keeper | None = None,
     progress: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[Result]:
     """Score every sample by every metric.
 
-    Where a sample has several references each is scored, the best outcome counts, and `parts["reference"]` is its
-    index; where it has none, the metrics that need one are `Failure("no-reference")`, and no imap is made for them.
-    Where the extractor fails, the metrics that need imaps are a `Failure` and the others are scored. Where texts were
-    read several times, `parts["stability"]` of these metrics is the imap's. What `run` already holds is not computed
-    again. Texts are read while others are being matched and scored.
+    Each reference is scored, and each reading of the texts where there are several: the mean over readings counts
+    (`combine_readings`), and over the references what `references` says (`combine_references`). Where a sample has no
+    reference, the metrics that need one are `Failure("no-reference")`, and no imap is made for them. Where the
+    extractor fails, the metrics that need imaps are a `Failure` and the others are scored. What `run` already holds is
+    not computed again. Texts are read while others are being matched and scored.
 
     Args:
         samples: With unique ids.
         metrics: With unique names.
         extractor: Makes imaps; may be None where no metric requires "imap".
         matcher: Judges values; likewise.
+        references: How the scores beside several references become one.
         run: Where to write; None keeps the results in memory only.
         progress: Called with the number of samples done since the last call.
         stop: Once it is set no further sample is begun, and the results are of those that were.
@@ -96,7 +102,7 @@ async def evaluate(
         ImapEvalError: Something that concerns all samples alike, such as a missing extra, a full disk or a server that
             is down. What was finished before is in `run`.
     """
-    signatures = sign(metrics, extractor=extractor, matcher=matcher)
+    signatures = sign(metrics, extractor=extractor, matcher=matcher, references=references)
     finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
     pending = {
         sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
@@ -109,15 +115,15 @@ async def evaluate(
     async def settle_batch(batch: Sequence[_Read]) -> None:
         facts = await _find_facts(batch, matcher)
         wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
-        scored, error = await _score_all(wanting, metrics, facts)
+        scored, error = await _score_all(wanting, metrics, facts, references)
         fresh = [
             Result(sample.id, metric.name, outcome, signatures[metric.name])
             for metric in metrics
             for sample, outcome in zip(wanting[metric.name], scored.get(metric.name, ()), strict=metric.name in scored)
         ]
         if run is not None:
-            records = [record for found in facts.values() for record in found if isinstance(record, ImapRecord)]
-            run.add(imaps=records, results=fresh)
+            found = (record for references in facts.values() for readings in references for record in readings)
+            run.add(imaps=[record for record in found if isinstance(record, ImapRecord)], results=fresh)
         made.extend(fresh)
         if error is not None:
             raise error
@@ -149,6 +155,7 @@ def score(
     metrics: Sequence[Metric],
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
+    references: References = "mean",
     run: Keeper | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
@@ -161,20 +168,30 @@ def score(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(
-            evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run, progress=progress)
+            evaluate(
+                samples,
+                metrics=metrics,
+                extractor=extractor,
+                matcher=matcher,
+                references=references,
+                run=run,
+                progress=progress,
+            )
         )
     raise UsageError("score() was called inside a running event loop. Use `await evaluate(...)` there.")
 
 
-def sign(metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None) -> dict[str, str]:
-    """Return the full signature by metric name: the metric's own and, where it needs imaps, what makes them.
+def sign(
+    metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None, references: References = "mean"
+) -> dict[str, str]:
+    """Return the full signature by metric name: the metric's own, `references` and, where it needs imaps, their makers.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
     """
     signatures: dict[str, str] = {}
     for metric in metrics:
-        signatures[metric.name] = metric.signature
+        signatures[metric.name] = f"{metric.signature}|references:{references}"
         if "imap" in metric.requires:
             if extractor is None or matcher is None:
                 raise UsageError(f"the metric {metric.name!r} needs an extractor and a matcher; give both.")
@@ -187,12 +204,13 @@ def settle(
     *,
     extractor: Extractor | None,
     matcher: Matcher | None,
+    references: References = "mean",
     seed: int,
     resources: Mapping[str, str] | None = None,
 ) -> Settings:
     """Return the settings of a run by which it can be continued."""
     return Settings(
-        metrics=sign(metrics, extractor=extractor, matcher=matcher),
+        metrics=sign(metrics, extractor=extractor, matcher=matcher, references=references),
         extractor="" if extractor is None else extractor.signature,
         matcher="" if matcher is None else matcher.signature,
         seed=seed,
@@ -218,33 +236,38 @@ async def _read_all(
                 yield item
 
 
-async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> dict[str, list[ImapRecord | Failure]]:
-    """Return for each sample that was read what is known about each of its references."""
-    facts: dict[str, list[ImapRecord | Failure]] = {}
+async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> _Facts:
+    """Return what is known about the samples that were read."""
+    facts: _Facts = {}
     pairs: list[tuple[Sample, Imap]] = []
     for sample, imaps in batch:
-        if isinstance(imaps, Failure):
-            facts[sample.id] = [imaps] * max(1, len(sample.references))
-        elif imaps is not None:
-            facts[sample.id] = []
-            pairs.extend((sample, imap) for imap in imaps)
+        if imaps is not None:
+            failed = [imaps] if isinstance(imaps, Failure) else []
+            facts[sample.id] = [[*failed] for _ in sample.references or ("",)]
+            pairs.extend((sample, imap) for imap in (() if isinstance(imaps, Failure) else imaps))
     if matcher is None or not pairs:
         return facts
 
     async def match(items: Sequence[tuple[Sample, Imap]]) -> list[tuple[Match, ...] | Failure]:
-        return await matcher.match([imap for _, imap in items], langs=[sample.lang for sample, _ in items])
+        return await matcher.match(
+            [imap for _, imap in items],
+            langs=[sample.lang for sample, _ in items],
+            questions=[sample.question for sample, _ in items],
+        )
 
     judged = iter(await _attempt_all("matching", match, [pair for pair in pairs if pair[1].reference]))
     for sample, imap in pairs:
         matches = next(judged) if imap.reference else ()
-        facts[sample.id].append(matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches))
+        record = matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches)
+        facts[sample.id][imap.reference_index].append(record)
     return facts
 
 
 async def _score_all(
     wanting: Mapping[str, Sequence[Sample]],
     metrics: Sequence[Metric],
-    facts: Mapping[str, Sequence[ImapRecord | Failure]],
+    facts: _Facts,
+    references: References,
 ) -> tuple[dict[str, list[Outcome]], BaseException | None]:
     """Return the outcomes of each metric that got through, and what stopped another one, if anything did.
 
@@ -254,7 +277,7 @@ async def _score_all(
 
     async def work(some: Sequence[Metric]) -> None:
         for metric in some:
-            found[metric.name] = await _score(metric, wanting[metric.name], facts)
+            found[metric.name] = await _score(metric, wanting[metric.name], facts, references)
 
     found: dict[str, list[Outcome]] = {}
     asking = [metric for metric in metrics if isinstance(metric, Asking)]
@@ -263,12 +286,10 @@ async def _score_all(
     return found, next((end for end in ends if end is not None), None)
 
 
-async def _score(
-    metric: Metric, samples: Sequence[Sample], facts: Mapping[str, Sequence[ImapRecord | Failure]]
-) -> list[Outcome]:
-    """Return the metric's best outcome over the references of each sample."""
-    views = {sample.id: _view(metric, sample, facts) for sample in samples}
-    cases = [case for view in views.values() for case in view if isinstance(case, Case)]
+async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, references: References) -> list[Outcome]:
+    """Return the metric's outcome for each sample, over readings and references."""
+    views = [_view(metric, sample, facts) for sample in samples]
+    cases = [case for view in views for readings in view for case in readings if isinstance(case, Case)]
 
     def compute(batch: Sequence[Case]) -> list[Outcome]:
         try:
@@ -282,44 +303,41 @@ async def _score(
             return await metric.ask(batch)
         return await asyncio.to_thread(compute, batch)
 
-    scored = map(_note_stability, await _attempt_all("metric", work, cases), cases)
+    scored = iter(await _attempt_all("metric", work, cases))
     return [
-        _best(
-            [next(scored) if isinstance(case, Case) else case for case in views[sample.id]],
+        combine_references(
+            [
+                combine_readings([next(scored) if isinstance(case, Case) else case for case in readings], metric.range)
+                for readings in view
+            ],
+            sample.references,
+            references=references,
             higher_is_better=metric.higher_is_better,
+            lang=sample.lang,
         )
-        for sample in samples
+        for sample, view in zip(samples, views, strict=True)
     ]
 
 
-def _view(metric: Metric, sample: Sample, facts: Mapping[str, Sequence[ImapRecord | Failure]]) -> list[Case | Failure]:
-    """Return what the metric is shown for each reference, or why it cannot be shown anything."""
-    if refused := too_long(sample):
-        return [refused]
+def _view(metric: Metric, sample: Sample, facts: _Facts) -> list[list[Case | Failure]]:
+    """Return what the metric is shown of each reading of each reference, or why it cannot be shown anything."""
+    if refused := refuse(sample):
+        return [[refused]]
     if not _can_score(metric, sample):
-        return [_NO_REFERENCE]
-    view: list[Case | Failure] = []
-    for index, reference in enumerate(sample.references or ("",)):
-        case = Case(sample.id, sample.question, reference, sample.response, sample.lang)
-        if "imap" in metric.requires:
-            record = facts[sample.id][index]
-            view.append(
-                record if isinstance(record, Failure) else replace(case, imap=record.imap, matches=record.matches)
-            )
-        else:
-            view.append(case)
-    return view
-
-
-def _best(outcomes: Sequence[Outcome], *, higher_is_better: bool) -> Outcome:
-    scores = [(index, outcome) for index, outcome in enumerate(outcomes) if isinstance(outcome, Score)]
-    if not scores:
-        return outcomes[0]
-    choose = max if higher_is_better else min
-    index, best = choose(scores, key=lambda indexed: indexed[1].value)
-    if len(outcomes) == 1:
-        return best
-    return replace(best, parts={**best.parts, "reference": float(index)})
+        return [[_NO_REFERENCE]]
+    cases = [
+        Case(sample.id, sample.question, reference, sample.response, sample.lang)
+        for reference in sample.references or ("",)
+    ]
+    if "imap" not in metric.requires:
+        return [[case] for case in cases]
+    return [
+        [
+            record if isinstance(record, Failure) else replace(case, imap=record.imap, matches=record.matches)
+            for record in readings
+        ]
+        for case, readings in zip(cases, facts[sample.id], strict=True)
+    ]
 
 
 async def _attempt_all(
@@ -339,12 +357,6 @@ async def _attempt_all(
     if len(items) == 1:
         return [made]
     return [(await _attempt_all(stage, work, [item]))[0] for item in items]
-
-
-def _note_stability(outcome: Outcome, case: Case) -> Outcome:
-    if isinstance(outcome, Failure) or case.imap is None or case.imap.stability is None:
-        return outcome
-    return replace(outcome, parts={**outcome.parts, "stability": case.imap.stability})
 
 
 def _can_score(metric: Metric, sample: Sample) -> bool:

@@ -1,15 +1,16 @@
 """Samples to imaps, many at a time, with every failure kept to its sample.
 
-A sample with a text of more than `MAX_CHARACTERS` is not read: its outcome is `Failure("too-long")`.
+A sample without a response is not read, nor is one with a text of more than `MAX_CHARACTERS`: see `refuse`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
-from imapeval.errors import ExtractionError, ImapEvalError, SampleError
+from imapeval.errors import ImapEvalError, SampleError
 from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def extract(
             if halt.is_set() or fatal:
                 break
             try:
-                await done.put((sample, await attempt("extraction", _read(sample, extractor))))
+                await done.put((sample, refuse(sample) or await attempt("extraction", _read(sample, extractor))))
             except ImapEvalError as error:
                 fatal.append(error)
         await done.put(None)
@@ -89,22 +90,31 @@ async def attempt(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
         return Failure(stage, "internal", f"{type(error).__name__}: {error}")
 
 
-def too_long(sample: Sample) -> Failure | None:
-    """Return why the sample is not read, where one of its texts is too long."""
+def refuse(sample: Sample) -> Failure | None:
+    """Return why the sample is neither read nor scored, whatever the metric: no response, or too long a text."""
+    if not sample.answered:
+        return Failure(
+            "sample",
+            "no-response",
+            "there is no response: whoever should have answered did not. Have it answered, or write an empty text "
+            '("" in JSON) where that was the answer.',
+        )
     longest = max(map(len, (sample.question, sample.response, *sample.references)))
     if longest <= MAX_CHARACTERS:
         return None
     return Failure(
-        "metric",
+        "sample",
         "too-long",
         f"a text has {longest} characters, more than the {MAX_CHARACTERS} that are scored; shorten it",
     )
 
 
 async def _read(sample: Sample, extractor: Extractor) -> tuple[Imap, ...]:
-    if refused := too_long(sample):
-        raise ExtractionError(refused.message, kind=refused.kind)
     imaps = await extractor.extract(sample)
-    if len(imaps) != max(1, len(sample.references)):
-        raise ValueError(f"the extractor gave {len(imaps)} imaps for {len(sample.references)} references")
+    readings, references = {imap.reading for imap in imaps} or {0}, len(sample.references)
+    wanted = sorted(product(readings, range(max(1, references))))
+    if sorted((imap.reading, imap.reference_index) for imap in imaps) != wanted:
+        raise ValueError(
+            f"the extractor gave {len(imaps)} imaps for {references} references and {len(readings)} readings"
+        )
     return imaps

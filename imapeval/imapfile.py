@@ -1,26 +1,27 @@
-"""Imaps on disk: `imaps.jsonl`, one line per sample and reference.
+"""Imaps on disk: `imaps.jsonl`, one line per sample, reference and reading.
 
     {"id": "...", "reference_index": 1, "query": [{"term", "value"}], "constraint": [...], "reference": [...],
-     "response": [...], "stability": 0.9, "relations": [{"term", "reference", "response", "relation"}]}
+     "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
 
-`reference_index` is left out for the first reference; `reference` is empty where the sample has none. `stability`, in
-0..1, is there where texts were read several times: how far the readings agreed. A pair may carry `span`, its
-[start, end) character offsets in the text it was read from. `relations` may be absent: then matching is still to be
-done. Where it is there, every pair not listed is unmatched. What we write adds `similarity`, `decided_by` and
+`reference_index` is left out for the first reference and `reading` for the first of several readings; `reference` is
+empty where the sample has none. A pair may carry `span`, its [start, end) character offsets in the text it was read
+from, and what qualifies it: `polarity` ("denied"), `certainty` ("possible", "unlikely"), `condition` and `amounts`.
+`relations` may be absent: then matching is still to be done. Where it is there, every pair not listed is unmatched;
+`other_term` is the response's term where it is not the reference's. What we write adds `similarity`, `decided_by` and
 `evidence` to a relation, and also lists the unmatched pairs that are a value's most similar ones, so that a reader can
 see what came closest.
 """
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import InputError
-from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation
+from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ def parse(line: str | bytes, *, path: Path | None = None, number: int | None = N
         raise _refuse(error, path, number) from error
     reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
     for relation in parsed.relations or ():
-        if (relation.term, relation.reference) not in reference or (relation.term, relation.response) not in response:
+        response_term = relation.other_term or relation.term
+        if (relation.term, relation.reference) not in reference or (response_term, relation.response) not in response:
             raise InputError(
                 f"the relation of {relation.reference!r} to {relation.response!r} (term {relation.term!r}) is between "
                 "values that the imap does not have",
@@ -88,17 +90,18 @@ def dump(record: ImapRecord) -> str:
     line = _Line(
         id=record.id,
         reference_index=imap.reference_index,
+        reading=imap.reading,
         query=_lines(imap.query),
         constraint=_lines(imap.constraint),
         reference=_lines(imap.reference),
         response=_lines(imap.response),
-        stability=imap.stability,
         relations=None
         if record.matches is None
         else [
             _RelationLine(
                 term=match.term,
                 reference=match.reference,
+                other_term=match.other_term,
                 response=match.response,
                 relation=match.relation,
                 similarity=round(match.similarity, 4),
@@ -133,6 +136,10 @@ class _PairLine(BaseModel):
     term: str
     value: str
     span: tuple[int, int] | None = None
+    polarity: Polarity = "affirmed"
+    certainty: Certainty = "certain"
+    condition: str = ""
+    amounts: tuple[str, ...] = ()
 
 
 class _RelationLine(BaseModel):
@@ -140,6 +147,7 @@ class _RelationLine(BaseModel):
 
     term: str
     reference: str
+    other_term: str = ""
     response: str
     relation: Relation
     similarity: float = 0.0
@@ -158,13 +166,14 @@ class _Line(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     # `id` and the four lists have no defaults: a line that lacks one is refused, and all are always written.
+    # Other fields are ignored, such as `stability`, which earlier versions wrote.
     id: str
     reference_index: int = 0
+    reading: int = Field(default=0, ge=0)
     query: list[_PairLine]
     constraint: list[_PairLine]
     reference: list[_PairLine]
     response: list[_PairLine]
-    stability: float | None = Field(default=None, ge=0, le=1)
     relations: list[_RelationLine] | None = None
 
     def record(self) -> ImapRecord:
@@ -175,16 +184,25 @@ class _Line(BaseModel):
             _pairs(self.reference),
             _pairs(self.response),
             reference_index=self.reference_index,
+            reading=self.reading,
             relations=None
             if relations is None
-            else tuple(KnownRelation(r.term, r.reference, r.response, r.relation) for r in relations),
-            stability=self.stability,
+            else tuple(KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term) for r in relations),
         )
         matches = (
             None
             if relations is None
             else tuple(
-                Match(r.term, r.reference, r.response, r.relation, r.similarity, r.decided_by, r.evidence or {})
+                Match(
+                    r.term,
+                    r.reference,
+                    r.response,
+                    r.relation,
+                    r.similarity,
+                    r.decided_by,
+                    r.evidence or {},
+                    r.other_term,
+                )
                 for r in relations
             )
         )
@@ -203,18 +221,18 @@ def _refuse(error: ValidationError, path: Path | None, number: int | None) -> In
 
 
 def _pairs(lines: Sequence[_PairLine]) -> tuple[Pair, ...]:
-    return tuple(Pair(line.term, line.value, line.span) for line in lines)
+    return tuple(Pair(**dict(line)) for line in lines)
 
 
 def _lines(pairs: Sequence[Pair]) -> list[_PairLine]:
-    return [_PairLine(term=pair.term, value=pair.value, span=pair.span) for pair in pairs]
+    return [_PairLine(**asdict(pair)) for pair in pairs]
 
 
 def _telling(matches: Sequence[Match]) -> list[Match]:
     """Leave out unmatched pairs that are not the most similar one of either value: they grow with the square."""
     closest: dict[tuple[str, str, str], Match] = {}
     for match in matches:
-        for key in (("reference", match.term, match.reference), ("response", match.term, match.response)):
+        for key in (("reference", match.term, match.reference), ("response", match.response_term, match.response)):
             if key not in closest or match.similarity > closest[key].similarity:
                 closest[key] = match
     kept = {id(match) for match in closest.values() if match.similarity > 0}

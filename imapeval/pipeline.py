@@ -49,13 +49,13 @@ class LlmSettings:
     Attributes:
         spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini".
         base_url: Address of an OpenAI-compatible server.
-        votes: How often each text is read.
+        votes: How often each text is read; every reading gives scores of its own, of which the mean counts.
         concurrency: Most requests at a time; None for the provider's own default.
         rpm, tpm: Most requests and tokens a minute; None for no limit.
         price: Of its tokens, where the user says so; None for the price that is known, if any.
         max_cost: Most USD that it may cost; None for no limit.
         batch: The folder of the batches by which it was asked, so that it is not asked now; None to ask it.
-        relations: Whether it also relates the values that the graph leaves open.
+        relations: Whether it also relates the facts, and may overrule wording and graph.
     """
 
     spec: str
@@ -161,13 +161,11 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
 
         if votes == 1:
             return TwoStep(PromptedReader(llm))
-        from imapeval.extraction import voting
+        from imapeval.extraction.repeated import TEMPERATURE, Repeated
 
         # A seed of its own makes each reading a request of its own, which is kept and paid for once.
         seeds = range(1, votes + 1)
-        return TwoStep(
-            voting.VotingReader([PromptedReader(llm, temperature=voting.TEMPERATURE, seed=seed) for seed in seeds])
-        )
+        return Repeated([TwoStep(PromptedReader(llm, temperature=TEMPERATURE, seed=seed)) for seed in seeds])
     from imapeval.extraction.lexicon import LexiconReader
 
     return TwoStep(LexiconReader(graph))
@@ -233,7 +231,7 @@ def assemble(
         metrics: As they were chosen.
         llm: Reads the texts where `imaps` does not say them, and is asked by the metrics that ask one.
         votes: How often it reads each text.
-        relations: Whether it also relates the values that the graph leaves open.
+        relations: Whether it also relates the facts, and may overrule wording and graph.
         imaps: A file of ready imaps.
         kg: A compiled graph in place of the shipped one.
         encoder: "use", or "st:" and a sentence-transformers model.

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Lang = Literal["en", "zh"]
 Decider = Literal["text", "graph", "llm", "encoder", "recorded"]
+Polarity = Literal["affirmed", "denied"]
+Certainty = Literal["certain", "possible", "unlikely"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,16 @@ class Sample:
     Attributes:
         id: Unique within a file.
         question: What was asked. Of a dialogue: all turns before the response, each with its speaker.
-        references: The clinicians' answers; the best-matching one counts. May be empty: then there are imaps of
-            question and response, but no score that needs a reference.
-        response: The generated answer under evaluation. Of a dialogue: its last turn.
+        references: The clinicians' answers; of several, the scores beside each are joined as the run's `references`
+            says (`imapeval.combining`). May be empty: then there are imaps of question and response, but no score that
+            needs a reference.
+        response: The generated answer under evaluation. Of a dialogue: its last turn. "" where there is none.
         lang: Language of the texts, "en" or "zh".
         system: Who generated the response; "" where nobody said.
         ratings: What people gave, by dimension, such as {"accuracy": 4.5}.
         meta: Every other column of the input, untouched.
         turns: The dialogue that `question` and `response` were made of; empty where there was none.
+        answered: Whether there is a response, be it an empty one. Where there is none, no metric scores the sample.
     """
 
     id: str
@@ -51,6 +55,7 @@ class Sample:
     ratings: Mapping[str, float] = field(default_factory=dict[str, float])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     turns: tuple[Turn, ...] = ()
+    answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,20 @@ class Pair:
         span: Where the value stands in the text it was read from, as 0-based character offsets
             [start, end), or None where it is not a literal quotation. A value completed by the word that governs
             its list ("avoid coffee" in "avoid alcohol, coffee") has the place of its own words ("coffee").
+        polarity: "denied" where the value denies something or advises against it: "no fever", "avoid coffee". The
+            value has the words for it all the same, so that it can be read on its own.
+        certainty: How sure the text is of it.
+        condition: Under which condition alone it holds, as written: "if kidneys are healthy". "" for none.
+        amounts: Doses, durations, ages and other amounts in it, as written.
     """
 
     term: str
     value: str
     span: tuple[int, int] | None = None
+    polarity: Polarity = "affirmed"
+    certainty: Certainty = "certain"
+    condition: str = ""
+    amounts: tuple[str, ...] = ()
 
 
 def values_by_term(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
@@ -79,7 +93,10 @@ def values_by_term(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
 
 
 class Relation(StrEnum):
-    """How a reference value relates to a response value, best first (Wang et al. 2024, section 3.3)."""
+    """How a reference value relates to a response value, best first.
+
+    The first four are those of Wang et al. 2024, section 3.3, which takes contradictions for unmatched.
+    """
 
     EXACT = "exact"
     """Both mean the same."""
@@ -88,17 +105,20 @@ class Relation(StrEnum):
     CONTAINMENT = "containment"
     """The response value is a kind or part of the reference value: the response is more specific."""
     UNMATCHED = "unmatched"
-    """Neither."""
+    """None of these."""
+    CONTRADICTION = "contradiction"
+    """Both speak of the same thing and cannot both hold: opposite polarity, another amount, another side."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRelation:
-    """A relation that came with an imap from elsewhere and is used as it is."""
+    """A relation that came with an imap from elsewhere and is used as it is; `other_term` as of a `Match`."""
 
     term: str
     reference: str
     response: str
     relation: Relation
+    other_term: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +128,10 @@ class QuestionImap:
     Attributes:
         query: What is asked; values are "?".
         constraint: What is given.
-        stability: How far repeated readings agreed, in 0..1; None where there was one reading only.
     """
 
     query: tuple[Pair, ...]
     constraint: tuple[Pair, ...]
-    stability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +140,9 @@ class AnswerImap:
 
     Attributes:
         inform: Its facts.
-        stability: As of a `QuestionImap`.
     """
 
     inform: tuple[Pair, ...]
-    stability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +155,9 @@ class Imap:
         reference: Inform pairs of the reference.
         response: Inform pairs of the response.
         reference_index: Which of the sample's references was read, 0-based.
+        reading: Which of several readings of the same texts this is, 0-based.
         relations: Relations recorded together with the pairs; None where matching has still to be done.
             Where given, every pair not listed is unmatched.
-        stability: How far repeated readings agreed, in 0..1: the mean over question, reference and response; None where
-            there was one reading only.
     """
 
     query: tuple[Pair, ...]
@@ -150,8 +165,8 @@ class Imap:
     reference: tuple[Pair, ...]
     response: tuple[Pair, ...]
     reference_index: int = 0
+    reading: int = 0
     relations: tuple[KnownRelation, ...] | None = None
-    stability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +174,15 @@ class Match:
     """One judged pair of values of one term.
 
     Attributes:
-        term: The term that both values belong to.
+        term: The term of the reference's value, and as a rule of the response's.
         reference: The reference's value.
         response: The response's value.
         relation: Of the reference value to the response value.
         similarity: Similarity of the two values in 0..1 (encoder cosine, clipped at 0).
         decided_by: Who decided the relation.
         evidence: Why, in a form that can be written as JSON.
+        other_term: The response value's term where that is another one: the answers may give one fact under two
+            headings. "" where it is the same.
     """
 
     term: str
@@ -175,6 +192,12 @@ class Match:
     similarity: float
     decided_by: Decider
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+    other_term: str = ""
+
+    @property
+    def response_term(self) -> str:
+        """The term of the response's value."""
+        return self.other_term or self.term
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +222,8 @@ class Failure:
     """Why there is no score.
 
     Attributes:
-        stage: "extraction", "llm", "matching" or "metric".
+        stage: "sample" where the sample is at fault whatever the metric; else "extraction", "llm", "matching" or
+            "metric".
         kind: Short machine-readable name, such as "no-query".
         message: For people: what happened and what can be done.
         raw: The raw text that could not be used, where there is one.

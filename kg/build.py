@@ -19,8 +19,8 @@ from readers import read_chebi, read_doid, read_mesh
 from word_readers import WordSenses, read_hl7, read_senses, read_wordnet
 
 from imapeval.graph.grouping import are_kin
-from imapeval.graph.normalise import normalise
 from imapeval.graph.writer import WriteReport, write_graph
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Container

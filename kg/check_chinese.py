@@ -18,8 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from imapeval.graph.normalise import normalise
 from imapeval.graph.store import Graph
+from imapeval.text.normalise import normalise
 
 Pairs = Iterator[tuple[list[str], list[str]]]
 """(English names, Chinese names) of the entries of a list."""

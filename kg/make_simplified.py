@@ -1,4 +1,4 @@
-"""Writes `imapeval/graph/simplified.txt`, the simplified forms of traditional characters.
+"""Writes `imapeval/text/simplified.txt`, the simplified forms of traditional characters.
 
 Needs `pip install opencc==1.4.2` (Apache-2.0). The table is kept in the package because normal forms are keys: what is
 stored in a graph must be what a later version looks up, whatever dictionary is installed.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from opencc import OpenCC  # pyright: ignore[reportMissingImports]
 
-_TABLE = Path(__file__).parents[1] / "imapeval/graph/simplified.txt"
+_TABLE = Path(__file__).parents[1] / "imapeval/text/simplified.txt"
 
 _RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF))
 """CJK unified ideographs and extension A: what names are written in."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from imapeval.graph.grouping import Grouping, Rule, are_kin, choose_only, list_keys, make_key, may_be_one
 from imapeval.graph.hierarchy import cut_cycles
 from imapeval.graph.model import Concept
-from imapeval.graph.normalise import normalise
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from imapeval.graph.grouping import are_kin
 from imapeval.graph.model import ConceptType, Name, NameKind
-from imapeval.graph.normalise import normalise
 from imapeval.graph.record import Record
 from imapeval.graph.schema import KIND_RANKS
+from imapeval.text.normalise import normalise
 from imapeval.types import Lang
 
 if TYPE_CHECKING:

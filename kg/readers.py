@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cleaning import add_name, drop_opposites, guess_kind, is_chemical_string, is_usable
 
 from imapeval.graph.grouping import are_kin
-from imapeval.graph.normalise import normalise
 from imapeval.graph.readers.wordings import turn_round
 from imapeval.graph.record import Record
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

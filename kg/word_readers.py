@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cleaning import add_name, is_usable
 
-from imapeval.graph.normalise import normalise
 from imapeval.graph.record import Record
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType, NameKind

@@ -22,15 +22,15 @@ MAX_LINES = 400
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "ground floor",
-        frozenset({"", "errors", "types", "signature", "polarity", "imapfile", "_optional", "_resources"}),
+        frozenset({"", "errors", "types", "signature", "imapfile", "_optional", "_resources"}),
     ),
+    ("text", frozenset({"text"})),
     ("llm", frozenset({"llm"})),
     ("graph", frozenset({"graph"})),
-    ("wording", frozenset({"wording"})),
     ("extraction", frozenset({"extraction"})),
     ("matching", frozenset({"matching"})),
     ("metrics", frozenset({"metrics"})),
-    ("evaluate", frozenset({"extracting", "evaluate", "samples", "runs", "pipeline", "planning"})),
+    ("evaluate", frozenset({"combining", "extracting", "evaluate", "samples", "runs", "pipeline", "planning"})),
     ("study", frozenset({"study"})),
     ("report", frozenset({"report"})),
     ("scoring", frozenset({"scoring"})),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from imapeval import evaluate
+from imapeval.combining import References
 from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, ServiceError, UsageError
 from imapeval.extracting import MAX_CHARACTERS
 from imapeval.metrics import registry
@@ -46,7 +47,9 @@ class Same:
     signature: str = "same|v:1"
     batches: list[int] = field(default_factory=list)
 
-    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...]]:
         self.batches.append(len(imaps))
         return [tuple(self._match(imap)) for imap, _ in zip(imaps, langs, strict=True)]
 
@@ -90,7 +93,7 @@ def by_key(results: Sequence[Result]) -> dict[tuple[str, str], Outcome]:
     return {(result.id, result.metric): result.outcome for result in results}
 
 
-IMAPSCORE = registry.get("imapscore")
+IMAPSCORE, ON_IMAPS = registry.get("imapscore"), registry.get("rouge1+imap")
 
 
 def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
@@ -102,17 +105,43 @@ def test_scores_and_full_signatures():
     results = evaluate.score(
         [sample("a", "rest and fluids")], metrics=[IMAPSCORE, Length()], extractor=Words(), matcher=Same()
     )
-    assert by_key(results)["a", "imapscore"] == Score(
-        1.0, {"recall": 1.0, "precision": 1.0, "specificity": 1.0, "f1": 1.0}
-    )
+    imapscore, length = (by_key(results)["a", metric] for metric in ("imapscore", "length"))
+    assert isinstance(imapscore, Score)
+    assert (imapscore.value, length) == (1.0, Score(0.0))
+    assert not {"reference", "references", "stability"} & imapscore.parts.keys()
     assert {result.metric: result.signature for result in results} == {
-        "imapscore": f"{IMAPSCORE.signature}|words|v:1|same|v:1",
-        "length": "length|v:1",
+        "imapscore": f"{IMAPSCORE.signature}|references:mean|words|v:1|same|v:1",
+        "length": "length|v:1|references:mean",
     }
 
 
+@pytest.mark.parametrize("references", ["best", "mean", "consensus"])
+def test_the_signature_says_how_several_references_count(references: References):
+    (result,) = evaluate.score([sample("a", "rest")], metrics=[Length()], references=references)
+    settings = evaluate.settle([Length()], extractor=None, matcher=None, references=references, seed=0)
+    assert result.signature == settings.metrics["length"] == f"length|v:1|references:{references}"
+
+
+def test_the_mean_over_references_counts():
+    outcomes = run([sample("a", "rest", "sleep", "rest", "rest now")])
+    imapscore, length = outcomes["a", "imapscore"], outcomes["a", "length"]
+    assert isinstance(imapscore, Score)
+    # recall 0, 1 and 1/2; precision 0, 1 and 1.
+    assert (imapscore.value, imapscore.parts["recall"]) == (pytest.approx((0 + 1 + 3 / 4) / 3), pytest.approx(0.5))
+    assert imapscore.parts["references"] == 3
+    assert length == Score((1 + 0 + 4) / 3, {"references": 3.0})
+
+
+def test_what_several_references_say_counts_for_more_by_consensus():
+    outcome = run([sample("a", "rest", "rest", "rest", "tea")], metrics=[Length()], references="consensus")[
+        "a", "length"
+    ]
+    # Of the three the first two agree with one of two others, the third with none.
+    assert outcome == Score(0.0, {"references": 3.0})
+
+
 def test_the_best_reference_counts_whichever_way_is_better():
-    outcomes = run([sample("a", "rest", "sleep a lot", "rest", "rest")])
+    outcomes = run([sample("a", "rest", "sleep a lot", "rest", "rest")], references="best")
     imapscore, length = outcomes["a", "imapscore"], outcomes["a", "length"]
     assert isinstance(imapscore, Score)
     assert isinstance(length, Score)
@@ -123,7 +152,7 @@ def test_the_best_reference_counts_whichever_way_is_better():
 def test_a_reference_without_facts_does_not_hide_the_others():
     outcome = run([sample("a", "rest", " ", "rest")])["a", "imapscore"]
     assert isinstance(outcome, Score)
-    assert outcome.parts["reference"] == 1.0
+    assert (outcome.value, outcome.parts["references"]) == (1.0, 1.0)
 
 
 def test_metrics_on_texts_extract_nothing():
@@ -167,7 +196,7 @@ def test_a_wrong_number_of_imaps_is_an_internal_failure():
 
     outcome = run([sample("a", "rest", "x", "y")], extractor=One())["a", "imapscore"]
     assert isinstance(outcome, Failure)
-    assert (outcome.kind, "1 imaps for 2 references" in outcome.message) == ("internal", True)
+    assert (outcome.kind, "1 imaps for 2 references and 1 readings" in outcome.message) == ("internal", True)
 
 
 def test_a_text_that_is_too_long_fails_alone():
@@ -178,6 +207,18 @@ def test_a_text_that_is_too_long_fails_alone():
         assert isinstance(outcome, Failure)
         assert (outcome.kind, str(MAX_CHARACTERS) in outcome.message) == ("too-long", True)
     assert isinstance(outcomes["b", "imapscore"], Score)
+    assert words.asked == ["b"]
+
+
+def test_what_nobody_answered_is_scored_by_no_metric():
+    words, same = Words(), Same()
+    nobody = Sample("a", "Why?", (), "", answered=False)
+    outcomes = run([nobody, Sample("b", "Why?", ("rest",), "")], extractor=words, matcher=same)
+    for metric in ("imapscore", "length"):
+        outcome = outcomes["a", metric]
+        assert isinstance(outcome, Failure)
+        assert (outcome.stage, outcome.kind) == ("sample", "no-response"), "before it matters that nothing is expected"
+    assert isinstance(outcomes["b", "length"], Score)
     assert words.asked == ["b"]
 
 
@@ -205,28 +246,32 @@ class Facts(Length):
         return [Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "") for case in cases]
 
 
-class Stable(Words):
-    """Reads several times, and also what has no reference."""
+class Thrice(Words):
+    """Reads three times, each time one word of the response less, and also what has no reference."""
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
         imaps = await super().extract(sample)
         imaps = imaps or (Imap(QUERY, (), (), tuple(Pair("word", word) for word in sample.response.split())),)
-        return tuple(replace(imap, stability=0.75) for imap in imaps)
+        return tuple(
+            replace(imap, response=imap.response[: max(1, len(imap.response) - reading)], reading=reading)
+            for reading in range(3)
+            for imap in imaps
+        )
 
 
 def test_without_a_reference_only_what_needs_none_is_scored():
     free = Sample("a", "Why?", (), "rest and fluids")
-    outcomes = run([free, sample("b", "rest")], metrics=[IMAPSCORE, Length(), Facts()], extractor=Stable())
+    outcomes = run([free, sample("b", "rest")], metrics=[IMAPSCORE, Length(), Facts()], extractor=Thrice())
     outcome = outcomes["a", "imapscore"]
     assert isinstance(outcome, Failure)
     assert (outcome.stage, outcome.kind, "--map reference=" in outcome.message) == ("metric", "no-reference", True)
     assert outcomes["a", "length"] == Score(15.0)
-    assert outcomes["a", "facts"] == Score(3.0, {"stability": 0.75})
+    assert outcomes["a", "facts"] == Score(2.0)
     assert isinstance(outcomes["b", "imapscore"], Score)
 
 
 def test_without_a_reference_nothing_is_read_or_matched_in_vain():
-    free, words, same = Sample("a", "Why?", (), "rest"), Stable(), Same()
+    free, words, same = Sample("a", "Why?", (), "rest"), Thrice(), Same()
     run([free], extractor=words, matcher=same)
     assert words.asked == []
     run([free], metrics=[Facts()], extractor=words, matcher=same)
@@ -234,18 +279,40 @@ def test_without_a_reference_nothing_is_read_or_matched_in_vain():
 
 
 def test_the_matches_stay_with_their_reference():
-    outcome = run([sample("a", "rest", " ", "fluids", "rest")], extractor=Stable())["a", "imapscore"]
+    outcomes = run([sample("a", "rest", " ", "fluids", "rest")], extractor=Thrice(), references="best")
+    outcome = outcomes["a", "imapscore"]
     assert isinstance(outcome, Score)
-    assert outcome.parts["reference"] == 2.0
+    assert (outcome.value, outcome.parts["reference"]) == (1.0, 2.0)
 
 
-def test_the_stability_of_the_readings_is_a_part_of_what_is_made_of_them():
-    outcomes = run([sample("a", "rest"), Sample("b", "Why?", (" ",), "rest")], extractor=Stable())
-    stable, without_facts = outcomes["a", "imapscore"], outcomes["b", "imapscore"]
-    assert isinstance(stable, Score)
-    assert stable.parts["stability"] == 0.75
-    assert isinstance(without_facts, Failure)
-    assert outcomes["a", "length"] == Score(11.0)
+def test_the_mean_over_readings_counts_and_says_how_stable_it_is():
+    samples = [sample("a", "rest and fluids"), Sample("b", "Why?", (" ",), "rest")]
+    outcomes = run(samples, extractor=Thrice(), metrics=[IMAPSCORE, ON_IMAPS, Length()])
+    score, on_imaps = outcomes["a", "imapscore"], outcomes["a", "rouge1+imap"]
+    assert isinstance(score, Score)
+    # All of three, two and one of the three words are said; what is said is right.
+    values = [1, (2 / 3 + 1) / 2, (1 / 3 + 1) / 2]
+    assert (score.value, score.parts["recall"]) == (pytest.approx(sum(values) / 3), pytest.approx(2 / 3))
+    assert score.parts["stability"] == pytest.approx(1 - (1 / 6 + 1 / 3 + 1 / 6) / 3)
+    assert isinstance(on_imaps, Score)
+    assert on_imaps.value == pytest.approx((1 + 4 / 5 + 2 / 4) / 3)
+    assert isinstance(outcomes["b", "imapscore"], Failure)
+    assert outcomes["a", "length"] == Score(0.0)
+
+
+def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
+    two = sample("a", "rest now", "rest now", "sleep")
+    words = Thrice()
+    with open_run(tmp_path, [two], words) as writer:
+        results = evaluate.score([two], metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+    score = by_key(results)["a", "imapscore"]
+    assert isinstance(score, Score)
+    # Beside the first reference 1, 3/4 and 3/4; beside the second 0 each time.
+    assert score.value == pytest.approx((1 + 3 / 4 + 3 / 4) / 3 / 2)
+    assert score.parts["stability"] == pytest.approx((1 - (1 / 4 + 1 / 4) / 3 + 1) / 2)
+    assert score.parts["references"] == 2
+    kept = [(record.imap.reference_index, record.imap.reading) for record in Run(tmp_path).imaps()]
+    assert kept == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
 
 
 def test_an_imap_metric_without_extractor():

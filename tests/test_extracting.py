@@ -56,6 +56,15 @@ async def test_a_failure_is_its_samples_own():
     assert isinstance(found["2"], tuple)
 
 
+async def test_what_nobody_answered_is_not_read():
+    slow = Slow()
+    given = [Sample("a", "Why?", ("r",), "", answered=False), Sample("b", "Why?", ("r",), "0")]
+    found = {sample.id: made async for sample, made in extract(given, extractor=slow)}
+    assert isinstance(found["a"], Failure)
+    assert (found["a"].stage, found["a"].kind, slow.asked) == ("sample", "no-response", ["b"])
+    assert 'write an empty text ("" in JSON)' in found["a"].message
+
+
 async def test_what_is_under_way_is_yielded_before_the_run_ends():
     slow = Slow(concurrency=2, errors={"1": ServiceError("down", kind="unreachable")})
     seen: list[str] = []

@@ -22,7 +22,9 @@ class AsRecorded:
 
     signature = "as-recorded"
 
-    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
         return [
             tuple(Match(r.term, r.reference, r.response, r.relation, 0.0, "recorded") for r in imap.relations or ())
             for imap in imaps

@@ -47,7 +47,7 @@ def test_what_is_written_is_read(folder: Path):
     (record,) = run.imaps()
     assert record.imap.reference == IMAP.reference
     assert record.matches == RECORD.matches
-    assert run.manifest["counts"] == {"samples": 2, "scored": 1, "failed": 3}
+    assert run.manifest["counts"] == {"samples": 2, "scored": 1, "failed": 3, "missing": 0}
     assert run.manifest["data"]["source"] == "data.jsonl"
     assert run.manifest["finished"] >= run.manifest["started"]
     assert run.manifest["libraries"]["sacrebleu"]
@@ -195,7 +195,11 @@ with RunWriter(Path(sys.argv[2]), [Sample("a", "q", ("r",), "")], settings=Setti
 
 
 def test_table(folder: Path):
-    assert export_csv(Run(folder)).read_text().splitlines() == ["id,system,lang,m,n", "a,s1,en,0.25,", "b,s2,zh,,"]
+    assert export_csv(Run(folder)).read_text().splitlines() == [
+        "id,system,lang,m,n,failure",
+        "a,s1,en,0.25,,no-query",
+        "b,s2,zh,,,rate-limit",
+    ]
 
 
 def test_no_text_of_the_table_becomes_a_formula(tmp_path: Path):

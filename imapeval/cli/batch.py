@@ -21,6 +21,7 @@ from imapeval.cli.options import (
     Limit,
     Loader,
     Map,
+    Missing,
     Relations,
     Set,
     Votes,
@@ -59,12 +60,13 @@ def export(
     ] = None,
     set_: Set = None,
     votes: Votes = 1,
-    relations: Relations = "graph",
+    relations: Relations = None,
     imaps: Imaps = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     loader: Loader = None,
     map_: Map = None,
+    missing: Missing = None,
     limit: Limit = None,
     json_output: Json = False,
 ) -> None:
@@ -91,8 +93,10 @@ def export(
         raise UsageError(f"--set {set_[0]!r} is about a metric, but none is named. Add --metrics.")
     require_batchable(chosen or ())
     judging = bool(list_asking(chosen or ()))
+    # Reading alone asks for no relations.
+    relations = relations or ("graph" if chosen is None else "llm")
     require_work(imaps=imaps, votes=votes, relations=relations, judging=judging)
-    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
     settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
     with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
         rehearsal = open_rehearsal(settings, reply=folder.recall())

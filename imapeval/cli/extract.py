@@ -25,6 +25,7 @@ from imapeval.cli.options import (
     Map,
     MaxCost,
     MaxFailures,
+    Missing,
     Price,
     Rpm,
     Tpm,
@@ -48,6 +49,7 @@ def extract(
     ] = None,
     loader: Loader = None,
     map_: Map = None,
+    missing: Missing = None,
     limit: Limit = None,
     llm: Llm = None,
     base_url: BaseUrl = None,
@@ -79,7 +81,7 @@ def extract(
         max_cost=max_cost,
         batch=batch,
     )
-    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
     if dry_run:
         tell(samples, settings, json_output=json_output)
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Metric
     from imapeval.report.summary import SummaryRow
-    from imapeval.report.thresholds import Threshold, Verdict
+    from imapeval.report.thresholds import AnyVerdict, Threshold
     from imapeval.runs import Result, Run
     from imapeval.types import Sample
 
@@ -22,6 +22,14 @@ Limits = Annotated[
         "--threshold",
         metavar="METRIC=VALUE",
         help="Exit with 1 unless the mean is at least VALUE, or at most, where lower is better. Repeatable.",
+    ),
+]
+MaxContradictions = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        metavar="N",
+        help="Exit with 1 where more facts of the answers, of all of them together, contradict their reference.",
     ),
 ]
 Junit = Annotated[
@@ -52,17 +60,20 @@ def judge_run(
     results: "Sequence[Result]",
     rows: "Sequence[SummaryRow]",
     metrics: "Sequence[Metric]",
+    max_contradictions: int | None,
     junit: str | None,
     summary: str | None,
-) -> "list[Verdict]":
-    """Write what is asked for, say what became of the thresholds, and return it.
+) -> "list[AnyVerdict]":
+    """Write what is asked for, and return what became of the thresholds and of the limit of contradictions.
 
     Raises:
-        UsageError: A file cannot be written.
+        UsageError: A file cannot be written, or there is such a limit and nothing in the run counts contradictions.
     """
-    from imapeval.report.thresholds import judge
+    from imapeval.report.thresholds import judge, judge_contradictions
 
-    verdicts = judge(thresholds, rows, samples=len(samples))
+    verdicts: list[AnyVerdict] = [*judge(thresholds, rows, samples=len(samples))]
+    if max_contradictions is not None:
+        verdicts.append(judge_contradictions(max_contradictions, rows, samples=len(samples)))
     if junit is not None or summary is not None:
         from imapeval.report.answers import gather
 
@@ -84,7 +95,7 @@ def judge_run(
     return verdicts
 
 
-def tell_verdicts(verdicts: "Sequence[Verdict]", *, quiet: bool) -> None:
+def tell_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
     """Say what became of each threshold; quietly, of those that were missed."""
     for verdict in verdicts:
         if not (quiet and verdict.met):

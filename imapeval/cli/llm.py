@@ -21,10 +21,12 @@ def gather(
     max_cost: float | None,
     batch: Path | None = None,
     imaps: Path | None = None,
-    relations: str = "graph",
+    relations: str | None = "graph",
     judging: bool = False,
 ) -> "LlmSettings | None":
     """Return the settings, or None where no model is named; `judging` says whether metrics ask it.
+
+    Where `relations` is None a model that is named relates as well.
 
     Raises:
         UsageError: An option is about a model, but none is named; or the model would have nothing to do.
@@ -32,6 +34,7 @@ def gather(
     from imapeval.llm.prices import parse_price
     from imapeval.pipeline import LlmSettings
 
+    relations = relations or ("graph" if llm is None else "llm")
     require_work(imaps=imaps, votes=votes, relations=relations, asked=llm is not None, judging=judging)
     if llm is None:
         idle = {"--base-url": base_url, "--concurrency": concurrency, "--rpm": rpm, "--tpm": tpm}
@@ -65,8 +68,8 @@ def require_work(*, imaps: Path | None, votes: int, relations: str, judging: boo
         raise UsageError(f"unknown --relations {relations!r}. Write graph or llm.")
     if asked and imaps is not None and relations == "graph" and not judging:
         raise UsageError(
-            "--imaps and --llm exclude each other: imaps are either read or made. Leave one out, or add --relations "
-            "llm, with which the model relates the values of ready imaps, or metrics that ask it."
+            "--imaps and --llm leave the model nothing to do with --relations graph: imaps are either read or made. "
+            "Leave one of the three out, or add metrics that ask the model."
         )
     if imaps is not None and votes > 1:
         raise UsageError("--votes is about reading texts, but --imaps are read already. Leave one out.")

@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from imapeval import combining
 from imapeval.errors import UsageError
 from imapeval.metrics.base import Device
 
@@ -22,6 +23,10 @@ Loader = Annotated[
 Map = Annotated[
     list[str] | None,
     typer.Option("--map", metavar="NAME=COLUMN", help="Take NAME (such as response) from COLUMN. Repeatable."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="A response that is this text, such as N/A, is none: not scored. Repeatable."),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")]
 Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")]
@@ -40,11 +45,27 @@ Llm = Annotated[
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")]
 Votes = Annotated[
     int,
-    typer.Option(min=1, metavar="N", help="Read each text N times, and keep what most readings have."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Read each text N times: every reading gives imaps and a score of its own, and the mean score counts.",
+    ),
+]
+References = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="How several references count: the best score, the mean, or consensus, the mean weighted by how far each "
+        "reference agrees with the others.",
+    ),
 ]
 Relations = Annotated[
-    str,
-    typer.Option(metavar="WHO", help="Who relates two values: graph, or llm for those the graph leaves open (--llm)."),
+    str | None,
+    typer.Option(
+        metavar="WHO",
+        help="Who relates two facts: llm, which may overrule wording and graph, or graph, which asks nobody.  "
+        "[default: llm with --llm, else graph]",
+    ),
 ]
 Concurrency = Annotated[int | None, typer.Option(min=1, metavar="N", help="Most requests to the model at a time.")]
 Rpm = Annotated[int | None, typer.Option("--rpm", min=1, metavar="N", help="Most requests to the model a minute.")]
@@ -142,10 +163,22 @@ def parse_device(text: str) -> "Device":
     Raises:
         UsageError: There is no such device.
     """
-    for device in get_args(Device):
-        if text == device:
-            return device
-    raise UsageError(f"unknown --device {text!r}. Write one of: {', '.join(get_args(Device))}.")
+    return _pick(text, get_args(Device), option="--device")
+
+
+def parse_references(text: str) -> combining.References:
+    """Return how the scores beside several references become one.
+
+    Raises:
+        UsageError: There is no such way.
+    """
+    return _pick(text, get_args(combining.References), option="--references")
+
+
+def _pick(text: str, known: tuple[Any, ...], *, option: str) -> Any:
+    if text not in known:
+        raise UsageError(f"unknown {option} {text!r}. Write one of: {', '.join(known)}.")
+    return text
 
 
 def name_of(data: str) -> str:

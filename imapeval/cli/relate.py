@@ -17,7 +17,7 @@ def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
     lang: Language = None,
-    relations: Relations = "graph",
+    relations: Relations = None,
     llm: Llm = None,
     base_url: BaseUrl = None,
     kg: Kg = None,
@@ -27,6 +27,7 @@ def relate(
     """Say how the reference value A relates to the response value B.
 
     exact: the same meaning. belonging: A is a kind or part of B. containment: B is a kind or part of A.
+    contradiction: they cannot both hold. unmatched: none of these.
     """
     from imapeval.matching.explain import explain
     from imapeval.matching.matcher import relate as relate_values
@@ -46,7 +47,7 @@ def relate(
         relations=relations,
     )
     if settings is not None and not settings.relations:
-        raise UsageError("--llm is asked nothing here. Add --relations llm.")
+        raise UsageError("With --relations graph the model of --llm is asked nothing. Leave one of the two out.")
     model = None if settings is None else open_llm(settings)
     with show_indexing(quiet=json_output) as progress:
         matcher = open_matcher(open_graph(kg), encoder=encoder, llm=model, progress=progress)

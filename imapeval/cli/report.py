@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.gate import Junit, Limits, Summary, check_files, judge_run, tell_verdicts
+from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
 
 if TYPE_CHECKING:
-    from imapeval.report.thresholds import Verdict
+    from imapeval.report.thresholds import AnyVerdict
 
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     threshold: Limits = None,
+    max_contradictions: MaxContradictions = None,
     junit: Junit = None,
     summary: Summary = None,
 ) -> None:
@@ -22,7 +23,8 @@ def report(
     from imapeval.report.html import write_report
 
     check_files(junit, summary)
-    judged = _judge(folder, threshold or [], junit=junit, summary=summary) if threshold or junit or summary else []
+    asked = threshold or junit or summary or max_contradictions is not None
+    judged = _judge(folder, threshold or [], max_contradictions, junit=junit, summary=summary) if asked else []
     page = write_report(folder)
     typer.echo(str(page))
     tell_verdicts(judged, quiet=False)
@@ -31,7 +33,9 @@ def report(
     raise typer.Exit(int(not all(verdict.met for verdict in judged)))
 
 
-def _judge(folder: Path, limits: list[str], *, junit: str | None, summary: str | None) -> "list[Verdict]":
+def _judge(
+    folder: Path, limits: list[str], max_contradictions: int | None, *, junit: str | None, summary: str | None
+) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
@@ -57,6 +61,7 @@ def _judge(folder: Path, limits: list[str], *, junit: str | None, summary: str |
         results=results,
         rows=summarise(samples, results, metrics=names, seed=settings["seed"]),
         metrics=metrics,
+        max_contradictions=max_contradictions,
         junit=junit,
         summary=summary,
     )

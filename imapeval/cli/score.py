@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.dry_run import tell
-from imapeval.cli.gate import Junit, Limits, Summary, check_files, judge_run, tell_verdicts
+from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
 from imapeval.cli.interrupt import run_until_interrupted
 from imapeval.cli.llm import gather
 from imapeval.cli.options import (
@@ -32,7 +32,9 @@ from imapeval.cli.options import (
     Map,
     MaxCost,
     MaxFailures,
+    Missing,
     Price,
+    References,
     Relations,
     Rpm,
     Set,
@@ -43,6 +45,7 @@ from imapeval.cli.options import (
     name_of,
     parse_columns,
     parse_device,
+    parse_references,
     parse_settings,
 )
 from imapeval.cli.progress import show_indexing, show_progress
@@ -61,11 +64,12 @@ def score(
         str, typer.Option(metavar="A,B", help="Which metrics; all-offline for those that need no language model.")
     ] = DEFAULT_METRICS,
     set_: Set = None,
+    references: References = "mean",
     device: Annotated[str, typer.Option(help="Where metrics put their models: auto, cpu, cuda or mps.")] = "auto",
     llm: Llm = None,
     base_url: BaseUrl = None,
     votes: Votes = 1,
-    relations: Relations = "graph",
+    relations: Relations = None,
     concurrency: Concurrency = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
@@ -76,11 +80,13 @@ def score(
     imaps: Imaps = None,
     loader: Loader = None,
     map_: Map = None,
+    missing: Missing = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     limit: Limit = None,
     max_failures: MaxFailures = None,
     threshold: Limits = None,
+    max_contradictions: MaxContradictions = None,
     junit: Junit = None,
     summary: Summary = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
@@ -92,19 +98,22 @@ def score(
     with imapeval. A run that was stopped goes on when the command is repeated with its --out.
     """
     from imapeval import evaluate
-    from imapeval.cli.summary import print_summary
+    from imapeval.cli.summary import count_missing, print_summary
     from imapeval.llm.ledger import describe
     from imapeval.pipeline import assemble, open_ledger, open_llm
     from imapeval.planning.rehearsing import list_asking, require_batchable
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
-    from imapeval.report.thresholds import check_ranges, parse_thresholds
+    from imapeval.report.thresholds import check_counting, check_ranges, parse_thresholds
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
     chosen = choose(metrics, parse_settings(set_))
+    joined = parse_references(references)
     limits = parse_thresholds(threshold or (), chosen, option="--threshold")
     check_ranges(limits, chosen, option="--threshold")
+    if max_contradictions is not None:
+        check_counting((metric.name for metric in chosen), option="--max-contradictions")
     check_files(junit, summary)
     if batch is not None:
         require_batchable(chosen)
@@ -122,7 +131,7 @@ def score(
         relations=relations,
         judging=bool(list_asking(chosen)),
     )
-    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
     if dry_run:
         tell(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
@@ -141,7 +150,12 @@ def score(
         )
     folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     identity = evaluate.settle(
-        ready.metrics, extractor=ready.extractor, matcher=ready.matcher, seed=seed, resources=ready.resources
+        ready.metrics,
+        extractor=ready.extractor,
+        matcher=ready.matcher,
+        references=joined,
+        seed=seed,
+        resources=ready.resources,
     )
     with (
         RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
@@ -154,6 +168,7 @@ def score(
                     metrics=ready.metrics,
                     extractor=ready.extractor,
                     matcher=ready.matcher,
+                    references=joined,
                     run=run,
                     progress=advance,
                     stop=stop,
@@ -182,10 +197,12 @@ def score(
         results=results,
         rows=rows,
         metrics=ready.metrics,
+        max_contradictions=max_contradictions,
         junit=junit,
         summary=summary,
     )
     failed = {result.id for result in results if not result.scored}
+    lacking = count_missing(samples)
     if json_output:
         found = {
             "run": str(folder),
@@ -193,13 +210,14 @@ def score(
             "report": str(report),
             "samples": len(samples),
             "failed": len(failed),
+            "missing": lacking[""],
             "usage": None if ledger is None else ledger.report(),
-            "summary": [asdict(row) for row in rows],
+            "summary": [asdict(row) | {"missing": lacking[row.system]} for row in rows],
             "thresholds": [verdict.to_dict() for verdict in verdicts],
         }
         typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        print_summary(rows)
+        print_summary(rows, missing=lacking)
         typer.echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
         if ledger is not None:
             typer.echo(f"usage:  {describe(ledger.report())}")

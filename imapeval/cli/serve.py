@@ -13,6 +13,7 @@ from imapeval.cli.options import (
     Llm,
     MaxCost,
     Price,
+    References,
     Relations,
     Rpm,
     Set,
@@ -20,6 +21,7 @@ from imapeval.cli.options import (
     Votes,
     choose,
     parse_device,
+    parse_references,
     parse_settings,
 )
 
@@ -46,11 +48,12 @@ def serve(
         str, typer.Option(metavar="A,B", help="Which metrics; the first one gives the score.")
     ] = "imapscore",
     set_: Set = None,
+    references: References = "mean",
     device: Annotated[str, typer.Option(help="Where metrics put their models: auto, cpu, cuda or mps.")] = "auto",
     llm: Llm = None,
     base_url: BaseUrl = None,
     votes: Votes = 1,
-    relations: Relations = "graph",
+    relations: Relations = None,
     concurrency: Concurrency = None,
     rpm: Rpm = None,
     tpm: Tpm = None,
@@ -89,10 +92,11 @@ def serve(
     )
     scorer = Scorer(
         chosen,
+        references=parse_references(references),
         llm=llm,
         base_url=base_url,
         votes=votes,
-        relations="llm" if relations == "llm" else "graph",
+        relations="llm" if settings is not None and settings.relations else "graph",
         concurrency=concurrency,
         rpm=rpm,
         tpm=tpm,

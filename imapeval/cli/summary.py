@@ -1,30 +1,52 @@
 """The table at the end of `imapeval score`."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.report.summary import SummaryRow
+    from imapeval.types import Sample
 
 
-def print_summary(rows: "Sequence[SummaryRow]") -> None:
-    """Print the rows as a table."""
+def count_missing(samples: "Sequence[Sample]") -> Counter[str]:
+    """Return how many samples have no response, by `SummaryRow.system`."""
+    from imapeval.report.summary import group_of
+
+    missing = [sample for sample in samples if not sample.answered]
+    return Counter({"": len(missing), **Counter(map(group_of, missing))})
+
+
+def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]") -> None:
+    """Print the rows as a table.
+
+    Args:
+        rows: What each metric gave.
+            Where one counts contradictions, they have a column of their own.
+        missing: How many of those that failed have no response, by system; a column of its own where there are any.
+    """
     from rich.console import Console
     from rich.table import Table
+
+    from imapeval.report.summary import show_count
 
     several = any(row.system for row in rows)
     table = Table()
     table.add_column("metric", no_wrap=True)
     if several:
         table.add_column("system")
-    for title in ("scored", "failed", "mean", "95% interval"):
+    told = ("of them\nmissing",) if missing[""] else ()
+    counted = ("contra-\ndictions",) if any(row.contradictions is not None for row in rows) else ()
+    for title in ("scored", "failed", *told, *counted, "mean", "95% interval"):
         table.add_column(title, justify="right")
     for row in rows:
         system = [row.system or "all"] if several else []
         interval = "-" if row.low is None or row.high is None else f"{_show(row.low)} .. {_show(row.high)}"
         mean = "-" if row.mean is None else _show(row.mean)
-        table.add_row(row.metric, *system, str(row.n), str(row.failed), mean, interval)
+        lacking = [str(missing[row.system])] if told else []
+        against = ["-" if row.contradictions is None else show_count(row.contradictions)] if counted else []
+        table.add_row(row.metric, *system, str(row.n), str(row.failed), *lacking, *against, mean, interval)
     Console().print(table)
 
 

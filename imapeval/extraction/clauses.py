@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # white space and after neither a digit-dot list marker ("1.") nor a common abbreviation.
 _SENTENCE_END = re.compile(
     r"\n+|[。！？；;!?…]+|\*\*+|(?<!\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
-    r"(?<!\bi\.e)(?<!\bNo)(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
+    r"(?<!\bi\.e)(?<!\bNo(?=\.\s?\d))(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
     re.MULTILINE,
 )
 
@@ -25,7 +25,7 @@ _SENTENCE_END = re.compile(
 # words that open a list of examples. 和, 及 and 与 are not split inside the common words that contain them.
 _ITEM_END = re.compile(
     r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|\s+[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
-    r"|\s+(?:and/or|and|or|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
+    r"|\s+(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
     r"|whereas|followed by)\s+"
     r"|以及|或者|还有|并且|而且|同时|此外|另外|其次|包括|例如|比如|因为|由于|但是|然而"
     r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推])及(?![时早其格至])"

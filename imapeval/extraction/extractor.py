@@ -19,7 +19,7 @@ _REMEMBERED = 4096
 
 
 class Extractor(Protocol):
-    """Makes the imaps of a sample: one for each reference, or one without reference pairs where there is none.
+    """Makes the imaps of a sample: one for each reference and reading, without reference pairs where there is none.
 
     Attributes:
         signature: Everything that can change what comes out, as `name|key:value|...`.
@@ -33,7 +33,9 @@ class Extractor(Protocol):
     def concurrency(self) -> int: ...
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return one imap per reference, in the order of `sample.references`; one in all where there is no reference.
+        """Return one imap for each reference, or one where there is none; of several readings as many of each.
+
+        They say which reference (`Imap.reference_index`) and which reading (`Imap.reading`) they are of.
 
         Raises:
             SampleError: No imap can be made; the reason becomes a `Failure` for this sample.
@@ -123,7 +125,6 @@ class TwoStep:
                 reference.inform,
                 answered.inform,
                 reference_index=index,
-                stability=_mean(asked.stability, reference.stability, answered.stability),
             )
             for index, reference in enumerate(references or [AnswerImap(())])
         )
@@ -145,8 +146,3 @@ class TwoStep:
         failed = reading.cancelled() or reading.exception() is not None
         if failed and self._readings.get(key) is reading:
             del self._readings[key]
-
-
-def _mean(*stabilities: float | None) -> float | None:
-    known = [stability for stability in stabilities if stability is not None]
-    return sum(known) / len(known) if known else None

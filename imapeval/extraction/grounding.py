@@ -10,20 +10,18 @@ share ("take", "less", "避免"), need no support and give none: "reduce alcohol
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from imapeval.polarity import negated, restrains
+from imapeval.text.language import HAN
+from imapeval.text.markup import INVISIBLE
+from imapeval.text.negation import mentions_denial, negated
+from imapeval.text.normalise import stem
 
 MOST = 0.5
 """Share of a value that has to be in the text: more than this."""
 
 _WORD_WEIGHT = 2
 """Of a word beside a Chinese character: a Chinese word has two."""
-
-ZERO_WIDTH = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
-)
-"""Characters that are not seen: they can neither divide a word nor hide one."""
 
 # Letters, digits and signs of other width. Not the commas, stops, colons and brackets of ordinary Chinese: hardly a
 # text is without them, and nothing depends on them.
@@ -34,10 +32,9 @@ _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.mat
     0x2019: 39,
 }
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[^\W\d_{_HAN}]+(?:'[a-z]+)?")
-_COMPOUND = re.compile(rf"[^\W\d_{_HAN}]+(?:-[^\W\d_{_HAN}]+)+")
-_CHINESE = re.compile(f"[{_HAN}]+")
+_WORD = re.compile(rf"[^\W\d_{HAN}]+(?:'[a-z]+)?")
+_COMPOUND = re.compile(rf"[^\W\d_{HAN}]+(?:-[^\W\d_{HAN}]+)+")
+_CHINESE = re.compile(f"[{HAN}]+")
 _NUMBER_WORDS = {
     **dict.fromkeys(("one", "once", "single"), "1"),
     **dict.fromkeys(("two", "twice", "double"), "2"),
@@ -94,11 +91,6 @@ _LIGHT_CHINESE = re.compile(
 )
 _FUNCTION_CHARACTERS = frozenset("的了着过地得和与及或等也还都就并且是")
 
-_ENDING = re.compile(
-    r"(?:'s|ments?|(?:at)?ions?|ated?|ating|ives?|ivity|ists?|ities|ity|ous|ical|ic|al|us|ings?|ies|ied|iers?|ers?|est|ed"
-    r"|es|en|ly|n|s|e|y)$"
-)
-
 _POLAR_TERM = re.compile(
     r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
     r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.*吗|能.*吗"
@@ -110,18 +102,10 @@ _POLAR = re.compile(
     r"|^(?:不能|不可以?|不行|不宜|不是|不会|不需要?|不用|不必|不建议|不推荐|最好|没有?|无需|否|不|能够?|可以?|是的?|会|需要?|要"
     r"|应该?|应当|建议|推荐|有|避免|禁止|勿)+[，,、。 ]*"
 )
-_DENIAL = re.compile(
-    r"\b(?:no|not|never|without|cannot|nor|neither|unlikely|none|avoid\w*|stop\w*|refrain\w*|unsafe|unnecessary|hardly"
-    r"|until|wait|hold(?:ing)? off|postpone\w*|harmful|risky|dangerous|bad|quit\w*)\b"
-    r"|n't\b|\b(?:rule[sd]?|ruling) out\b|\bnegative\b|\bcontraindicat|[不无没未勿禁忌非别否戒停]|避免|排除|阴性"
-)
 _ASSENT = re.compile(
     r"\b(?:yes|can|may|could|should|safe(?:ly)?|fine|ok(?:ay)?|allowed|possible|possibly|recommend\w*|advis\w*|normal|need\w*"
     r"|necessary|likely|probably|must|sure|definitely|certainly)\b|能|可|是|会|需|应|要|建议|推荐|必"
 )
-
-_BRITISH = re.compile("ae|oo?e")
-"""Anaemia, oesophagus, gastro-oesophageal: one e in American spelling. Both spellings come to the same stem."""
 
 
 class Ground:
@@ -140,7 +124,7 @@ class Ground:
         An answer to a yes-or-no question may say yes or no in other words than the text: of such a value only what
         comes after has to be there, and some assent or denial.
         """
-        folded = fold(ZERO_WIDTH.sub("", value))
+        folded = fold(INVISIBLE.sub("", value))
         numbers = _numbers_in(folded, _NUMBER)
         # In digits as a rule; to look for words as well takes longer.
         if numbers and not (numbers <= self._numerals or numbers <= self._numbers):
@@ -155,8 +139,8 @@ class Ground:
                 share = self._share(limit, beyond=folded_term)
                 if share is not None:
                     return share > MOST
-                if denies or restrains(folded):
-                    return _DENIAL.search(self._text) is not None
+                if denies:
+                    return mentions_denial(self._text)
                 # What speaks of the matter may assent in any words.
                 return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, beyond=""))
         share = self._share(folded, beyond=folded_term)
@@ -167,7 +151,11 @@ class Ground:
 
     def lacks_denial(self, value: str) -> bool:
         """Say whether a value denies something and nothing in the text does."""
-        return negated(value) and not _DENIAL.search(self._text)
+        return negated(value) and not mentions_denial(self._text)
+
+    def holds_digits(self, value: str) -> bool:
+        """Say whether every number that a value has in digits stands in the text."""
+        return _numbers_in(fold(value), _DIGITS) <= self._numerals
 
     def is_foreign(self, value: str) -> bool:
         """Say whether a value is written in the other script than the text."""
@@ -183,7 +171,7 @@ class Ground:
         words = _WORD.findall(self._text)
         if "-" in self._text:
             words += (compound.replace("-", "") for compound in _COMPOUND.findall(self._text))
-        return frozenset(map(_stem, words))
+        return frozenset(map(stem, words))
 
     @cached_property
     def _numerals(self) -> frozenset[str]:
@@ -194,7 +182,7 @@ class Ground:
         return _numbers_in(self._text, _NUMBER)
 
     def _holds_all(self, folded: str) -> bool:
-        return all(_stem(word) in self._words for word in _WORD.findall(folded)) and all(
+        return all(stem(word) in self._words for word in _WORD.findall(folded)) and all(
             char in self._text for run in _CHINESE.findall(folded) for char in run
         )
 
@@ -208,17 +196,17 @@ class Ground:
         if "-" in folded:
             # "gastro-oesophageal" may be one word in the text.
             folded = _COMPOUND.sub(self._join, folded)
-        said = {*map(_stem, _WORD.findall(beyond))}
+        said = {*map(stem, _WORD.findall(beyond))}
         words = [
-            stem
+            root
             for word in _WORD.findall(folded)
             if word not in _FUNCTION_WORDS
             and word not in _NUMBER_WORDS
-            and (stem := _stem(word)) not in _LIGHT_STEMS
-            and stem not in said
+            and (root := stem(word)) not in _LIGHT_STEMS
+            and root not in said
         ]
         weight = _WORD_WEIGHT * len(words)
-        held = _WORD_WEIGHT * sum(stem in self._words for stem in words)
+        held = _WORD_WEIGHT * sum(root in self._words for root in words)
         for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", folded)):
             # With both neighbours: a character alone is in every longer text.
             pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
@@ -232,7 +220,7 @@ class Ground:
 
     def _join(self, compound: re.Match[str]) -> str:
         joined = compound[0].replace("-", "")
-        return joined if _stem(joined) in self._words else compound[0]
+        return joined if stem(joined) in self._words else compound[0]
 
 
 def fold(text: str) -> str:
@@ -255,14 +243,4 @@ def _numbers_in(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
     return frozenset(_COUNTS.get(number, number.replace(",", "")) for number in found)
 
 
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    """Return what is common to the forms of a word: "chang" of change and changing. For comparison only."""
-    word = _BRITISH.sub("e", word)
-    ending = _ENDING.search(word)
-    # An ending is cut where a word is left before it.
-    stem = word[: ending.start()] if ending and ending.start() >= 3 else word
-    return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
-
-
-_LIGHT_STEMS = frozenset(map(_stem, _LIGHT_WORDS))
+_LIGHT_STEMS = frozenset(map(stem, _LIGHT_WORDS))

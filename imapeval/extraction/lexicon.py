@@ -1,29 +1,34 @@
 """The offline extractor: cues, clauses and the graph's names. Deterministic; no model, no key, no network.
 
 What is asked comes from cue phrases (`cues`). What is given are the question's concept mentions with age, sex and
-duration. What an answer informs of are its items (`clauses`): a greeting or disclaimer states nothing; an item that
-is, but for fillers, one name of the graph gives that name; any other gives its own wording, negation kept.
+duration. What an answer informs of are its statements (`statements`): a greeting or disclaimer is none, nor what only
+repeats the question; one that is, but for fillers, one name of the graph gives that name; any other gives its own
+wording, with what it denies and its condition.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction.clauses import Piece, items, sentences, trim
-from imapeval.extraction.cues import TERMS, Term, asked_terms, disclaims, states_nothing
+from imapeval.extraction.clauses import Piece, sentences
+from imapeval.extraction.cues import TERMS, Term, asked_terms
 from imapeval.extraction.mentions import Dictionary, Mention, Scanner
-from imapeval.polarity import negated
+from imapeval.extraction.statements import read_items, read_statements
 from imapeval.signature import signature
+from imapeval.text.markup import PlainText
+from imapeval.text.negation import denies_next
+from imapeval.text.phrases import drop_self_contradictions, qualify, read_phrase
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-MAX_VALUE = 200
-"""Characters of a value; a longer clause is cut at a word. Nobody states one fact in more."""
+
+MAX_QUESTION = 5000
+"""Characters of a question that are looked at for what an answer only repeats; a dialogue may be long."""
 
 MAX_PAIRS = 400
 """Inform pairs read from one text. Beyond any real answer; bounds the quadratic work of matching."""
@@ -32,62 +37,20 @@ NAME_SHARE = 0.67
 """Share of an item's letters from which a name of the graph stands for the whole item. The rest is filler then; with
 less, context goes that matters, and in Chinese a name may be a piece of a longer word (性治疗 in 支持性治疗)."""
 
-# What opens an item without adding to the fact.
-_LEAD: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"^(?:(?:and|or|but|so|then|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally"
-        r"|if possible|please|kindly|usually|generally|typically|overall|in general|in this case|in your case)[, ]+"
-        r"|(?:i|we) (?:would |will |do |can |strongly )*(?:suggest|recommend|advise|think|believe|feel|see)(?: that| you| to)*\s+"
-        r"|(?:it|this|that|there)(?:'s| is| are| may be| might be| could be| can be| would be| will be| seems(?: to be)?"
-        r"| sounds like| looks like| appears(?: to be)?)(?: also| likely| possible| probably| most likely| advisable"
-        r"| recommended| important| best| better| necessary| essential| a good idea| possible that| that)*(?: to| that)?\s+"
-        r"|(?:you|he|she|they|one|patients?|the patient|your (?:child|son|daughter|mother|father|baby|wife|husband))"
-        r"(?: may| might| can| could| should| must| need(?:s)? to| have to| has to| will| would| are advised to"
-        r"| are| is| also| just| simply| probably| definitely| then| better| likely)*\s+)+",
-        re.IGNORECASE,
-    ),
-    # With what would make another word of it: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
-    "zh": re.compile(
-        r"^(?:首先|其次|然后|最后|同时|另外|此外|并且|而且|因此|所以|那么|一般(?![状情])|通常|建议|应该|应当|应(?![激用急])|可以"
-        r"|可能|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸])|请|您|你|患者|病人|该|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
-        r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
-        r"|如(?![果何此])|是(?!否)|有(?![助利效关时些氧])|为(?!了)|做|即(?![使将]))+"
-    ),
-}
-_TAIL: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\s+(?:etc|and so on|as well|too|for you|if needed|if necessary|online|soon|now)$", re.IGNORECASE
-    ),
-    "zh": re.compile(
-        r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
-    ),
-}
-# A restriction that governs every item of the list it opens ("avoid alcohol, coffee and spicy food").
-_GOVERNING: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"^(?:avoid(?:ing)?|do not (?:\w+)|don'?t (?:\w+)|stop(?: \w+ing)?|refrain from|limit(?:ing)?|no|without|never (?:\w+))\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"^(?:避免|不要|禁止|忌|勿|不宜|不能|禁|少)(?:食用|饮用|服用|进食|使用|接触|吃|喝|食|用|进行)?"),
-}
-# What stands between the items of such a list, and what shows that a piece is a clause of its own all the same.
-_LISTING: dict[Lang, re.Pattern[str]] = {"en": re.compile(r",|\b(?:and|or)\b"), "zh": re.compile(r"[、和或及与]")}
-_CLAUSE: dict[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|go|make"
-        r"|if|as|since|because|when|after|before|so|due|this|it|you|which|who|that)\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"[应会是]|可以|需要|建议|注意|保持|如果|避免|多吃|多喝"),
-}
 _PERSONAL = re.compile(
-    r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
+    r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b"
+    r"|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
     r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
     r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b"
     r"|[\d一二三四五六七八九十两半]+个?(?:天|周|星期|月|年)(?:来|了|前|余)?)",
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
+# How it is written down that something is denied: "not pregnant", "no fever".
+_NOT: Mapping[Lang, str] = {"en": "not ", "zh": "未"}
+_NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
+_BEFORE = 40
+"""Characters before a word in which its denial is looked for."""
 # The turns of a dialogue, as `imapeval.samples` writes them.
 _PATIENT = re.compile(r"^\s*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^\s*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -115,7 +78,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="1")
+        return signature("lexicon", graph=self.graph.hash[:12], v="2")
 
     @property
     def concurrency(self) -> int:
@@ -130,53 +93,57 @@ class LexiconReader:
         """
         if not any(char.isalpha() for char in question):
             raise ExtractionError("the question has no word in it, so nothing is asked", kind="no-query", raw=question)
-        query = tuple(Pair(term.label(lang), "?") for term in asked_terms(_drop_doctor(question), lang=lang))
+        plain = PlainText(_drop_doctor(question)).text
+        query = tuple(Pair(term.label(lang), "?") for term in asked_terms(plain, lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._given(question, lang))))
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
         """Return one pair for every item of the answer that states something."""
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
-        for piece in self._stated(answer, lang):
+        plain = PlainText(answer)
+        told = read_phrase(PlainText(question).text[:MAX_QUESTION]).tokens
+        for piece in read_statements(plain.text, lang):
+            if _repeats(piece.text, told):
+                continue
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _informs_of(piece.text, mentions, asked, lang)
-            value, span = _value(piece, mentions, term)
+            value, place = _value(piece, mentions, term)
             label = term.label(lang)
-            pairs.setdefault((label, value), Pair(label, value, span))
+            pairs.setdefault((label, value), _place(Pair(label, value), plain, *place))
             if len(pairs) == MAX_PAIRS:
                 break
-        return AnswerImap(tuple(pairs.values()))
+        return AnswerImap(tuple(drop_self_contradictions(pairs.values())))
 
     def _given(self, question: str, lang: Lang) -> Iterator[Pair]:
-        for hit in _PERSONAL.finditer(question):
+        plain = PlainText(question)
+        for hit in _PERSONAL.finditer(plain.text):
             term = _PERSONAL_TERMS[str(hit.lastgroup)][lang == "zh"]
-            yield Pair(term, hit.group(), hit.span())
-        for mention in self._scanner.scan(question, lang=lang):
-            if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
-                yield Pair(labels[lang == "zh"], mention.text, (mention.start, mention.end))
+            denied = denies_next(plain.text[max(0, hit.start() - _BEFORE) : hit.start()])
+            yield _place(Pair(term, _NOT[lang] + hit.group() if denied else hit.group()), plain, *hit.span())
+        for sentence in sentences(plain.text):
+            for item in read_items(sentence, plain.text, lang):
+                own = plain.text[item.start : item.end]
+                # What governs a list stands before each of its items.
+                governor = item.text[: item.text.index(own)]
+                for mention in self._scanner.scan(own, lang=lang):
+                    if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
+                        # "No fever" is given, and not fever.
+                        denied = denies_next(governor + own[: mention.start])
+                        value = _NO[lang] + mention.text if denied else mention.text
+                        start = item.start + mention.start
+                        yield _place(Pair(labels[lang == "zh"], value), plain, start, start + len(mention.text))
 
-    def _stated(self, answer: str, lang: Lang) -> Iterator[Piece]:
-        for sentence in sentences(answer):
-            if disclaims(sentence.text, lang=lang):
-                continue
-            governing, last = "", sentence.start
-            for item in items(sentence):
-                listed = bool(_LISTING[lang].search(answer[last : item.start]))
-                last = item.end
-                piece = None if states_nothing(item.text, lang=lang) else _strip(item, lang)
-                if piece is None:
-                    continue
-                if opens := _GOVERNING[lang].match(piece.text):
-                    # "No imaging is needed, and most people improve" is a clause, and governs nothing beyond it; a
-                    # lone "No" answers the question, and governs nothing at all.
-                    is_clause = _CLAUSE[lang].search(piece.text, opens.end())
-                    governing = "" if is_clause or opens.end() == len(piece.text) else opens.group()
-                elif governing and listed and not _CLAUSE[lang].search(piece.text):
-                    joint = "" if lang == "zh" else " "
-                    piece = Piece(f"{governing}{joint}{piece.text}", piece.start, piece.end)
-                else:
-                    governing = ""
-                yield piece
+
+def _place(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
+    """Return a pair with its place in the original text and the fields that its value tells."""
+    return replace(qualify(pair), span=plain.origin(start, end))
+
+
+def _repeats(statement: str, told: frozenset[str]) -> bool:
+    """Tell whether a statement only gives back words of the question, with no stance or amount of its own."""
+    phrase = read_phrase(statement)
+    return phrase.tokens <= told and not phrase.stance.denies and not phrase.amounts.items
 
 
 def _drop_doctor(question: str) -> str:
@@ -184,25 +151,14 @@ def _drop_doctor(question: str) -> str:
     return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
 
 
-def _strip(item: Piece, lang: Lang) -> Piece | None:
-    """Return an item without the words that open or close it and add nothing; None where nothing is left."""
-    start, end = 0, len(item.text)
-    if lead := _LEAD[lang].match(item.text):
-        start = lead.end()
-    if (tail := _TAIL[lang].search(item.text, start)) and tail.start() > start:
-        end = tail.start()
-    end = min(end, start + MAX_VALUE)
-    stripped = trim(item.text, start, end, offset=item.start)
-    return stripped if stripped and len(stripped.text) > 1 else None
-
-
 def _value(piece: Piece, mentions: Sequence[Mention], term: Term) -> tuple[str, tuple[int, int]]:
     """Return the one name that a piece is, but for fillers, if its type fits the term; else the piece's wording."""
     fitting = [mention for mention in mentions if mention.types[0] in term.types]
     if len(fitting) == 1:
         name = fitting[0]
+        phrase = read_phrase(piece.text)
         rest = piece.text[: name.start] + piece.text[name.end :]
-        says_more = negated(rest) or any(char.isdigit() for char in rest)
+        says_more = phrase.condition or phrase.stance.denies or any(char.isdigit() for char in rest)
         if not says_more and _letters(name.text) >= NAME_SHARE * _letters(piece.text):
             start = piece.start + name.start
             in_place = piece.end - piece.start == len(piece.text)

@@ -7,7 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from imapeval.graph.normalise import normalise
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,6 @@ _WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%
 # Where a name may run on: never across a comma, a bracket or the end of a sentence.
 _STRETCH = re.compile(r"(?:[^,;:!?()\[\]\n.]|\.(?=\S))+")
 _LATIN = re.compile(r"[A-Za-z0-9]")
-_HAS_CJK = re.compile(r"[\u3400-\u9fff]")
 
 
 class Dictionary(Protocol):
@@ -61,7 +61,7 @@ class Scanner:
 
     def scan(self, text: str, *, lang: Lang) -> list[Mention]:
         """Return the mentions in `text`, non-overlapping, in order; the longest name at each place wins."""
-        found = list(self._scan_chinese(text) if lang == "zh" and _HAS_CJK.search(text) else self._scan_english(text))
+        found = list(self._scan_chinese(text) if lang == "zh" and has_chinese(text) else self._scan_english(text))
         mentions: list[Mention] = []
         for start, end, concepts in found:
             types: tuple[ConceptType, ...] = tuple(self._type_of(concept) for concept in concepts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ from imapeval.extraction.forms import Form
 from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
 from imapeval.signature import signature
+from imapeval.text.phrases import drop_self_contradictions, qualify
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ QUESTION = "question-imap"
 """What requests of the first step are named (`Request.schema_name`)."""
 
 _ANSWER = "answer-inform"
-_VERSION = 1
+_VERSIONS: Mapping[str, int] = {QUESTION: 1, _ANSWER: 2}
 """Of the prompts."""
 
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {QUESTION: parsing.QUESTION_SCHEMA, _ANSWER: parsing.INFORM_SCHEMA}
@@ -68,11 +70,11 @@ class PromptedReader:
             model=self._model.identity,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            question=prompting.identify(QUESTION, _VERSION),
-            answer=prompting.identify(_ANSWER, _VERSION),
+            question=prompting.identify(QUESTION, _VERSIONS[QUESTION]),
+            answer=prompting.identify(_ANSWER, _VERSIONS[_ANSWER]),
             lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
             retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
-            v="4",
+            v="5",
         )
 
     @property
@@ -96,7 +98,7 @@ class PromptedReader:
         if not source.is_empty:
             imap = await self._read(QUESTION, lang, understand, question=source.shown)
             if imap.query:
-                return imap
+                return replace(imap, constraint=tuple(map(qualify, imap.constraint)))
         raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
@@ -116,12 +118,13 @@ class PromptedReader:
         if source.is_empty:
             return AnswerImap(())
         texts = {"question": question, "asked": json.dumps(asked, ensure_ascii=False), "answer": source.shown}
-        return AnswerImap(await self._read(_ANSWER, lang, understand, **texts))
+        facts = map(qualify, await self._read(_ANSWER, lang, understand, **texts))
+        return AnswerImap(tuple(drop_self_contradictions(facts)))
 
     async def _read(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
         def make(form: Form) -> Request:
             return Request(
-                forms.load(task, lang=lang, version=_VERSION, form=form).render(**texts),
+                forms.load(task, lang=lang, version=_VERSIONS[task], form=form).render(**texts),
                 schema=_SCHEMAS[task] if form is Form.SCHEMA else None,
                 schema_name=task,
                 json=form is Form.JSON,

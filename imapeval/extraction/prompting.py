@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from imapeval import _resources
 from imapeval.errors import ResourceError
 from imapeval.llm.client import Message
+from imapeval.text.language import HAN
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
-_MARKER = re.compile(r"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z\u4e00-\u9fff])")
+_MARKER = re.compile(rf"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z{HAN}])")
 """What may begin one of our markers, a chat template's control token or a thinking block; not "<5" or "p < 0.05"."""
 
 _INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)

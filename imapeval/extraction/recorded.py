@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import product
 from typing import TYPE_CHECKING
 
 from imapeval import imapfile
@@ -21,33 +22,34 @@ class Recorded:
     Recorded relations go along with the pairs and are used as they are.
 
     Raises:
-        InputError: The file is unreadable, a line is broken, or a sample's reference stands there twice.
+        InputError: The file is unreadable, a line is broken, or a reading of a sample's reference stands there twice.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._imaps: dict[tuple[str, int], Imap] = {}
-        lines: dict[tuple[str, int], int] = {}
+        self._imaps: dict[str, dict[tuple[int, int], Imap]] = {}
+        lines: dict[tuple[str, int, int], int] = {}
         for number, record in imapfile.read(path):
-            key = (record.id, record.imap.reference_index)
+            imap = record.imap
+            key = (record.id, imap.reading, imap.reference_index)
             if key in lines:
                 raise InputError(
-                    f"the imap of sample {record.id!r}, reference {key[1]}, stands on line {lines[key]} and again on "
-                    f"line {number}",
+                    f"the imap of {_tell(*key)}, stands on line {lines[key]} and again on line {number}",
                     path=path,
                     line=number,
-                    mend="Keep one of them.",
+                    mend="Keep one of them, or number them as several readings (reading).",
                 )
             lines[key] = number
-            self._imaps[key] = record.imap
+            self._imaps.setdefault(record.id, {})[key[1:]] = imap
         if not lines:
             raise InputError("there are no imaps", path=path, mend="Give a file with at least one imap.")
+        self._readings = max(len({reading for reading, _ in imaps}) for imaps in self._imaps.values())
         self._sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
     @property
     def signature(self) -> str:
-        """The file's content, by hash."""
-        return signature("recorded", sha256=self._sha256[:12])
+        """The file's content, by hash, and how often texts were read."""
+        return signature("recorded", sha256=self._sha256[:12], readings=self._readings)
 
     @property
     def concurrency(self) -> int:
@@ -55,14 +57,19 @@ class Recorded:
         return 1
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return the recorded imaps of the sample.
+        """Return the recorded imaps of the sample, all of its readings.
 
         Raises:
-            ExtractionError: A reference has none (kind "no-imap").
+            ExtractionError: A reference has none in one of the readings (kind "no-imap").
         """
+        imaps = self._imaps.get(sample.id, {})
+        readings = sorted({reading for reading, _ in imaps}) or [0]
         try:
-            return tuple(self._imaps[sample.id, index] for index in range(max(1, len(sample.references))))
+            return tuple(imaps[key] for key in product(readings, range(max(1, len(sample.references)))))
         except KeyError as error:
-            raise ExtractionError(
-                f"{self._path} holds no imap of sample {sample.id!r}, reference {error.args[0][1]}", kind="no-imap"
-            ) from error
+            told = _tell(sample.id, *error.args[0])
+            raise ExtractionError(f"{self._path} holds no imap of {told}", kind="no-imap") from error
+
+
+def _tell(id_: str, reading: int, reference: int) -> str:
+    return f"sample {id_!r}, reference {reference}" + (f", reading {reading}" if reading else "")

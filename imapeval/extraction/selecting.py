@@ -11,9 +11,9 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.enumerations import split
 from imapeval.extraction.faults import faulty
 from imapeval.extraction.sifting import Dropped, Parsed, Reason, drop
+from imapeval.text.language import HAN
 from imapeval.types import Pair, QuestionImap
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.extraction.source import Source
 
 _DAMAGE = re.compile(
-    r'[\x00-\x1f\x7f\ufffd{}\[\]"\\]|(?<=[\u4e00-\u9fff])[a-z]+|[a-z]+(?=[\u4e00-\u9fff])|[a-z]{2}\d[a-z]|[a-z]\d[a-z]{2}'
+    rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]+|[a-z]+(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
 )
 """What hardly a term or value has, unless the text has it too: "q8h" is none, "wa5er" is."""
 
@@ -46,7 +46,7 @@ _ABBREVIATION = re.compile(r"[A-Z][A-Za-z\d-]{0,7}")
 EXAMPLE_QUERIES = frozenset({"can eat spinach", "can exercise", "能否吃菠菜", "能否运动"})
 """Queries of the prompt's own examples that are too particular to be asked by chance. Weak models copy them."""
 
-EXAMPLE_VALUES = frozenset({"尿常规", "膀胱炎", "三天后还不见好去风湿科就诊"})
+EXAMPLE_VALUES = frozenset({"尿常规", "膀胱炎", "风湿科就诊（三天后不见好时）"})
 """Values of the prompt's own examples of which other facts have most characters: 血常规, 膀胱."""
 
 
@@ -83,7 +83,7 @@ def select_question(imap: QuestionImap, source: Source, completion: str) -> Pars
 def select_inform(
     pairs: Sequence[Pair], source: Source, imap: QuestionImap, completion: str
 ) -> Parsed[tuple[Pair, ...]]:
-    """Return the pairs that the answer states for what is asked, lists taken apart, each with its place.
+    """Return the pairs that the answer states for what is asked, each with its place.
 
     Raises:
         ExtractionError: A value is in the wrong language, or a term or value damaged, and not in the text; or none of
@@ -99,18 +99,24 @@ def select_inform(
             _require_sound(said.term, None, source, completion)
             dropped.append(_note(said, "not asked"))
             continue
-        for value in split(said.value):
-            pair = source.locate(Pair(term, value))
-            reason = _refuse(pair, source, given)
-            if reason is None:
-                kept[pair] = None
-            elif reason == "not in the text" and source.ground.is_foreign(value) and not _ABBREVIATION.fullmatch(value):
-                raise faulty("wrong-language", completion)
-            elif reason == "not in the text" and source.nearly_holds(value) and not source.ground.lacks_denial(value):
+        pair = source.locate(Pair(term, said.value))
+        reason = _refuse(pair, source, given)
+        if reason is None:
+            kept[pair] = None
+        elif reason == "not in the text" and _is_foreign_value(said.value, source):
+            raise faulty("wrong-language", completion)
+        elif (
+            reason == "not in the text"
+            and source.nearly_holds(said.value)
+            and not source.ground.lacks_denial(said.value)
+        ):
+            # Nearly a quotation: put more shortly, or damaged where another number stands in it.
+            if not source.ground.holds_digits(said.value):
                 raise faulty("garbled", completion)
-            else:
-                dropped.append(_note(pair, reason))
-            _require_sound("", pair, source, completion)
+            kept[pair] = None
+        else:
+            dropped.append(_note(pair, reason))
+        _require_sound("", pair, source, completion)
     if pairs and not kept:
         raise faulty("not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion)
     return Parsed(tuple(kept), tuple(dropped))
@@ -136,6 +142,10 @@ def _align(term: str, asked: dict[str, str]) -> str | None:
         other for other in asked if SequenceMatcher(None, folded, other, autojunk=False).ratio() >= _SLIP
     ]
     return asked[near[0]] if len(near) == 1 else None
+
+
+def _is_foreign_value(value: str, source: Source) -> bool:
+    return source.ground.is_foreign(value) and not _ABBREVIATION.fullmatch(value)
 
 
 def _is_foreign(text: str, source: Source) -> bool:

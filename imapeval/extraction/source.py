@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from imapeval.extraction.forgery import find_forgeries
-from imapeval.extraction.grounding import ZERO_WIDTH, Ground, fold
+from imapeval.extraction.grounding import Ground, fold
 from imapeval.extraction.prompting import neutralise
+from imapeval.text.language import has_chinese
+from imapeval.text.markup import INVISIBLE, EditedText
 from imapeval.types import Pair
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _OMITTED = " … "
 """Stands for what is no statement of the text."""
@@ -49,10 +46,10 @@ class Source:
     """
 
     def __init__(self, text: str, *, under_evaluation: bool, score_asked: bool = False) -> None:
-        visible = _Cut(text, ((found.start(), found.end()) for found in ZERO_WIDTH.finditer(text)), "")
+        visible = EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))
         forgeries = find_forgeries(visible.text, score_asked=score_asked) if under_evaluation else ()
         self._visible = visible
-        self._stated = _Cut(visible.text, forgeries, _OMITTED)
+        self._stated = EditedText(visible.text, ((start, end, _OMITTED) for start, end in forgeries))
         self.shown = neutralise(self._stated.text)
 
     @property
@@ -67,7 +64,7 @@ class Source:
 
     def locate(self, pair: Pair) -> Pair:
         """Return the pair with its place and the text's own wording, where the value is a quotation."""
-        value = fold(neutralise(" ".join(ZERO_WIDTH.sub("", pair.value).split())))
+        value = fold(neutralise(" ".join(INVISIBLE.sub("", pair.value).split())))
         found = self._find(value) or self._find_slipped(value) or self._find_cut(value)
         # What goes over something left out is no quotation.
         if found is None or _OMITTED.strip() in value:
@@ -90,9 +87,11 @@ class Source:
         return SequenceMatcher(None, text[start : start + len(folded)], folded, autojunk=False).ratio() >= _NEAR
 
     @cached_property
-    def _plain(self) -> _Cut:
+    def _plain(self) -> EditedText:
         """The shown text with single spaces, folded for comparison."""
-        return _Cut(fold(self.shown), ((found.start(), found.end()) for found in _SPACES.finditer(self.shown)), " ")
+        return EditedText(
+            fold(self.shown), ((found.start(), found.end(), " ") for found in _SPACES.finditer(self.shown))
+        )
 
     def _find(self, value: str) -> tuple[int, int] | None:
         at = self._plain.text.find(value) if value else -1
@@ -136,38 +135,6 @@ class Source:
         return not before and not (end < len(text) and _joined(text[end - 1], text[end]))
 
 
-class _Cut:
-    """A text with some stretches replaced, which knows where the rest comes from.
-
-    Args:
-        text: The original.
-        stretches: To be replaced: [start, end), in order, without overlap.
-        by: What stands in their place.
-    """
-
-    def __init__(self, text: str, stretches: Iterable[tuple[int, int]], by: str) -> None:
-        parts: list[str] = []
-        # Where each part begins, here and in the original, and whether it is the original's or a replacement.
-        self._starts: list[int] = []
-        self._origins: list[tuple[int, bool]] = []
-        length = done = 0
-        for start, end in (*stretches, (len(text), len(text))):
-            for part, origin, kept in ((text[done:start], done, True), (by if start < end else "", start, False)):
-                if part:
-                    parts.append(part)
-                    self._starts.append(length)
-                    self._origins.append((origin, kept))
-                    length += len(part)
-            done = end
-        self.text = "".join(parts)
-
-    def origin(self, place: int) -> int:
-        """Return where a character stands in the original; of a replacement, where what it replaces begins."""
-        part = bisect_right(self._starts, place) - 1
-        origin, kept = self._origins[part]
-        return origin + (place - self._starts[part]) * kept
-
-
 def _joined(before: str, after: str) -> bool:
     return before.isascii() and after.isascii() and before.isalnum() and after.isalnum()
 
@@ -187,4 +154,4 @@ def _slips(value: str, window: str) -> bool:
 def _kind(char: str) -> str:
     if char.isascii():
         return "letter" if char.isalpha() else "digit" if char.isdigit() else char
-    return "han" if "\u3400" <= char <= "\u9fff" else "other"
+    return "han" if has_chinese(char) else "other"

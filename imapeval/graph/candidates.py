@@ -15,8 +15,8 @@ from imapeval.graph.grams import LETTERS
 from imapeval.graph.index import fold_case
 from imapeval.graph.letters import sort_features, split_letters, split_words, unite
 from imapeval.graph.nearness import find_marks
-from imapeval.graph.normalise import normalise
 from imapeval.graph.series import find_in_series
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from imapeval.errors import UsageError
@@ -10,6 +9,7 @@ from imapeval.graph.compiled import GRAPH_FILE
 from imapeval.graph.leftovers import remove_stale
 from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
 from imapeval.graph.writer import write_graph
+from imapeval.text.language import has_chinese
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from imapeval.graph.store import Graph
     from imapeval.graph.writer import WriteReport
 
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "scope": get_args(Scope)}
 
 
@@ -120,7 +119,7 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
 
 def _read_name(node: str, given: object) -> Name:
     if isinstance(given, str):
-        return Name(given, "zh" if _CHINESE.search(given) else "en", "synonym", "networkx")
+        return Name(given, "zh" if has_chinese(given) else "en", "synonym", "networkx")
     try:
         name = Name(*cast("Sequence[Any]", given))
     except TypeError:

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from imapeval.graph.normalise import normalise
 from imapeval.graph.qualifiers import have_same_qualifiers
 from imapeval.graph.respelling import respell
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -72,7 +72,7 @@ def split_letters(norms: Sequence[str]) -> tuple[Letters, Letters, Letters]:
     """Return the groups of letters, the words and the initials of normal forms.
 
     Args:
-        norms: Normal forms (see `imapeval.graph.normalise`).
+        norms: Normal forms (see `imapeval.text.normalise`).
 
     Returns:
         Groups: of three letters in every word with a space before and behind it, Chinese characters, and pairs of

@@ -12,12 +12,13 @@ from imapeval.graph.candidates import CandidateFinder
 from imapeval.graph.grams import GramIndex
 from imapeval.graph.model import Link
 from imapeval.graph.nearness import find_marks, is_near, may_mean, rate
-from imapeval.graph.normalise import normalise
 from imapeval.graph.ranking import LIKELY, Candidate, rank
 from imapeval.graph.respelling import respell
 from imapeval.graph.series import is_code
-from imapeval.graph.stages import strip_stage
-from imapeval.polarity import negated, restrains
+from imapeval.text.language import has_chinese
+from imapeval.text.negation import negated
+from imapeval.text.normalise import normalise
+from imapeval.text.stages import strip_stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -172,7 +173,7 @@ class Linker:
         if narrowed and (found := self._name_links(normalise(f"{inside[0]} {outside}"), "brackets", 1.0, types)):
             return found
         if found := self._name_links(outside, "kind" if narrowed else "brackets", 1.0, types):
-            return () if any(map(restrains, inside)) or any(map(negated, inside)) else found
+            return () if any(map(negated, inside)) else found
         for part in inside:
             if found := self._name_links(part, "brackets", _INSIDE_SCORE, types):
                 return found
@@ -274,7 +275,7 @@ class Linker:
         """Tell whether words before a head narrow it, as in "duodenal lymphoma", and do not act on it."""
         if wordings.turns_away(modifier):
             return False
-        if not wordings.is_chinese(modifier):
+        if not has_chinese(modifier):
             return all((self._words.use(word) or 0) >= _USUAL for word in modifier.split())
         # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier has to be known itself.
         rest = wordings.strip_qualifier(modifier)
@@ -288,7 +289,7 @@ def _may_be_synonyms(value: str, name: str) -> bool:
     """
     given, named = set(value.split()), set(name.split())
     one_says_more = given < named or named < given
-    return not one_says_more and not wordings.is_chinese(value) and find_marks(value) == find_marks(name)
+    return not one_says_more and not has_chinese(value) and find_marks(value) == find_marks(name)
 
 
 def _is_symbol(name: str) -> bool:

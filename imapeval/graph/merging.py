@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from imapeval.graph.grouping import Grouping, may_be_kin
 from imapeval.graph.hierarchy import cut_cycles
 from imapeval.graph.model import Concept, Name
-from imapeval.graph.normalise import normalise
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from imapeval.graph.wordings import is_chinese
+from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -36,7 +36,7 @@ LEAST_CHINESE_RATING = 0.85
 
 def is_near(value: str, rating: float) -> bool:
     """Tell whether a rating is enough to take a value for a name."""
-    return rating >= (LEAST_CHINESE_RATING if is_chinese(value) else LEAST_RATING)
+    return rating >= (LEAST_CHINESE_RATING if has_chinese(value) else LEAST_RATING)
 
 
 def may_mean(value: str, name: str, *, known: Container[str]) -> bool:
@@ -53,7 +53,7 @@ def may_mean(value: str, name: str, *, known: Container[str]) -> bool:
     return (
         find_marks(value) == find_marks(name)
         and is_near(value, rate(value, name, 1.0))
-        and (is_chinese(value) or _is_slip(value, name, known))
+        and (has_chinese(value) or _is_slip(value, name, known))
     )
 
 
@@ -118,4 +118,4 @@ def _groups(norm: str) -> frozenset[str]:
     """Groups of two letters, with the borders of words; Chinese characters also by themselves."""
     padded = f" {norm} "
     pairs = {padded[i : i + 2] for i in range(len(padded) - 1)}
-    return frozenset(pairs | {char for char in norm if is_chinese(char)})
+    return frozenset(pairs | {char for char in norm if has_chinese(char)})

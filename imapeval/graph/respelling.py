@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.text.stages import CHINESE_NUMERALS, ROMAN_NUMERALS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGITS = tuple(map(str, range(1, 14)))
-ROMAN_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii")
-CHINESE_NUMERALS = ("一", "二", "三", "四", "五", "六", "七", "八", "九", "十")
-"""Numerals from one on."""
-
 _VALUES = {
     numeral: value for numerals in (_DIGITS, ROMAN_NUMERALS, CHINESE_NUMERALS) for value, numeral in enumerate(numerals)
 }

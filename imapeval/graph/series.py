@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.graph.letters import sort_features, split_letters
-from imapeval.graph.normalise import normalise
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

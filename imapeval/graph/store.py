@@ -13,8 +13,8 @@ from imapeval.errors import UsageError
 from imapeval.graph.climbing import climb, trace
 from imapeval.graph.compiled import open_compiled
 from imapeval.graph.model import Concept, Name, NameRow
-from imapeval.graph.normalise import normalise
 from imapeval.graph.schema import KINDS, SCOPES, is_too_short
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,18 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from imapeval.graph.normalise import normalise
-from imapeval.graph.stages import find_stages, strip_stage
-from imapeval.polarity import negated, restrains
+from imapeval.text.language import has_chinese
+from imapeval.text.negation import advises_against, negated
+from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise
+from imapeval.text.stages import find_stages, strip_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from imapeval.graph.model import ConceptType
-
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
-BRACKETS = re.compile(r"[(（\[【]([^()（）\[\]【】]{1,60})[)）\]】]")
-"""A stretch of text in brackets, with what stands inside as its group."""
 
 _LATIN = re.compile(r"[a-z][a-z0-9+-]*")
 _LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
@@ -33,9 +30,6 @@ MAX_LETTERS = 80
 
 MAX_CHARACTERS = 16
 """The same for the characters of a value with Chinese in it."""
-
-_ABBREVIATION = 5
-"""Latin letters up to which a wording in brackets may be an abbreviation."""
 
 # Words that turn a value against the name in it, or away from it: "avoid aspirin" is not a kind of aspirin.
 _TURNING = re.compile(
@@ -88,14 +82,9 @@ _QUALIFIERS = re.compile(
 )
 
 
-def is_chinese(text: str) -> bool:
-    """Tell whether a Chinese character stands in a text."""
-    return _CHINESE.search(text) is not None
-
-
 def is_short(norm: str) -> bool:
     """Tell whether a normal form may be a noun phrase rather than a clause."""
-    if is_chinese(norm):
+    if has_chinese(norm):
         return len(norm) <= MAX_CHARACTERS
     return 0 < len(norm) <= MAX_LETTERS and norm.count(" ") < MAX_WORDS
 
@@ -126,22 +115,13 @@ def split_brackets(value: str) -> tuple[str, ...]:
     return tuple(filter(None, (outside, *spelled_out)))
 
 
-def is_abbreviation(inside: str) -> bool:
-    """Tell whether what stands in brackets abbreviates what stands before them, and so says nothing new.
-
-    >>> [is_abbreviation(text) for text in ("CT", "Mg", "mild", "type 1", "急性")]
-    [True, True, False, False, False]
-    """
-    return len(normalise(inside)) <= _ABBREVIATION and not is_chinese(inside) and any(map(str.isupper, inside))
-
-
 def find_latin(norm: str) -> str:
     """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" where none is.
 
     >>> find_latin("hp感染"), find_latin("ct或mri检查"), find_latin("b超")
     ('hp', '', '')
     """
-    runs = _LATIN.findall(norm) if is_chinese(norm) else []
+    runs = _LATIN.findall(norm) if has_chinese(norm) else []
     return runs[0] if len(runs) == 1 and len(runs[0]) > 1 else ""
 
 
@@ -212,21 +192,21 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
     [('malignant lymphoma', 'duodenal'), ('lymphoma', 'duodenal malignant')]
     """
     if found := _DOSE.search(norm):
-        if not (restrains(found.group()) or negated(found.group())):
+        if not negated(found.group()):
             yield norm[: found.start()], ""
         return
     if (whole := strip_stage(norm)) != norm:
         yield whole, ""
         yield from find_heads(whole)
         return
-    if is_chinese(norm):
+    if has_chinese(norm):
         # A single character is never taken for a head: too many words end in 病 or 炎.
         for start in range(1, len(norm) - 1):
             yield norm[start:], norm[:start]
         return
     if found := _PREPOSITION.search(norm):
         # "aspirin to be avoided" is no kind of aspirin; "pneumonia without fever" is one of pneumonia.
-        if not restrains(norm[found.start() :]):
+        if not advises_against(norm[found.start() :]):
             yield norm[: found.start()], ""
         return
     words = norm.split(" ")

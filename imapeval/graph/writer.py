@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import sqlite3
 import tempfile
 from collections import Counter
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.hierarchy import cut_cycles, find_broad
 from imapeval.graph.model import Concept, Name
-from imapeval.graph.normalise import normalise
 from imapeval.graph.record import is_storable
 from imapeval.graph.schema import (
     APPLICATION_ID,
@@ -29,6 +27,8 @@ from imapeval.graph.schema import (
     TABLES,
     is_too_short,
 )
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -46,8 +46,6 @@ GENERAL_MINIMUM = 300
 
 _BATCH = 10_000
 """Rows that are hashed and counted at a time."""
-
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def write_graph(
         content.add("edge", sorted((child + 1, parent + 1) for child, parent in edges))
         content.add("part", sorted((part + 1, whole + 1) for part, whole in parts))
         content.add("alias", sorted(aliases.items()))
-        content.add("word", sorted(item for item in words.items() if not _CHINESE.search(item[0])))
+        content.add("word", sorted(item for item in words.items() if not has_chinese(item[0])))
         content.add("stop", [(norm,) for norm in sorted(stopped)])
         report = WriteReport(
             content.digest.hexdigest(),

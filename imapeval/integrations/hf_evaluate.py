@@ -37,7 +37,7 @@ _CITATION = "Wang, Zhao, Wu, Zheng: imapScore: Medical Fact Evaluation Made Easy
 _INPUTS = """
 Args:
     predictions: The answers. None where there is none, which is then not scored.
-    references: The clinician's answer to each question, or a list of several, of which the best-matching one counts.
+    references: The clinician's answer to each question, or a list of several, whose mean score counts.
     questions: What was asked.
 
 Returns:

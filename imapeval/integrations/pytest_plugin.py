@@ -91,7 +91,7 @@ class ImapScore:
         Args:
             response: The answer.
             question: What was asked.
-            reference: The clinician's answer, or several, of which the best-matching one counts.
+            reference: The clinician's answer, or several, which count as the scorer's `references` says.
             turns: A dialogue in place of `question`; its last turn is the user's.
             lang: "en" or "zh"; None to tell by the question's script.
             id: Of the answer.

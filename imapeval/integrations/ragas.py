@@ -35,8 +35,8 @@ class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnM
     """A metric of RAGAS: the columns `user_input`, `response` and `reference` to a number or the reason for none.
 
     `user_input` is the question, or the messages of a dialogue; the last message of these is the response where none
-    is given apart. `reference` may be a list, of which the best-matching one counts. Other columns are ignored, so
-    that a row can be given as it is: `metric.ascore(**row)`.
+    is given apart. `reference` may be a list. Other columns are ignored, so that a row can be given as it is:
+    `metric.ascore(**row)`.
 
     An answer that cannot be scored has the value None in experiments and NaN in `evaluate()`, which leaves it out of
     the mean; the reason is `MetricResult.reason`, or stands in the log of `evaluate()`.

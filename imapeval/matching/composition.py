@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from imapeval.graph.normalise import normalise
-from imapeval.graph.wordings import enumerates, is_chinese, is_short, strip_qualifier
+from imapeval.graph.wordings import enumerates, is_short, strip_qualifier
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -64,14 +65,14 @@ def compose(graph: Graph, reference: str, response: str) -> tuple[Relation, dict
 
 def _find_modifier(norm: str, head: str) -> str:
     """Return what stands before the head, "" where the head is not what it ends in."""
-    if is_chinese(head):
+    if has_chinese(head):
         # Of one character, 病 and 炎, too many words are made that are no kinds of it.
         return norm[: -len(head)] if len(head) > 1 and norm.endswith(head) else ""
     return norm.removesuffix(f" {head}") if head and norm.endswith(f" {head}") else ""
 
 
 def _only_narrows(graph: Graph, modifier: str) -> bool:
-    if is_chinese(modifier):
+    if has_chinese(modifier):
         rest = strip_qualifier(modifier)
         return not rest or any(graph.lookup(place, types=["body_part"]) for place in (rest, rest.rstrip("性的型部")))
     places = [word for word in modifier.split() if word not in _NARROWING]

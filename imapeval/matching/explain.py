@@ -23,6 +23,12 @@ _HOW = {
 
 _GUESS = "low confidence"
 
+_DECIDERS = {"text": "the wording", "graph": "the graph"}
+"""Whom a language model may overrule, in words."""
+
+_BOTH_HOLD = "one is denied or advised against and the other is not, but both can hold"
+""""Do not take ibuprofen" and "take an NSAID": a path, and yet no relation."""
+
 _APART = {
     "two kinds": "two kinds of one thing need not be the same",
     "general": "one lies below the other, but that is so general that it says too little",
@@ -36,7 +42,8 @@ _APART = {
 def explain(match: Match) -> tuple[str, ...]:
     """Return the evidence of a match as sentences without full stops; what is not known here is shown as it is.
 
-    First what each value was tied to, then the path between the two or why there is none, then whether it is a guess.
+    First what each value was tied to, then the path between the two or why there is none, then why they contradict each
+    other, then whether it is a guess. Of a language model's decision what it says, and then whom it overrules.
     Concepts are written with their English and Chinese labels and, where they are first named, their ids.
     """
     match match.evidence:
@@ -49,8 +56,18 @@ def explain(match: Match) -> tuple[str, ...]:
         case {} if match.decided_by == "recorded" and not match.evidence:
             alone = "; the similarity alone counts" if match.relation is Relation.UNMATCHED else ""
             return (f"came with the imap{alone}",)
+        case {"why": str(why), "prompt": str(prompt)}:
+            return (why, *_explain_overruled(match.evidence), f"prompt: {prompt}")
         case evidence:
             return tuple(str(value) if key == "why" else f"{key}: {value}" for key, value in evidence.items())
+
+
+def _explain_overruled(evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    match evidence.get("overruled"):
+        case {"decided_by": str(decider), "relation": str(relation)}:
+            return (f"overrules {_DECIDERS.get(decider, decider)}, which said {relation}",)
+        case _:
+            return ()
 
 
 def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
@@ -64,6 +81,10 @@ def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
         verbs = [f"is a {'kind' if step == 'is a' else 'part'} of" for step in steps]
         said.append(f"{path[0]} {verbs[0]} {path[1]}")
         said[-1] += "".join(f", which {verb} {above}" for verb, above in zip(verbs[1:], path[2:], strict=True))
+    if match.relation is Relation.CONTRADICTION:
+        said.append(str(evidence.get("why", match.relation.value)))
+    elif match.relation is Relation.UNMATCHED:
+        said.append(_BOTH_HOLD)
     if evidence["confidence"] == "low":
         said.append(_GUESS)
     return tuple(said)

@@ -1,19 +1,21 @@
-"""Relations by a language model, for the pairs of values that neither wording nor graph decides."""
+"""Relations by a language model, which reads the facts of both answers in the light of the question."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ProviderError
 from imapeval.extraction import faults, prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Request
-from imapeval.matching.relating import RELATIONS_SCHEMA, list_pairs, parse_relations
-from imapeval.types import Failure, Lang
+from imapeval.matching.relating import RELATIONS_SCHEMA, list_facts, parse_relations
+from imapeval.text.normalise import normalise
+from imapeval.types import Failure, Lang, Pair, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,29 +26,28 @@ if TYPE_CHECKING:
     from imapeval.types import Imap, Match
 
 _TASK = "value-relation"
-_VERSION = 1
+_VERSION = 2
 """Of the prompts."""
 
-MAX_PAIRS = 40
-"""Most pairs in one request, the most similar ones. Answers with ten values each, of which few are alike, stay below
-it; in a longer list models lose count."""
+MAX_FACTS = 60
+"""Most facts of one answer in one request; a longer list is asked about in parts. Real answers stay below it: of 200,
+read by a strong model, the longest had 27 facts."""
 
-_MAX_TOKENS = 1024
-"""Of a completion. A pair that is listed takes some 40, so that there is room for 25; where that is not enough the
-request is repeated with more room."""
-
-_NOT_ASKED = {
-    "why": f"neither wording nor graph relates them; the language model was asked about the {MAX_PAIRS} most "
-    "similar pairs only"
-}
+_MAX_TOKENS = 2048
+"""Of a completion. A related pair takes some 40, so that there is room for 50; where that is not enough the request is
+repeated with more room."""
 
 _log = logging.getLogger(__name__)
 
+_Fact = tuple[str, str]
+"""Term and value."""
+
 
 class LLMMatcher:
-    """A `Matcher` that lets another one judge first, and asks a model about the pairs that it leaves to the encoder.
+    """A `Matcher` that lets another one judge first, and a language model overrule it.
 
-    One request per imap. A pair that is exact or a contradiction by wording, or related by the graph, is never asked.
+    One request per imap, in which the model sees the question, what it gives, and the facts of both answers. Only the
+    same wording on both sides stays what it is whatever the model says; where nothing else is left, nothing is asked.
 
     Args:
         inner: Who judges first, and whose similarities stay.
@@ -62,25 +63,32 @@ class LLMMatcher:
     def signature(self) -> str:
         """The inner matcher's, model and prompts."""
         return self._inner.sign(
-            "text/graph/llm/encoder",
+            "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
             prompt=prompting.identify(_TASK, _VERSION),
             retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
-            pairs=MAX_PAIRS,
+            facts=MAX_FACTS,
         )
 
-    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
         """Judge many imaps, asking about all of them at the same time; see `Matcher.match`.
 
         Where the model does not answer, or nothing that can be read, the imap's outcome is a `Failure`.
 
         Raises:
             ServiceError: The model cannot go on for anybody.
-            ValueError: `langs` and `imaps` differ in length.
+            ValueError: `langs`, `questions` and `imaps` differ in length.
         """
         judged = await self._inner.match(imaps, langs=langs)
+        asked = [""] * len(imaps) if questions is None else questions
+        work = (
+            self._settle(matches, imap, lang, question)
+            for matches, imap, lang, question in zip(judged, imaps, langs, asked, strict=True)
+        )
         # All of them are waited for: what is under way when the model gives up has been paid for.
-        settled = await asyncio.gather(*map(self._settle, judged, langs), return_exceptions=True)
+        settled = await asyncio.gather(*work, return_exceptions=True)
         outcomes: list[tuple[Match, ...] | Failure] = []
         for outcome in settled:
             if isinstance(outcome, BaseException):
@@ -88,34 +96,39 @@ class LLMMatcher:
             outcomes.append(outcome)
         return outcomes
 
-    async def _settle(self, judged: tuple[Match, ...] | Failure, lang: Lang) -> tuple[Match, ...] | Failure:
-        """Return the matches with what the model says of the open ones."""
-        if isinstance(judged, Failure):
+    async def _settle(
+        self, judged: tuple[Match, ...] | Failure, imap: Imap, lang: Lang, question: str
+    ) -> tuple[Match, ...] | Failure:
+        """Return the matches with what the model says of them."""
+        if isinstance(judged, Failure) or imap.relations is not None:
             return judged
-        undecided = [place for place, match in enumerate(judged) if match.decided_by == "encoder"]
-        undecided.sort(key=lambda place: -judged[place].similarity)
-        asked, left = sorted(undecided[:MAX_PAIRS]), undecided[MAX_PAIRS:]
-        if not asked:
-            return judged
-        try:
-            answer = await self._ask([judged[place] for place in asked], lang)
-        except ExtractionError as error:
-            return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
-        except ProviderError as error:
-            return Failure(error.stage, error.kind, str(error), error.raw)
-        settled = list(judged)
-        for number, place in enumerate(asked, 1):
-            settled[place] = _judge(judged[place], number, answer, lang)
-        for place in left:
-            settled[place] = replace(judged[place], evidence=_NOT_ASKED)
-        return tuple(settled)
+        references, responses = _list_open(judged)
+        settled = {(*_reference(match), *_response(match)): match for match in judged}
+        for ours, theirs in product(_divide(references), _divide(responses)):
+            try:
+                answer = await self._ask(ours, theirs, imap, lang, question)
+            except ExtractionError as error:
+                return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
+            except ProviderError as error:
+                return Failure(error.stage, error.kind, str(error), error.raw)
+            for (i, reference), (j, response) in product(enumerate(ours, 1), enumerate(theirs, 1)):
+                key = (*reference, *response)
+                settled[key] = _judge(settled[key], (i, j), answer, lang)
+        return tuple(settled.values())
 
-    async def _ask(self, pairs: Sequence[Match], lang: Lang) -> Answer:
-        # The prompt itself asks for JSON, in free text too.
-        messages = _load(lang).render(pairs=list_pairs(pairs))
+    async def _ask(
+        self, references: Sequence[_Fact], responses: Sequence[_Fact], imap: Imap, lang: Lang, question: str
+    ) -> Answer:
+        messages = _load(lang).render(
+            question=question,
+            given="; ".join(f"{pair.term}: {pair.value}" for pair in imap.constraint),
+            reference=list_facts([Pair(*fact) for fact in references]),
+            response=list_facts([Pair(*fact) for fact in responses]),
+        )
 
         def make(form: Form) -> Request:
             return Request(
+                # The prompt itself asks for JSON, in free text too.
                 messages,
                 schema=RELATIONS_SCHEMA if form is Form.SCHEMA else None,
                 schema_name=_TASK,
@@ -125,31 +138,59 @@ class LLMMatcher:
 
         def understand(completion: Completion) -> Answer:
             try:
-                answer = parse_relations(completion.text, pairs=len(pairs))
+                answer = parse_relations(completion.text, references=len(references), responses=len(responses))
             except ExtractionError as error:
                 raise faults.explain(error) from None
             for entry in answer.dropped:
-                _log.info("left out of a completion: %s (no listed pair)", entry)
+                _log.info("left out of a completion: %s (no listed facts)", entry)
             return answer
 
         return await self._asker.ask(make, understand, lang=lang)
 
 
-def _judge(match: Match, number: int, answer: Answer, lang: Lang) -> Match:
-    """Return the match as the model's answer about the pair of that number has it."""
+def _reference(match: Match) -> _Fact:
+    return match.term, match.reference
+
+
+def _response(match: Match) -> _Fact:
+    return match.response_term, match.response
+
+
+def _is_settled(match: Match) -> bool:
+    """Tell whether two values have the same normal form, which no model need be asked about."""
+    return match.decided_by == "text" and normalise(match.reference) == normalise(match.response)
+
+
+def _list_open(matches: Sequence[Match]) -> tuple[list[_Fact], list[_Fact]]:
+    """Return the facts of reference and response, all of them; none where each has the same wording on both sides."""
+    references = dict.fromkeys(map(_reference, matches))
+    responses = dict.fromkeys(map(_response, matches))
+    same = [match for match in matches if _is_settled(match)]
+    if len({*map(_reference, same)}) == len(references) and len({*map(_response, same)}) == len(responses):
+        return [], []
+    return [*references], [*responses]
+
+
+def _divide(facts: Sequence[_Fact]) -> list[Sequence[_Fact]]:
+    return [facts[start : start + MAX_FACTS] for start in range(0, len(facts), MAX_FACTS)]
+
+
+def _judge(match: Match, numbers: tuple[int, int], answer: Answer, lang: Lang) -> Match:
+    """Return the match as the model's answer about the facts of these numbers has it."""
+    if _is_settled(match):
+        return match
     prompt = {"prompt": _load(lang).name}
-    if said := answer.unclear.get(number):
+    if said := answer.unclear.get(numbers):
         why = f"the language model says {' and '.join(map(repr, said))}, which is no relation"
         return replace(match, evidence={"why": why, **prompt})
-    verdict = answer.verdicts.get(number)
-    if verdict is None:
-        return replace(match, decided_by="llm", evidence={"why": "the language model sees no relation", **prompt})
-    return replace(
-        match,
-        relation=verdict.relation,
-        decided_by="llm",
-        evidence={"why": verdict.why or "the language model says so", "said": verdict.relation.value, **prompt},
-    )
+    verdict = answer.verdicts.get(numbers)
+    relation = Relation.UNMATCHED if verdict is None else verdict.relation
+    evidence: dict[str, Any] = {"why": "the language model sees no relation", **prompt}
+    if verdict is not None:
+        evidence |= {"why": verdict.why or "the language model says so", "said": relation.value}
+    if match.decided_by != "encoder" and match.relation is not relation:
+        evidence["overruled"] = {"decided_by": match.decided_by, "relation": match.relation.value}
+    return replace(match, relation=relation, decided_by="llm", evidence=evidence)
 
 
 def _load(lang: Lang) -> prompting.Template:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Matcher(Protocol):
-    """Judges every pair of a reference value and a response value that share a term.
+    """Judges every pair of a fact of the reference and a fact of the response.
 
     Attributes:
         signature: Everything that can change a match, as `name|key:value|...`.
@@ -22,17 +22,21 @@ class Matcher(Protocol):
     @property
     def signature(self) -> str: ...
 
-    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
         """Judge many imaps at once, so that all values are encoded in one batch.
 
         Args:
             imaps: What to judge. Where `relations` are recorded they are used as they are, and only the
                 similarity is computed.
             langs: Language of each imap's sample, as many as imaps.
+            questions: What was asked, as many as imaps, for those who judge in the light of it; None where the
+                values stand alone.
 
         Returns:
-            For each imap the matches of every (reference value, response value) of every shared term,
-            unmatched ones included, in the order term, reference, response. Duplicated pairs count once. A `Failure`
+            For each imap the matches of every fact of the reference with every fact of the response, unmatched ones
+            and those under two terms included, in the order of the facts. Duplicated pairs count once. A `Failure`
             where one imap alone cannot be judged.
         """
         ...

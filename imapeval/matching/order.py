@@ -1,22 +1,23 @@
 """Who decides how two values relate, in which order; and how similar they are.
 
 1. recorded: relations that came with the imap are used as they are;
-2. text: the same wording is exact; a contradiction in polarity or quantity is unmatched, and earns no soft credit;
-3. graph: both values are linked to concepts, and is-a or part-of decides;
+2. text: the same wording is exact; another polarity, amount or side of the same thing is a contradiction;
+3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts where the polarity differs;
 4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
 5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
 
-The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names
-have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their
-tokens, which sees the rare names that an encoder blurs.
+The similarity of two values is the weighted mean of two numbers in 0..1: the encoder's cosine after removing what all
+names have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of
+their tokens, which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less
+where one frame of words holds two different things (`imapeval.text.comparison.measure_likeness`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,8 +25,9 @@ from imapeval.graph.linker import Linker
 from imapeval.matching.composition import compose
 from imapeval.matching.graph import relate_links, tell_apart
 from imapeval.signature import signature
-from imapeval.types import Failure, Imap, Lang, Match, Relation, values_by_term
-from imapeval.wording.text import Verdict, compare, overlap
+from imapeval.text.comparison import CONTRADICTIONS, Verdict, compare, measure_likeness
+from imapeval.text.phrases import read_phrase
+from imapeval.types import Failure, Imap, Lang, Match, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,6 +41,20 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
+_Fact = tuple[str, str]
+"""Term and value."""
+
+COSINE = 0.6
+"""Weight of the cosine in the similarity; the words' overlap has the rest. More of it has reworded answers rank higher
+above wrong ones in the reference's words, less of it agrees a little better with clinicians (docs/agreement.md)."""
+
+_BY_WORDING: Mapping[Verdict, Relation] = {
+    Verdict.SAME: Relation.EXACT,
+    Verdict.NARROWER: Relation.CONTAINMENT,
+    Verdict.BROADER: Relation.BELONGING,
+    **dict.fromkeys(CONTRADICTIONS, Relation.CONTRADICTION),
+}
+
 
 @dataclass(frozen=True)
 class ValueMatcher:
@@ -46,7 +62,7 @@ class ValueMatcher:
 
     Attributes:
         graph: Decides exact, belonging and containment of linked values.
-        encoder: Its cosine is one half of the similarity.
+        encoder: Its cosine is the part `COSINE` of the similarity.
         index: Names of the graph in the encoder's space; links values that no name equals, and knows the centre.
     """
 
@@ -69,13 +85,15 @@ class ValueMatcher:
             order=order,
             graph=self.graph.hash[:12],
             encoder=self.encoder.identity,
-            similarity="mean(centred-cosine,token-dice)",
+            similarity=f"{COSINE:g}*centred-cosine+{1 - COSINE:g}*token-dice,by-stance",
             **others,
-            v="4",
+            v="5",
         )
 
-    async def match(self, imaps: Sequence[Imap], *, langs: Sequence[Lang]) -> list[tuple[Match, ...] | Failure]:
-        """Judge many imaps, in a thread of its own; see `Matcher.match`.
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
+        """Judge many imaps, in a thread of its own, whatever was asked; see `Matcher.match`.
 
         Raises:
             ValueError: `langs` and `imaps` differ in length.
@@ -83,7 +101,7 @@ class ValueMatcher:
         return [*await asyncio.to_thread(self._match, imaps, langs)]
 
     def _match(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
-        cases = [_find_shared(imap) for imap in imaps]
+        cases = [_open_case(imap) for imap in imaps]
         by_lang: dict[Lang, list[_Case]] = {}
         for case, lang in zip(cases, langs, strict=True):
             by_lang.setdefault(lang, []).append(case)
@@ -94,45 +112,67 @@ class ValueMatcher:
         values: dict[str, None] = {}
         verdicts: dict[tuple[str, str], Verdict | None] = {}
         for case in cases:
-            for _, reference, response in case.shared:
-                values.update(dict.fromkeys((*reference, *response)))
-                if case.recorded is None:
-                    verdicts.update(
-                        (pair, compare(*pair)) for pair in product(reference, response) if pair not in verdicts
-                    )
+            reference, response = ([value for _, value in facts] for facts in (case.reference, case.response))
+            if not (reference and response):
+                continue
+            values.update(dict.fromkeys((*reference, *response)))
+            if case.recorded is None:
+                verdicts.update((pair, compare(*pair)) for pair in product(reference, response) if pair not in verdicts)
         # Only what the wording leaves open is looked for in the graph.
         link = list(dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair))
-        links = dict(zip(link, self._linker.link_many(link, lang=lang), strict=True))
-        vectors = self.index.centred(self.encoder.encode(list(values)), lang)
+        links = self._link(link, lang)
+        # In small letters: the encoder tells cases apart, and people do not.
+        vectors = self.index.centred(self.encoder.encode([value.lower() for value in values]), lang)
         return _Values(list(values), vectors, verdicts, links)
+
+    def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
+        """Tie values to concepts: by their own wording, else by what they are about, "aspirin" in "avoid aspirin"."""
+        phrases = [read_phrase(value) for value in values]
+        whole = self._linker.link_many([phrase.core for phrase in phrases], lang=lang)
+        open_ = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
+        about = dict(zip(open_, self._linker.link_many(open_, lang=lang), strict=True))
+        return {
+            # 睡不着觉 is a name: its 不 denies nothing.
+            value: _Linked(links, denies=False)
+            if links
+            else _Linked(about[phrase.stance.subject], denies=phrase.stance.denies)
+            for value, phrase, links in zip(values, phrases, whole, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The concepts of a value, and whether it denies or advises against them."""
+
+    links: tuple[Link, ...]
+    denies: bool
 
 
 @dataclass(frozen=True)
 class _Case:
-    """What is to be judged of an imap.
+    """What is to be judged of an imap: every fact of the reference beside every fact of the response.
 
     Attributes:
-        shared: Term, and the values of the reference and of the response, of the terms that both have.
-        recorded: The relations that came with it; None where none did.
+        reference, response: Their facts, as term and value.
+        recorded: The relations that came with it, by the two facts; None where none did.
     """
 
-    shared: Sequence[tuple[str, Sequence[str], Sequence[str]]]
-    recorded: Mapping[tuple[str, str, str], Relation] | None
+    reference: Sequence[_Fact]
+    response: Sequence[_Fact]
+    recorded: Mapping[tuple[_Fact, _Fact], Relation] | None
 
 
-def _find_shared(imap: Imap) -> _Case:
+def _open_case(imap: Imap) -> _Case:
     recorded = None
     if imap.relations is not None:
-        recorded = {(known.term, known.reference, known.response): known.relation for known in imap.relations}
-    responses = values_by_term(imap.response)
-    return _Case(
-        [
-            (term, values, responses[term])
-            for term, values in values_by_term(imap.reference).items()
-            if term in responses
-        ],
-        recorded,
+        recorded = {
+            ((known.term, known.reference), (known.other_term or known.term, known.response)): known.relation
+            for known in imap.relations
+        }
+    reference, response = (
+        list(dict.fromkeys((pair.term, pair.value) for pair in pairs)) for pairs in (imap.reference, imap.response)
     )
+    return _Case(reference, response, recorded)
 
 
 class _Values:
@@ -147,7 +187,7 @@ class _Values:
         values: Sequence[str],
         vectors: Vectors,
         verdicts: Mapping[tuple[str, str], Verdict | None],
-        links: Mapping[str, tuple[Link, ...]],
+        links: Mapping[str, _Linked],
     ) -> None:
         self._rows = {value: row for row, value in enumerate(values)}
         self._vectors = vectors
@@ -162,33 +202,51 @@ class _Values:
         """
         rows, columns = ([self._rows[value] for value in values] for values in (reference, response))
         cosines = np.clip(self._vectors[rows] @ self._vectors[columns].T, 0.0, 1.0)
-        overlaps = np.array([[overlap(v, w) for w in response] for v in reference])
-        return np.round((cosines.astype(np.float64) + overlaps) / 2, 4)
+        likeness = [[measure_likeness(v, w) for w in response] for v in reference]
+        overlaps = np.array([[one.overlap for one in row] for row in likeness])
+        weights = np.array([[one.weight for one in row] for row in likeness])
+        return np.round((COSINE * cosines.astype(np.float64) + (1 - COSINE) * overlaps) * weights, 4)
 
 
 def _judge_case(case: _Case, values: _Values, graph: Graph) -> list[Match]:
+    if not (case.reference and case.response):
+        return []
     matches: list[Match] = []
-    for term, reference, response in case.shared:
-        similarities = values.similarities(reference, response)
-        for v, row in zip(reference, similarities, strict=True):
-            for w, similarity in zip(response, row, strict=True):
-                if case.recorded is not None:
-                    relation = case.recorded.get((term, v, w), Relation.UNMATCHED)
-                    matches.append(Match(term, v, w, relation, float(similarity), "recorded"))
-                else:
-                    matches.append(_judge(term, v, w, values, graph, float(similarity)))
+    similarities = values.similarities([v for _, v in case.reference], [w for _, w in case.response])
+    for reference, row in zip(case.reference, similarities, strict=True):
+        for response, similarity in zip(case.response, row, strict=True):
+            if case.recorded is not None:
+                relation = case.recorded.get((reference, response), Relation.UNMATCHED)
+                match = Match(*reference, response[1], relation, float(similarity), "recorded")
+            else:
+                match = _judge(*reference, response[1], values, graph, float(similarity))
+            matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
     return matches
 
 
 def _judge(term: str, reference: str, response: str, values: _Values, graph: Graph, similarity: float) -> Match:
     verdict = values.verdicts[reference, response]
-    if verdict is Verdict.SAME:
-        return Match(term, reference, response, Relation.EXACT, similarity, "text", {"why": verdict.value})
     if verdict is not None:
-        return Match(term, reference, response, Relation.UNMATCHED, 0.0, "text", {"why": verdict.value})
-    links = values.links[reference], values.links[response]
-    if decision := relate_links(graph, *links):
-        return Match(term, reference, response, decision[0], similarity, "graph", decision[1])
+        evidence = {"why": verdict.value}
+        return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
+    ours, theirs = values.links[reference], values.links[response]
+    if decision := relate_links(graph, ours.links, theirs.links):
+        relation, evidence = _take_stance(*decision, ours, theirs)
+        return Match(term, reference, response, relation, similarity, "graph", evidence)
     if decision := compose(graph, reference, response):
         return Match(term, reference, response, decision[0], similarity, "text", decision[1])
-    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", tell_apart(graph, *links))
+    apart = tell_apart(graph, ours.links, theirs.links)
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", apart)
+
+
+def _take_stance(
+    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
+) -> tuple[Relation, dict[str, Any]]:
+    """Return what concepts and stances together say: "avoid NSAIDs" and "take ibuprofen" contradict each other."""
+    if reference.denies == response.denies:
+        return relation, evidence
+    # Who advises against ibuprofen may allow another NSAID.
+    broader_denied = Relation.CONTAINMENT if reference.denies else Relation.BELONGING
+    if relation in (Relation.EXACT, broader_denied):
+        return Relation.CONTRADICTION, {**evidence, "why": Verdict.OPPOSITE.value}
+    return Relation.UNMATCHED, evidence

@@ -29,8 +29,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 class Case:
     """One response beside one reference: what a metric sees.
 
-    A sample with several references gives several cases; `evaluate` keeps the best outcome and says which
-    reference it came from.
+    A sample gives a case for each reference and, on imaps, for each reading; `evaluate` makes one outcome of theirs.
 
     Attributes:
         reference: "" where the sample has none, which a metric that requires "reference" is never shown.

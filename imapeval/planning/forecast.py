@@ -60,6 +60,7 @@ class Plan:
 
     Attributes:
         questions, references, responses: Texts of the samples: each question once, each reference once per question.
+            Those of samples without a response are not among them.
         tasks: The requests, by kind.
         exact: Whether the prompts' tokens are counted by the model's own tokenizer; else they are estimated.
         assumed: What is supposed of replies that nobody knows yet.
@@ -109,10 +110,11 @@ async def plan(
     asking = {task.name for task in tasks if task.cached < task.calls}
     # What is read is of no consequence where nothing is asked about it.
     told = [name for name in ASSUMED if name in asking and (name != "answer-inform" or work.matcher is not None)]
+    answered = [sample for sample in samples if sample.answered]
     return Plan(
-        questions=len({(sample.lang, sample.question) for sample in samples}),
-        references=len({(sample.lang, sample.question, text) for sample in samples for text in sample.references}),
-        responses=len(samples),
+        questions=len({(sample.lang, sample.question) for sample in answered}),
+        references=len({(sample.lang, sample.question, text) for sample in answered for text in sample.references}),
+        responses=len(answered),
         tasks=tasks,
         exact=all(tally.exact for tally in tallies.values()),
         assumed=tuple(ASSUMED[name] for name in told),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.evaluate import evaluate
-from imapeval.extracting import attempt, too_long
+from imapeval.extracting import attempt, refuse
 from imapeval.llm.rehearsal import PENDING
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Parts
@@ -145,7 +145,7 @@ async def rehearse(samples: Sequence[Sample], work: Work) -> AsyncIterator[Rehea
         asked = work.rehearsal.asked = list["Asked"]()
         made: tuple[Imap, ...] | Failure | None = None
         if work.extractor is not None and (sample.references or work.reads_all):
-            made = too_long(sample) or await attempt("extraction", work.extractor.extract(sample))
+            made = refuse(sample) or await attempt("extraction", work.extractor.extract(sample))
             await _settle()
         read = len(asked)
         failures = [made] if isinstance(made, Failure) else []

@@ -16,6 +16,7 @@ from imapeval.llm import tokens
 from imapeval.llm.client import Completion, Token, Usage
 from imapeval.metrics.judges import own
 from imapeval.metrics.judges.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
+from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,14 +29,14 @@ UNFORESEEN = "unforeseen"
 GIVEN = "given-text"
 """What requests about given texts are called here; they have no prompt of ours."""
 
-TYPICAL: Mapping[str, int] = {"question-imap": 66, "answer-inform": 56}
-"""Tokens of a completion that are known better than by these replies: means over the questions and answers of 100 imaps
-that a strong model made (../shared/benchmark/imaps-recorded-dev.jsonl), as compact JSON, by `tokens.estimate`. A model
-that indents its JSON takes more."""
+TYPICAL: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
+"""Tokens of a completion that are known better than by these replies, as compact JSON, by `tokens.estimate`: means over
+the questions of 100 imaps that a strong model made (../shared/benchmark/imaps-recorded-dev.jsonl), and over 175 of the
+answers there (75 English, 100 Chinese), read by a strong model with version 2 of the prompt. A model that indents its
+JSON takes more."""
 
-_VALUES = {"en": (163, 27), "zh": (30, 6)}
-"""Characters of an answer for each value that was read in it, and of a value: means of the 200 answers in the same
-file."""
+_VALUES = {"en": (110, 34), "zh": (28, 9)}
+"""Characters of an answer for each value that was read in it, and of a value: means of the same 175 answers."""
 
 _FEEDBACK = (
     "The response covers the main point of the instruction and agrees with the reference answer in most of what it "
@@ -45,9 +46,9 @@ _FEEDBACK = (
 """Ours: Prometheus is asked for "a detailed feedback" of no set length."""
 
 ASSUMED: Mapping[str, str] = {
-    "answer-inform": "what is read in an answer: a value of 27 characters for every 163 of an English answer, of 6 for "
-    "every 30 of a Chinese one",
-    "value-relation": "one of the listed pairs of values is related",
+    "answer-inform": "what is read in an answer: a value of 34 characters for every 110 of an English answer, of 9 for "
+    "every 28 of a Chinese one",
+    "value-relation": "one fact of the reference and one of the response are related",
     "atomic-facts": "a fact for every clause of the answer",
     "text-questions": f"a question for every clause of the text, at most {MAX_QUESTIONS}, each with an answer",
     own.TASK: "a score and nothing else as the reply to a prompt of your own",
@@ -57,7 +58,6 @@ ASSUMED: Mapping[str, str] = {
 """What is supposed where such a request is not in the cache, by what the request is called."""
 
 _OWN = re.compile(rf"{own.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 _PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
 _NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
@@ -101,15 +101,15 @@ def _say(name: str, request: Request) -> dict[str, Any] | None:
     """Return the JSON of a reply, None where the request is none of ours."""
     match name:
         case "question-imap":
-            chinese = _CHINESE.search(request.messages[0].content)
+            chinese = has_chinese(request.messages[0].content)
             return {"query": ["治疗方法", "病因"] if chinese else ["treatment", "cause"], "constraint": []}
         case "answer-inform":
             asked = json.loads(_find("asked", request))
-            values = _choose_values(_find("answer", request))
+            values = _choose_values(_find("answer", request), reading=request.seed or 1)
             return {"inform": [{"term": asked[0], "values": values}] if values else []}
         case "value-relation":
             why = "The treatment of the response is a kind of that of the reference."
-            return {"relations": [{"pair": 1, "why": why, "relation": "containment"}]}
+            return {"relations": [{"reference": 1, "response": 1, "why": why, "relation": "containment"}]}
         case "imap-judge":
             why = "The facts agree in what matters most. One measure of the reference is missing."
             return {"why": why, "accuracy": 3, "completeness": 3, "specificity": 3}
@@ -143,10 +143,15 @@ def _split(text: str) -> list[str]:
     return list(dict.fromkeys(clauses)) or [text.strip()[:MAX_CHARACTERS]]
 
 
-def _choose_values(answer: str) -> list[str]:
-    """Return so many stretches of an answer as there would be values in it."""
-    every, size = _VALUES["zh" if _CHINESE.search(answer) else "en"]
-    clauses = _split(answer)[: max(1, round(len(answer) / every))]
+def _choose_values(answer: str, *, reading: int) -> list[str]:
+    """Return so many stretches of an answer as there would be values in it; each reading begins at another one.
+
+    Were the readings alike, then what is asked about their imaps would be one request, not one for each.
+    """
+    every, size = _VALUES["zh" if has_chinese(answer) else "en"]
+    clauses = _split(answer)
+    start = (reading - 1) % len(clauses)
+    clauses = [*clauses[start:], *clauses[:start]][: max(1, round(len(answer) / every))]
     return [clause[: size + 1].rsplit(" ", 1)[0] if len(clause) > size else clause for clause in clauses]
 
 

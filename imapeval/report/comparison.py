@@ -9,21 +9,29 @@ from typing import TYPE_CHECKING
 
 from imapeval.matching.explain import explain
 from imapeval.metrics.imapscore import credit
-from imapeval.report.facts import MISSING_TERM, find_best, kind_of
+from imapeval.report.facts import SOFT, find_best, kind_of
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.imapfile import ImapRecord
-    from imapeval.types import Match, Pair
 
-_APART = frozenset({MISSING_TERM, Relation.UNMATCHED.value})
+_APART = Relation.UNMATCHED.value
+_AGAINST = Relation.CONTRADICTION.value
 
-_COLOURS = {"exact": "#2e7d32", "containment": "#7cb342", "belonging": "#f9a825", "soft": "#90a4ae"}
-"""Of the kinds of a row; the others, where something is amiss, have `_AMISS`."""
+_COLOURS = {
+    _AGAINST: "#ad1457",
+    "exact": "#2e7d32",
+    "containment": "#7cb342",
+    "belonging": "#f9a825",
+    SOFT: "#90a4ae",
+    _APART: "#c62828",
+}
+"""Of the kinds of a row."""
 
-_AMISS = "#c62828"
+_SIGNS = {_AGAINST: "≠ "}
+"""Before the name of a kind that must not be overlooked where there are no colours."""
 
 _MARKUP = re.compile(r"[\\|<`*\[]")
 """What would end a cell, or be taken for HTML, code, emphasis or a link within it."""
@@ -37,10 +45,10 @@ class Row:
         term: What kind of fact it is.
         reference: The reference's value; "" where nothing in the reference corresponds to the response's.
         response: The response's value; "" where nothing in the response corresponds to the reference's.
-        kind: The relation; "soft" where the two are similar and nothing relates them; "missing" where the other answer
-            says nothing of the term.
-        credit: What the fact earns, 0..1.
+        kind: The relation; "soft" where the two are similar and nothing relates them.
+        credit: What the two earn, 0..1.
         why: How the relation was decided, in words.
+        other_term: The term of the response's value where it is another one than the reference's; else "".
     """
 
     term: str
@@ -49,43 +57,69 @@ class Row:
     kind: str
     credit: float
     why: str
+    other_term: str = ""
+
+    @property
+    def terms(self) -> str:
+        """The term, or both where there are two."""
+        return f"{self.term} / {self.other_term}" if self.other_term else self.term
 
 
 def compare(record: ImapRecord) -> list[Row]:
-    """Return the facts of the reference in their order, then those of the response that stand in no row yet."""
+    """Return what contradicts, then the facts of the reference in their order, then those only the response has."""
     best = find_best(record.matches or ())
+    facts = {
+        "reference": dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference),
+        "response": dict.fromkeys((pair.term, pair.value) for pair in record.imap.response),
+    }
+    nothing = {
+        side: "nothing in the other answer comes close" if facts[other] else "the other answer states no fact"
+        for side, other in (("reference", "response"), ("response", "reference"))
+    }
     shown: set[int] = set()
 
-    def show(side: str, pair: Pair) -> Row:
-        match = best.get((side, pair.term, pair.value))
-        if match is not None:
-            shown.add(id(match))
-        return _show(side, pair, match)
+    def show(side: str, term: str, value: str) -> Row:
+        match = best.get((side, term, value))
+        if match is None or kind_of(match) == _APART:
+            values = (value, "") if side == "reference" else ("", value)
+            earned, why = (0.0, nothing[side]) if match is None else (credit(match), "; ".join(explain(match)))
+            return Row(term, *values, _APART, earned, why)
+        shown.add(id(match))
+        why = "; ".join(explain(match))
+        return Row(match.term, match.reference, match.response, kind_of(match), credit(match), why, match.other_term)
 
-    rows = [show("reference", pair) for pair in record.imap.reference]
-    for pair in record.imap.response:
-        match = best.get(("response", pair.term, pair.value))
-        # A pair that both sides find nearest is one row; apart, each side has a row of its own.
-        if match is None or id(match) not in shown or kind_of(match) in _APART:
-            rows.append(show("response", pair))
-    return rows
+    rows = [show("reference", *fact) for fact in facts["reference"]]
+    # A pair that both sides find nearest is one row; apart, each side has a row of its own.
+    rows += [show("response", *fact) for fact in facts["response"] if id(best.get(("response", *fact))) not in shown]
+    return sorted(rows, key=lambda row: row.kind != _AGAINST)
 
 
 def write_markdown(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table."""
     lines = ["| term | reference | response | relation | credit |", "|---|---|---|---|---|"]
     for row in rows:
-        cells = (row.term, row.reference or "–", row.response or "–", row.kind, f"{row.credit:.2f}")
+        cells = (row.terms, row.reference or "–", row.response or "–", _name(row.kind), f"{row.credit:.2f}")
         lines.append(f"| {' | '.join(map(_escape_cell, cells))} |")
     return "\n".join(lines)
 
 
 def write_sentence(rows: Sequence[Row]) -> str:
-    """Return in words what the response has of the reference, what it lacks, and what it has beyond."""
-    expected = [row for row in rows if row.reference]
-    lacking = [row for row in expected if not row.response]
+    """Return in words what contradicts, what the response has of the reference, what it lacks and has beyond."""
+    against = [row for row in rows if row.kind == _AGAINST]
+    contradicted = {(row.term, row.reference) for row in against}
+    expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
+    # What contradicts a fact is like it, too; only a relation says that the response has it all the same.
+    held = {
+        fact
+        for row in rows
+        if row.reference and row.kind not in (_APART, _AGAINST)
+        for fact in [(row.term, row.reference)]
+        if row.kind != SOFT or fact not in contradicted
+    }
+    lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
-    said = f"The response has {len(expected) - len(lacking)} of {_count(expected)} of the reference"
+    said = f"It contradicts the reference on {_list_against(against)}. " if against else ""
+    said += f"The response has {len(held)} of {_count(len(expected))} of the reference"
     if lacking:
         said += f"; it lacks {_list(lacking)}"
     if beyond:
@@ -101,25 +135,17 @@ def write_html(rows: Sequence[Row]) -> str:
     titles = "".join(f'<th style="{cell}">{title}</th>' for title in columns)
     body = "".join(
         f'<tr title="{escape(row.why)}">'
-        f'<td style="{cell};border-left:.3em solid {_COLOURS.get(row.kind, _AMISS)}">{escape(row.term)}</td>'
+        f'<td style="{cell};border-left:.3em solid {_COLOURS[row.kind]}">{escape(row.terms)}</td>'
         f'<td style="{cell}">{escape(row.reference) or "–"}</td><td style="{cell}">{escape(row.response) or "–"}</td>'
-        f'<td style="{cell}">{escape(row.kind)}</td>'
+        f'<td style="{cell};font-weight:{"bold" if row.kind == _AGAINST else "normal"}">{escape(_name(row.kind))}</td>'
         f'<td style="{cell};text-align:right">{row.credit:.2f}</td></tr>'
         for row in rows
     )
     return f'<table style="border-collapse:collapse"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _show(side: str, pair: Pair, match: Match | None) -> Row:
-    if match is None:
-        values = (pair.value, "") if side == "reference" else ("", pair.value)
-        return Row(pair.term, *values, MISSING_TERM, 0.0, "the other answer says nothing of this")
-    kind = kind_of(match)
-    if kind in _APART:
-        values = (match.reference, "") if side == "reference" else ("", match.response)
-    else:
-        values = (match.reference, match.response)
-    return Row(pair.term, *values, kind, credit(match), "; ".join(explain(match)))
+def _name(kind: str) -> str:
+    return f"{_SIGNS.get(kind, '')}{kind}"
 
 
 def _escape_cell(text: str) -> str:
@@ -127,8 +153,8 @@ def _escape_cell(text: str) -> str:
     return " ".join(_MARKUP.sub(r"\\\g<0>", text).split())
 
 
-def _count(rows: Sequence[Row]) -> str:
-    return f"{len(rows)} fact{'' if len(rows) == 1 else 's'}"
+def _count(number: int) -> str:
+    return f"{number} fact{'' if number == 1 else 's'}"
 
 
 _NAMED = 5
@@ -139,3 +165,13 @@ def _list(rows: Sequence[Row]) -> str:
     named = [f"{row.reference or row.response} ({row.term})" for row in rows[:_NAMED]]
     more = len(rows) - len(named)
     return ", ".join([*named, f"{more} more"] if more else named)
+
+
+def _list_against(rows: Sequence[Row]) -> str:
+    """Return the contradictions, those of one term together."""
+    by_term: dict[str, list[str]] = {}
+    for row in rows[:_NAMED]:
+        by_term.setdefault(row.terms, []).append(f"{row.reference} against {row.response}")
+    told = [f"{term}: {', '.join(pairs)}" for term, pairs in by_term.items()]
+    more = len(rows) - _NAMED
+    return "; ".join([*told, f"{more} more"] if more > 0 else told)

@@ -38,14 +38,15 @@ _TITLES: Mapping[Lang, Mapping[str, str]] = {
         "reference_imap": "Facts of the reference",
         "response_imap": "Facts of the response",
         "matches": "Matches, as a program found them (exact: both mean the same; belonging: the response is more "
-        "general; containment: the response is more specific)",
+        "general; containment: the response is more specific; contradiction: they cannot both hold)",
     },
     "zh": {
         "query": "问的是什么",
         "constraint": "已知条件",
         "reference_imap": "参考答案的事实",
         "response_imap": "回答的事实",
-        "matches": "程序找到的匹配（exact：意思相同；belonging：回答更笼统；containment：回答更具体）",
+        "matches": "程序找到的匹配（exact：意思相同；belonging：回答更笼统；containment：回答更具体；"
+        "contradiction：两者不能同时成立）",
     },
 }
 _COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}

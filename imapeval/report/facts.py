@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Pair, Sample
 
 SOFT = "soft"
-"""Not a relation: no one relates the two values, but they are as similar as a belonging is worth."""
-
-MISSING_TERM = "missing"
-"""Not a relation: the other answer says nothing of the value's term."""
+"""Not a relation: no one relates the two values, but their similarity earns as much as a belonging."""
 
 
 def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
@@ -32,12 +29,13 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
         intern: Puts a text into the page's table of texts and returns its number.
 
     Returns:
-        `ref` (index of the reference), `query` and `constraint` as lists of [term, value]; `reference` and
-        `response` as lists of [term, value, start, end, kind, quoted]: start and end are offsets in UTF-16 units, as
-        JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the best match,
-        `SOFT` or `MISSING_TERM`; quoted says that the extractor gave the place, else it is where the words first
-        stand. `matches` as lists of [reference pair, response pair, kind, credit, similarity, decided by,
-        evidence, best, path], best saying that it is the best match of one of the two, path being `lay_out`'s.
+        `ref` (index of the reference), `query` and `constraint` as lists of [term, value, labels]; `reference` and
+        `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are offsets in UTF-16
+        units, as JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the match
+        that `find_best` gives, or `SOFT`; quoted says that the extractor gave the place, else it is where the words
+        first stand; labels are what qualifies the value, as lists of [what it is, its text]. `matches` as lists of
+        [reference pair, response pair, kind, credit, similarity, decided by, evidence, best, path], best saying that
+        it is the best match of one of the two, or a contradiction; path being `lay_out`'s.
     """
     imap, matches = record.imap, record.matches or ()
     best = find_best(matches)
@@ -46,7 +44,12 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
         side: {(pair.term, pair.value): number for number, pair in reversed(list(enumerate(pairs)))}
         for side, pairs in (("reference", imap.reference), ("response", imap.response))
     }
-    terms = {pair.term for pair in imap.reference} & {pair.term for pair in imap.response}
+
+    def label(pair: Pair) -> list[list[Any]]:
+        return [[kind, intern(said)] for kind, said in list_labels(pair)]
+
+    def show_given(pairs: Sequence[Pair]) -> list[list[Any]]:
+        return [[intern(pair.term), intern(pair.value), label(pair)] for pair in pairs]
 
     def show(side: str, pairs: Sequence[Pair], text: str) -> list[list[Any]]:
         return [
@@ -54,30 +57,32 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
                 intern(pair.term),
                 intern(pair.value),
                 *_place(pair, text),
-                kind_of(best.get((side, pair.term, pair.value))) if pair.term in terms else MISSING_TERM,
+                kind_of(best.get((side, pair.term, pair.value))),
                 int(pair.span is not None),
+                label(pair),
             ]
             for pair in pairs
         ]
 
     return {
         "ref": imap.reference_index,
-        "query": [[intern(pair.term), intern(pair.value)] for pair in imap.query],
-        "constraint": [[intern(pair.term), intern(pair.value)] for pair in imap.constraint],
+        "query": show_given(imap.query),
+        "constraint": show_given(imap.constraint),
         "reference": show("reference", imap.reference, reference),
         "response": show("response", imap.response, sample.response),
         "matches": [
             [
                 positions["reference"][match.term, match.reference],
-                positions["response"][match.term, match.response],
+                positions["response"][match.response_term, match.response],
                 kind_of(match),
                 round(credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
                 intern("; ".join(explain(match))),
                 int(
-                    best["reference", match.term, match.reference] is match
-                    or best["response", match.term, match.response] is match
+                    match.relation is Relation.CONTRADICTION
+                    or best["reference", match.term, match.reference] is match
+                    or best["response", match.response_term, match.response] is match
                 ),
                 [[intern(part) for part in step] for step in lay_out(match)],
             ]
@@ -87,22 +92,46 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
 
 
 def find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
-    """Return the match of most credit of each value of either side; of equal ones the better relation."""
+    """Return the match that says most of each fact, by side ("reference" or "response"), term and value.
+
+    A contradiction, whatever else the fact earns; else the match of most credit, of equal ones the better relation.
+    """
     order = list(Relation)
     best: dict[tuple[str, str, str], Match] = {}
-    for match in sorted(matches, key=lambda match: (-credit(match), order.index(match.relation))):
+    for match in sorted(
+        matches,
+        key=lambda match: (
+            match.relation is not Relation.CONTRADICTION,
+            -credit(match),
+            order.index(match.relation),
+            -match.similarity,
+        ),
+    ):
         best.setdefault(("reference", match.term, match.reference), match)
-        best.setdefault(("response", match.term, match.response), match)
+        best.setdefault(("response", match.response_term, match.response), match)
     return best
 
 
 def kind_of(match: Match | None) -> str:
-    """Return the relation of a value's best match, or `SOFT`."""
+    """Return the relation of a match, or `SOFT`; of no match "unmatched"."""
     if match is None:
         return Relation.UNMATCHED.value
-    if match.relation is Relation.UNMATCHED and match.similarity >= CREDITS[Relation.BELONGING]:
+    if match.relation is Relation.UNMATCHED and credit(match) >= CREDITS[Relation.BELONGING]:
         return SOFT
     return match.relation.value
+
+
+def list_labels(pair: Pair) -> list[tuple[str, str]]:
+    """Return what qualifies a value, each with what it is.
+
+    That is "denied", "possible", "unlikely", "condition" or "amount".
+    """
+    labels = [("denied", "denied")] if pair.polarity == "denied" else []
+    if pair.certainty != "certain":
+        labels.append((pair.certainty, pair.certainty))
+    if pair.condition:
+        labels.append(("condition", pair.condition))
+    return labels + [("amount", amount) for amount in pair.amounts]
 
 
 def _place(pair: Pair, text: str) -> tuple[int, int]:

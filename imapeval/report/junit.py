@@ -15,7 +15,7 @@ from imapeval.types import Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.report.thresholds import Verdict
+    from imapeval.report.thresholds import AnyVerdict
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no way to write (section 2.2), and the delete character."""
@@ -26,7 +26,7 @@ _NO_TIME = "0"
 
 def write_junit(
     answers: Sequence[Answer],
-    verdicts: Sequence[Verdict] = (),
+    verdicts: Sequence[AnyVerdict] = (),
     *,
     name: str,
     signatures: Mapping[str, str],
@@ -78,10 +78,8 @@ def _add_answer(suite: Element, answer: Answer, name: str) -> None:
         SubElement(case, "system-out").text = _clean("\n".join(said))
 
 
-def _add_verdict(suite: Element, verdict: Verdict) -> None:
-    case = SubElement(
-        suite, "testcase", classname="thresholds", name=_clean(f"mean of {verdict.threshold}"), time=_NO_TIME
-    )
+def _add_verdict(suite: Element, verdict: AnyVerdict) -> None:
+    case = SubElement(suite, "testcase", classname="thresholds", name=_clean(verdict.name), time=_NO_TIME)
     if verdict.met:
         SubElement(case, "system-out").text = _clean(str(verdict))
     else:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from imapeval.report.summary import show_count
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from imapeval.report.answers import Answer
     from imapeval.report.summary import SummaryRow
-    from imapeval.report.thresholds import Verdict
+    from imapeval.report.thresholds import AnyVerdict
     from imapeval.types import Failure
 
 WORST, REASONS, NAMED, ROWS = 10, 20, 3, 200
@@ -36,7 +37,7 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 def write_markdown(
     answers: Sequence[Answer],
     rows: Sequence[SummaryRow],
-    verdicts: Sequence[Verdict] = (),
+    verdicts: Sequence[AnyVerdict] = (),
     *,
     name: str,
     higher_is_better: Mapping[str, bool],
@@ -62,26 +63,34 @@ def write_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _list_verdicts(verdicts: Sequence[Verdict]) -> str:
+def _list_verdicts(verdicts: Sequence[AnyVerdict]) -> str:
     return "\n".join(f"- {'✅' if verdict.met else '❌'} {_show(str(verdict))}" for verdict in verdicts)
 
 
 def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     several = any(row.system for row in rows)
-    titles = ["metric", *(["system"] if several else []), "scored", "not scored", "mean", "95% interval"]
+    counted = any(row.contradictions is not None for row in rows)
+    titles = [
+        "metric",
+        *(["system"] if several else []),
+        *("scored", "not scored"),
+        *(["contradictions"] if counted else []),
+        *("mean", "95% interval"),
+    ]
     lines = [
         [
             _show(row.metric),
             *([_show(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),
+            *([show_count(row.contradictions)] if counted else []),
             _number(row.mean),
             "–" if row.low is None or row.high is None else f"{_number(row.low)} to {_number(row.high)}",
         ]
         for row in rows[:ROWS]
     ]
     more = f"\n\nand {len(rows) - ROWS} rows more" if len(rows) > ROWS else ""
-    return _tabulate(titles, lines, right=4) + more
+    return _tabulate(titles, lines, right=4 + counted) + more
 
 
 def _tabulate_unscored(answers: Sequence[Answer]) -> str:

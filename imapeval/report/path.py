@@ -24,14 +24,24 @@ def lay_out(match: Match) -> list[list[str]]:
         Empty where nothing links the two: one of the values is tied to no concept, or no concept is above both.
     """
     match match.evidence:
-        case {"path": [{"concept": str()}, *_] as path, "steps": [*steps]}:
-            if match.relation is Relation.CONTAINMENT:
+        case {"path": [{"concept": str()}, *_] as path, "steps": [*steps], **rest}:
+            if _runs_from_response(match, path[0], rest):
                 return _mark(path[::-1], [_DOWN[step] for step in steps[::-1]])
             return _mark(path, [_UP[step] for step in steps])
         case {"reference": reference, "response": response, "reason": "siblings", "under": under}:
             return _mark([reference, under, response], [_UP["is a"], _DOWN["is a"]])
         case _:
             return []
+
+
+def _runs_from_response(match: Match, first: Mapping[str, Any], evidence: Mapping[str, Any]) -> bool:
+    """Tell whether the narrower concept, with which a path begins, is the response's."""
+    match evidence:
+        case {"reference": {"concept": ours}} if match.relation in (Relation.CONTRADICTION, Relation.UNMATCHED):
+            # Polarity decided, so that the relation does not tell.
+            return ours != first["concept"]
+        case _:
+            return match.relation is Relation.CONTAINMENT
 
 
 def _mark(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[str]]:

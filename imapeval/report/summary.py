@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from imapeval.runs import Result
     from imapeval.types import Sample
 
+
+COUNTING = "imapscore"
+"""The metric whose scores have a part `contradictions`."""
 
 NAMELESS = "(no system)"
 """Stands for answers that name no system where others do; "" would be all together."""
@@ -33,6 +37,9 @@ class SummaryRow:
         mean: Of the scores; None without any.
         low, high: Ends of the mean's 95% bootstrap interval, in which samples that share a question are drawn
             together; None where there is no more than one question.
+        contradictions: How many facts of the scored answers contradict their reference, summed over the answers; of
+            several references or readings an answer's number is the one that its score has, such as their mean. None
+            where the metric does not count them, or scored nothing.
     """
 
     metric: str
@@ -42,6 +49,7 @@ class SummaryRow:
     mean: float | None
     low: float | None
     high: float | None
+    contradictions: float | None = None
 
 
 def summarise(
@@ -68,6 +76,11 @@ def group_of(sample: Sample) -> str:
     return system_of(sample) or NAMELESS
 
 
+def show_count(contradictions: float | None) -> str:
+    """Return a number of contradictions: a whole one, but where the readings or references of an answer differ."""
+    return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
+
+
 def _summarise(
     metric: str, system: str, results: Sequence[Result], sample_by_id: dict[str, Sample], seed: int
 ) -> SummaryRow:
@@ -82,4 +95,14 @@ def _summarise(
         fmean(values) if values else None,
         None if interval is None else interval.low,
         None if interval is None else interval.high,
+        _count_contradictions(results) if metric == COUNTING else None,
     )
+
+
+def _count_contradictions(results: Sequence[Result]) -> float | None:
+    parts = [result.outcome.parts for result in results if isinstance(result.outcome, Score)]
+    # Runs of earlier versions did not count them.
+    if not parts or any("contradictions" not in of_one for of_one in parts):
+        return None
+    # A third and two thirds are one.
+    return round(fsum(of_one["contradictions"] for of_one in parts), 6)

@@ -1,4 +1,4 @@
-"""What the mean of a metric has to reach, and whether it does."""
+"""What the mean of a metric has to reach, how many contradictions there may be, and whether it is so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
+from imapeval.report.summary import COUNTING, show_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,6 +76,11 @@ class Verdict:
         """Whether the mean is good enough. A mean that is not known is not."""
         return self.mean is not None and not self.pending and self.threshold.allows(self.mean)
 
+    @property
+    def name(self) -> str:
+        """What was judged, for a list of tests."""
+        return f"mean of {self.threshold}"
+
     def __str__(self) -> str:
         name, value = self.threshold.metric, self.threshold.limit
         if self.pending:
@@ -93,6 +99,93 @@ class Verdict:
             "mean": self.mean,
             "met": self.met,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictionVerdict:
+    """Whether a run has more contradictions than it may have.
+
+    Attributes:
+        most: How many there may be in all answers together.
+        found: How many there are; None where no answer was scored.
+        scored: In how many answers.
+        pending: Answers of which nothing is known yet: the run has stopped before them.
+    """
+
+    most: int
+    found: float | None
+    scored: int
+    pending: int = 0
+
+    @property
+    def met(self) -> bool:
+        """Whether there are few enough. More answers can only add some."""
+        return self.found is not None and not self.pending and self.found <= self.most
+
+    @property
+    def name(self) -> str:
+        """What was judged, for a list of tests."""
+        return f"contradictions at most {self.most}"
+
+    def __str__(self) -> str:
+        if self.found is None:
+            return f"contradictions: no answer was scored, so whether there are at most {self.most} is not known."
+        if self.pending and self.found <= self.most:
+            return (
+                f"contradictions: whether there are at most {self.most} is not known: "
+                f"{_count(self.pending)} not been tried yet."
+            )
+        side = f"more than {self.most}" if self.found > self.most else f"at most {self.most}"
+        shown = show_count(self.found)
+        if (float(shown) <= self.most) != (self.found <= self.most):
+            shown = f"{self.found:g}"
+        return f"contradictions: {shown} in {self.scored} scored, {side}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "metric": COUNTING,
+            "higher_is_better": False,
+            "threshold": self.most,
+            "contradictions": self.found,
+            "met": self.met,
+        }
+
+
+AnyVerdict = Verdict | ContradictionVerdict
+
+
+def check_counting(metrics: Iterable[str], *, option: str) -> None:
+    """Raise a UsageError where none of the metrics counts contradictions."""
+    names = list(metrics)
+    if COUNTING not in names:
+        raise UsageError(
+            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {COUNTING} to --metrics."
+        )
+
+
+def judge_contradictions(
+    most: int, rows: Sequence[SummaryRow], *, samples: int, option: str = "--max-contradictions"
+) -> ContradictionVerdict:
+    """Return whether a run has few enough contradictions, over all systems together.
+
+    Args:
+        most: How many there may be.
+        rows: Of the run (`imapeval.report.summary.summarise`).
+        samples: How many the run has.
+        option: Where users wrote the limit, for the message.
+
+    Raises:
+        UsageError: Nothing in the run counts contradictions.
+    """
+    check_counting(dict.fromkeys(row.metric for row in rows), option=option)
+    row = next(row for row in rows if row.metric == COUNTING and not row.system)
+    if row.n and row.contradictions is None:
+        raise UsageError(
+            f"{option}: the scores of {COUNTING} in this run have no number of contradictions: an earlier version made "
+            "them. Score again."
+        )
+    return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed)
 
 
 def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = None, *, option: str) -> list[Threshold]:

@@ -1,7 +1,8 @@
 """A run on disk: samples x metrics in a folder that survives `kill -9`.
 
     manifest.json    versions, settings (they decide whether a run can be continued), data, command, counts
-    samples.jsonl    the samples as they were read, so that a run can be read without the data it came from
+    samples.jsonl    the samples as they were read, so that a run can be read without the data it came from; of one
+                     without a response, `response` is null
     imaps.jsonl      the facts behind the scores (see `imapeval.imapfile`)
     results.jsonl    append-only, one outcome a line:
                      {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}; a failure is
@@ -186,6 +187,8 @@ def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
         fields: dict[str, Any] = json.loads(line)
         fields["references"] = tuple(fields["references"])
         fields["turns"] = tuple(Turn(**turn) for turn in fields.get("turns", ()))
+        if fields["response"] is None:
+            fields |= {"response": "", "answered": False}
         return Sample(**fields)
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(

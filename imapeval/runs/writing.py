@@ -157,6 +157,7 @@ class RunWriter:
             "samples": len(self._samples),
             "scored": scored,
             "failed": len(outcomes) - scored,
+            "missing": sum(not sample.answered for sample in self._samples),
         }
         self._manifest["finished"] = _now()
         self._write_manifest()
@@ -252,17 +253,20 @@ def _replace(path: Path, content: bytes) -> None:
 def export_csv(run: Run) -> Path:
     """Write `results.csv`: a row per sample, a column per metric, empty where there is no score.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    The last column, `failure`, is the kind of failure of the first metric that has no score: "no-response" where the
+    system gave none. A text that a spreadsheet would take for a formula begins with an apostrophe.
     """
-    scores = {(r.id, r.metric): r.outcome.value for r in run.results() if isinstance(r.outcome, Score)}
+    outcomes = {(r.id, r.metric): r.outcome for r in run.results()}
     metrics = list(run.manifest["settings"]["metrics"])
     path = run.folder / "results.csv"
     with _writing(path), path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(map(disarm, ["id", "system", "lang", *metrics]))
+        writer.writerow(map(disarm, ["id", "system", "lang", *metrics, "failure"]))
         for sample in run.samples():
-            row = [sample.id, sample.system, sample.lang, *(scores.get((sample.id, name)) for name in metrics)]
-            writer.writerow(map(disarm, row))
+            found = [outcomes.get((sample.id, name)) for name in metrics]
+            scores = [outcome.value if isinstance(outcome, Score) else None for outcome in found]
+            failure = next((outcome.kind for outcome in found if isinstance(outcome, Failure)), None)
+            writer.writerow(map(disarm, [sample.id, sample.system, sample.lang, *scores, failure]))
     return path
 
 
@@ -276,7 +280,7 @@ def _dump_sample(sample: Sample) -> str:
         "id": sample.id,
         "question": sample.question,
         "references": list(sample.references),
-        "response": sample.response,
+        "response": sample.response if sample.answered else None,
         "lang": sample.lang,
         "system": sample.system,
         "ratings": dict(sample.ratings),

@@ -6,6 +6,6 @@ A new source is one loader (see `imapeval.samples.loaders`) and its entry in `LO
 from imapeval.samples.loaders import LOADERS, Loader
 from imapeval.samples.reading import locate, make_sample, read, shipped, system_of
 from imapeval.samples.rows import Row
-from imapeval.wording.language import detect_lang
+from imapeval.text.language import detect_lang
 
 __all__ = ["LOADERS", "Loader", "Row", "detect_lang", "locate", "make_sample", "read", "shipped", "system_of"]

@@ -89,12 +89,15 @@ def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
     return "\n".join(_NAMES[lang][turn.role] + " ".join(turn.content.split()) for turn in turns)
 
 
-def split_response(turns: tuple[Turn, ...], response: str | None) -> tuple[tuple[Turn, ...], str]:
+def split_response(
+    turns: tuple[Turn, ...], response: str | None, *, unanswered: bool = False
+) -> tuple[tuple[Turn, ...], str | None]:
     """Return the turns before the response, and the response: the last turn, or the one that is given apart.
 
     Args:
         turns: The dialogue.
-        response: Of a column of its own, or None where there is no such column.
+        response: Of a column of its own, or None where it has none.
+        unanswered: Whether there is such a column. Then nobody answered where it has none, and the response is None.
 
     Raises:
         InputError: There is no response or two of them, or the user says nothing before it.
@@ -107,7 +110,7 @@ def split_response(turns: tuple[Turn, ...], response: str | None) -> tuple[tuple
                 mend="End the turns with the user's, or leave the response out: then it is the last turn.",
             )
         turns, response = tuple(before), last.content
-    if response is None:
+    if response is None and not (turns and unanswered):
         raise InputError(
             "the dialogue ends with the user's turn, and there is no response"
             if turns

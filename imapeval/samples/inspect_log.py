@@ -31,8 +31,8 @@ def load_inspect(source: str) -> Iterator[Row]:
     Ids are the samples', with "/" and the epoch where there are several. `system` is the model, `lang` that of the
     sample's metadata. What else the log says of an answer are columns: `sample_id`, `epoch`, `task`, `metadata.NAME`,
     and the scores it has already, as `score.NAME` or `score.NAME.KEY`; those that people gave become ratings by
-    `--map ratings.accuracy=score.NAME`. Samples that ended in an error, were invalidated or were never answered are
-    left out, and a warning says how many.
+    `--map ratings.accuracy=score.NAME`. Samples that ended in an error or were invalidated are left out, and a
+    warning says how many. Of those that no model answered, `response` is None.
 
     Raises:
         InputError: It is no log of Inspect.
@@ -50,23 +50,21 @@ def load_inspect(source: str) -> Iterator[Row]:
             f"is no log that Inspect can read ({error})", path=source, mend="Name a .eval or .json file of Inspect's."
         ) from error
     samples = cast("list[Any]", log.samples or [])
-    answered = [
-        sample for sample in samples if not (sample.error or sample.invalidation or lacks_answer(sample.output))
-    ]
-    if left_out := len(samples) - len(answered):
+    whole = [sample for sample in samples if not (sample.error or sample.invalidation)]
+    if left_out := len(samples) - len(whole):
         _log.warning(
-            "%s: %d of %d samples are left out: they ended in an error, were invalidated or have no answer",
+            "%s: %d of %d samples are left out: they ended in an error or were invalidated",
             source,
             left_out,
             len(samples),
         )
     epochs = any(sample.epoch > 1 for sample in samples)
-    for number, sample in enumerate(answered, 1):
+    for number, sample in enumerate(whole, 1):
         fields: dict[str, Any] = {
             "id": f"{sample.id}/{sample.epoch}" if epochs else str(sample.id),
             **read_question(sample.input),
             "references": read_references(sample.target),
-            "response": sample.output.completion,
+            "response": None if lacks_answer(sample.output) else sample.output.completion,
             "system": log.eval.model,
             "lang": read_lang(sample.metadata),
             "sample_id": sample.id,

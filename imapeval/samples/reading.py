@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
@@ -12,24 +13,34 @@ from imapeval.errors import InputError, UsageError
 from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
 from imapeval.samples.rows import Row, read_number, show
+from imapeval.text.language import detect_lang
 from imapeval.types import Lang, Sample, Turn
-from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 _COLUMNS = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 
 
-def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, str] | None = None) -> list[Sample]:
+def read(
+    path: str | Path,
+    *,
+    loader: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    missing: Iterable[str] = (),
+) -> list[Sample]:
     """Read samples.
 
     Columns: `id`, `question`, `response`, and optionally `reference` (text) or `references` (list; in CSV a JSON list),
     `system`, `lang` and ratings, as `ratings.<dimension>` or as an object `ratings`. Every other column goes to `meta`.
     Ids may be absent altogether; then the row numbers are the ids. Where `lang` is absent it follows from the
-    question's script. An empty response is allowed: what it is worth is the metric's decision. So is a sample without
-    reference, also among others that have one: what needs one fails for that sample and says so.
+    question's script. A sample without reference is allowed, also among others that have one: what needs one fails for
+    that sample and says so.
+
+    An empty response is an answer: what it is worth is the metric's decision. No response is none, and such a sample is
+    not scored: null, NaN (which pandas writes for it), an empty cell in CSV, a row without the column that others
+    have, or a text that `missing` names.
 
     In place of `question` there may be `turns`, a dialogue as `imapeval.samples.dialogue.read_turns` takes it (in CSV
     as JSON). Its last turn is the response where the assistant speaks it; where the user does, `response` is a column.
@@ -38,6 +49,7 @@ def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, s
         path: A file, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
         loader: A name in `LOADERS`; None chooses by file type.
         columns: For data with other column names: our name -> the data's name.
+        missing: Texts that say that there is no response, such as "N/A". White space around them does not count.
 
     Returns:
         The samples in the order of the data, at least one.
@@ -54,19 +66,24 @@ def read(path: str | Path, *, loader: str | None = None, columns: Mapping[str, s
     rows = list(choose_loader(source, loader)(source))
     if not rows:
         raise InputError("there are no rows", path=source, mend="Give a file with at least one row.")
-    _check_mapping(wanted, rows, source=source)
-    builder = _Builder(source, wanted)
+    names = dict.fromkeys(name for row in rows for name in row.fields)
+    _check_mapping(wanted, names, source=source)
+    builder = _Builder(source, wanted, names=names, missing=missing)
     samples = [builder.build(row) for row in rows]
     return _number(samples, rows, source=source)
 
 
-def make_sample(fields: Mapping[str, Any]) -> Sample:
+def make_sample(fields: Mapping[str, Any], *, names: Collection[str]) -> Sample:
     """Return the sample of one row that came from no file, with the columns and checks of `read`; its id may be "".
+
+    Args:
+        fields: The row.
+        names: The columns that there are in this row or any that came with it.
 
     Raises:
         InputError: The content is at fault.
     """
-    return _Builder(None, {}).build(Row(1, 0, fields))
+    return _Builder(None, {}, names=names).build(Row(1, 0, fields))
 
 
 def shipped() -> dict[str, Path]:
@@ -83,51 +100,77 @@ def locate(path: str | Path) -> str:
 
 
 class _Builder:
-    """Makes samples of rows of one source."""
+    """Makes samples of rows of one source.
 
-    def __init__(self, source: str | None, columns: Mapping[str, str]) -> None:
+    Args:
+        source: The file; None where there is none.
+        columns: Our name -> the data's name.
+        names: The columns that there are in any row.
+        missing: Texts that say that there is no response.
+    """
+
+    def __init__(
+        self, source: str | None, columns: Mapping[str, str], *, names: Collection[str], missing: Iterable[str] = ()
+    ) -> None:
         self._source = source
         self._columns = columns
+        self._missing = {text.strip() for text in missing}
+        self._has_responses = columns.get("response", "response") in names
 
     def build(self, row: Row) -> Sample:
         mapped = set(self._columns.values())
         fields = {name: value for name, value in row.fields.items() if name not in mapped}
         ours = {name: row.fields[column] for name, column in self._columns.items() if column in row.fields}
         for name in list(fields):
-            if name not in ours and (name in _COLUMNS or name == "ratings" or name.startswith("ratings.")):
+            if name not in self._columns and (name in _COLUMNS or name == "ratings" or name.startswith("ratings.")):
                 ours[name] = fields.pop(name)
         turns: tuple[Turn, ...] = ()
         if ours.get("turns") in (None, ""):
-            question, response = self._text(row, ours, "question"), self._text(row, ours, "response", empty=True)
+            question = self._text(row, ours, "question")
+            if not self._has_responses:
+                self._refuse_missing(row, "response")
+            response = self._response(row, ours)
             lang = self._lang(row, ours, question)
         else:
             before, response = self._dialogue(row, ours)
             lang = self._lang(row, ours, " ".join(turn.content for turn in before))
             question = dialogue.join_turns(before, lang=lang)
-            turns = (*before, Turn("assistant", response))
+            turns = before if response is None else (*before, Turn("assistant", response))
         return Sample(
             id=self._id(row, ours),
             question=question,
             references=self._references(row, ours),
-            response=response,
+            response=response or "",
             lang=lang,
             system=self._optional_text(row, ours, "system"),
             ratings=self._ratings(row, ours),
             meta=fields,
             turns=turns,
+            answered=response is not None,
         )
 
-    def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str]:
+    def _response(self, row: Row, ours: Mapping[str, Any]) -> str | None:
+        """Return the response; None where there is none, which is not the same as an empty one."""
+        value = ours.get("response")
+        if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
+            return None
+        return self._unless_missing(self._optional_text(row, ours, "response"))
+
+    def _unless_missing(self, text: str) -> str | None:
+        return None if text.strip() in self._missing else text
+
+    def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
         if self._optional_text(row, ours, "question").strip():
             self._refuse(row, "there are both 'question' and 'turns'", mend="Keep one of them.")
-        response = self._optional_text(row, ours, "response") if "response" in ours else None
+        apart = self._response(row, ours)
         try:
-            before, response = dialogue.split_response(dialogue.read_turns(ours["turns"]), response)
+            turns = dialogue.read_turns(ours["turns"])
+            before, response = dialogue.split_response(turns, apart, unanswered=self._has_responses)
         except InputError as error:
             self._refuse(row, error.problem, mend=error.mend)
         for turn in before:
             self._whole(row, "dialogue", turn.content)
-        return before, self._whole(row, "response", response)
+        return before, None if response is None else self._unless_missing(self._whole(row, "response", response))
 
     def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
         lang = self._optional_text(row, ours, "lang") or detect_lang(question)
@@ -141,11 +184,11 @@ class _Builder:
             return str(value)
         return self._optional_text(row, ours, "id")
 
-    def _text(self, row: Row, ours: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    def _text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
         if name not in ours:
             self._refuse_missing(row, name)
         text = self._optional_text(row, ours, name)
-        if not text.strip() and not empty:
+        if not text.strip():
             self._refuse(row, f"the {name} is empty", mend="Fill it in or remove the row.")
         return text
 
@@ -228,13 +271,12 @@ class _Builder:
         raise InputError(problem, path=row.file or self._source, line=row.line or None, mend=mend)
 
 
-def _check_mapping(columns: Mapping[str, str], rows: Iterable[Row], *, source: str) -> None:
-    found = dict.fromkeys(name for row in rows for name in row.fields)
+def _check_mapping(columns: Mapping[str, str], names: Collection[str], *, source: str) -> None:
     for name, column in columns.items():
-        if column not in found:
+        if column not in names:
             raise InputError(
                 f"{name!r} is mapped to the column {column!r}, which no row has; the columns are "
-                f"{', '.join(map(repr, found))}",
+                f"{', '.join(map(repr, names))}",
                 path=source,
                 mend=f"Correct --map {name}={column}.",
             )

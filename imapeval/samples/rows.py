@@ -30,12 +30,14 @@ class Row:
         line: 1-based line of a text file; the same as `number` elsewhere.
         fields: Values by column name, as the source gives them.
         file: Where the row stands, of a source of several files; "" where the source is the file.
+        has_null: Whether the source tells null from an empty text. CSV does not.
     """
 
     number: int
     line: int
     fields: Mapping[str, Any]
     file: str = ""
+    has_null: bool = True
 
 
 def read_lang(fields: Mapping[str, Any]) -> Lang | None:
@@ -76,6 +78,8 @@ def read_jsonl(source: str) -> Iterator[Row]:
 def read_csv(source: str) -> Iterator[Row]:
     """Yield the rows of a comma-separated file with a header (UTF-8, with or without byte-order mark).
 
+    An empty cell is "", whether it is quoted or not: the csv module does not say which.
+
     Raises:
         InputError: The file is unreadable or empty, is not UTF-8, or a row does not fit the header.
     """
@@ -111,7 +115,7 @@ def read_csv(source: str) -> Iterator[Row]:
                     mend="Quote fields that hold commas or line breaks.",
                 )
             number += 1
-            yield Row(number, line, dict(zip(header, cells, strict=True)))
+            yield Row(number, line, dict(zip(header, cells, strict=True)), has_null=False)
 
 
 def read_parquet(source: str) -> Iterator[Row]:

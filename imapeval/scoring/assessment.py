@@ -38,7 +38,7 @@ class Assessment:
         sample: The answer. None where it was not fit to be read at all; then every outcome is the reason.
         outcomes: A score, or why there is none, by metric.
         signatures: Everything that can change the number, by metric.
-        records: The facts, one record for each reference; () where no metric needs them or they could not be read.
+        records: The facts, one record for each reference and reading; () where none are needed or could be read.
         spent: What a language model's work for it cost; None where none was asked, or it was scored with others.
     """
 
@@ -74,7 +74,10 @@ class Assessment:
 
     @property
     def record(self) -> ImapRecord | None:
-        """The facts beside those of the reference that counts: the one that agrees best, by imapScore where asked."""
+        """The facts, by the first reading, beside those of the first reference, or of the best where it alone counts.
+
+        Which is best is said by imapScore where it is asked, else by the first metric with a score.
+        """
         return None if self.sample is None else answers.find_record(self.sample, self.outcomes, self.records)
 
     @property
@@ -177,6 +180,11 @@ class Assessments(Sequence[Assessment]):
     def failed(self) -> Assessments:
         """Those that some metric could not score."""
         return Assessments([item for item in self if any(isinstance(o, Failure) for o in item.outcomes.values())])
+
+    @property
+    def missing(self) -> Assessments:
+        """Those that are not scored because nobody answered. They are among the failed."""
+        return Assessments([item for item in self if item.sample is not None and not item.sample.answered])
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row for each answer: `id`, `system`, each metric (None where not scored) and `failure`.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from imapeval.combining import References
 from imapeval.errors import InputError, UsageError
 from imapeval.llm.prices import Price
 from imapeval.metrics import registry
@@ -15,7 +16,7 @@ from imapeval.samples import make_sample
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from imapeval.llm.client import Model
     from imapeval.metrics.base import Metric
@@ -78,8 +79,10 @@ def refuse_without_llm(metrics: Sequence[Metric], **given: bool) -> None:
         raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
 
 
-def refuse_nonsense(llm: str | Model | None, settings: LlmSettings, *, relations: str, device: str) -> None:
-    """Make sure that the language model and what describes it, relations and device can be meant.
+def refuse_nonsense(
+    llm: str | Model | None, settings: LlmSettings, *, relations: str, references: str, device: str
+) -> None:
+    """Make sure that the language model and what describes it, relations, references and device can be meant.
 
     Raises:
         UsageError: One cannot: it is something else, a number less than there may be, or none of the names there are.
@@ -99,7 +102,11 @@ def refuse_nonsense(llm: str | Model | None, settings: LlmSettings, *, relations
     # Likewise a pair, as --price has it.
     if not isinstance(cast("object", settings.price), Price | None):
         raise UsageError(f"price is {settings.price!r}. Give an imapeval.llm.prices.Price, in USD per million tokens.")
-    for name, value, known in (("relations", relations, ("graph", "llm")), ("device", device, get_args(Device))):
+    for name, value, known in (
+        ("relations", relations, ("graph", "llm")),
+        ("references", references, get_args(References)),
+        ("device", device, get_args(Device)),
+    ):
         if value not in known:
             raise UsageError(f"{name} is {value!r}. Give one of: {', '.join(known)}.")
 
@@ -153,17 +160,30 @@ def list_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapp
     return rows
 
 
-def make(fields: Mapping[str, Any]) -> Sample | Failure:
-    """Return the sample, or why these fields make none."""
-    if fields.get("response", "") is None:
-        if fields.get("turns") is None:
-            return Failure("metric", "bad-input", "there is no response: whoever should have answered did not.")
-        # None is no answer, unlike "". It may be the last turn.
-        fields = {name: value for name, value in fields.items() if name != "response"}
+def make(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
+    """Return the sample of each, or why it makes none."""
+    names = {name for item in given if isinstance(item, Mapping) for name in item}
+    return [_check(item) if isinstance(item, Sample) else _make(item, names) for item in given]
+
+
+def _check(sample: Sample) -> Sample:
+    # Who has no types checked may give None.
+    if cast("str | None", sample.response) is None:
+        return replace(sample, response="", answered=False)
+    return sample
+
+
+def _make(fields: Mapping[str, Any], names: Collection[str]) -> Sample | Failure:
     try:
-        return make_sample(fields)
+        return make_sample(fields, names=names)
     except InputError as error:
         return Failure("metric", "bad-input", f"{error.problem}. {error.mend}")
+
+
+def id_of(given: Sample | Mapping[str, Any]) -> str:
+    """Return the id of an answer as it was given; "" where it has none."""
+    found = given.id if isinstance(given, Sample) else given.get("id")
+    return "" if found is None else str(found)
 
 
 def number(samples: Sequence[Sample]) -> list[Sample]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from imapeval.matching.matcher import Matcher
     from imapeval.pipeline import Assembled
     from imapeval.runs import Result
+
+
+_Item = TypeVar("_Item", "Result", "ImapRecord")
 
 
 @dataclass(slots=True)
@@ -56,3 +59,11 @@ class Kept:
 
     def finish(self) -> None:
         """Nothing more comes."""
+
+
+def group(items: Iterable[_Item]) -> dict[str, list[_Item]]:
+    """Return results or records by the id of their sample, each in their order."""
+    groups: dict[str, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(item.id, []).append(item)
+    return groups

@@ -26,13 +26,14 @@ from imapeval.runs import Run, RunWriter
 from imapeval.samples import detect_lang
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background import Background
-from imapeval.scoring.given import choose, collect, list_rows, make, number, refuse_nonsense, refuse_without_llm
-from imapeval.scoring.opened import Kept, Opened
+from imapeval.scoring.given import choose, collect, id_of, list_rows, make, number, refuse_nonsense, refuse_without_llm
+from imapeval.scoring.opened import Kept, Opened, group
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from imapeval.combining import References
     from imapeval.imapfile import ImapRecord
     from imapeval.llm.client import Model
     from imapeval.llm.ledger import Spent
@@ -50,11 +51,12 @@ class Scorer:
     Args:
         metrics: Names with commas between, or names and metrics of your own; the first one is what an assessment's
             `value` is.
+        references: How several references count: "best", "mean" or "consensus" (`imapeval.combining`).
         llm: A language model that reads the texts, "PROVIDER:NAME" as after `--llm`, or any `Model`. None reads
             offline.
         base_url: Address of an OpenAI-compatible server.
-        votes: How often the model reads each text.
-        relations: Who relates two values: the graph, or "llm" for those the graph leaves open.
+        votes: How often the model reads each text; the mean of the readings' scores counts.
+        relations: Who relates two facts: "llm" (the default with `llm`) or "graph", which asks nobody.
         concurrency, rpm, tpm: Most requests to the model at a time and a minute, most tokens a minute.
         price: Of the model, where it is not known.
         max_cost: Most USD that the model may cost, over the life of this object.
@@ -71,10 +73,11 @@ class Scorer:
         self,
         metrics: str | Sequence[str | Metric] = "imapscore",
         *,
+        references: References = "mean",
         llm: str | Model | None = None,
         base_url: str | None = None,
         votes: int = 1,
-        relations: Relations = "graph",
+        relations: Relations | None = None,
         concurrency: int | None = None,
         rpm: int | None = None,
         tpm: int | None = None,
@@ -85,6 +88,7 @@ class Scorer:
         device: Device = "auto",
         options: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
+        relating = relations or ("graph" if llm is None else "llm")
         self._settings = pipeline.LlmSettings(
             llm if isinstance(llm, str) else "",
             base_url=base_url,
@@ -94,9 +98,10 @@ class Scorer:
             tpm=tpm,
             price=price,
             max_cost=max_cost,
-            relations=relations == "llm",
+            relations=relating == "llm",
         )
-        refuse_nonsense(llm, self._settings, relations=relations, device=device)
+        refuse_nonsense(llm, self._settings, relations=relating, references=references, device=device)
+        self._references: References = references
         self._llm = llm
         self._kg = None if kg is None else Path(kg)
         self._encoder = encoder
@@ -107,7 +112,7 @@ class Scorer:
                 self._chosen,
                 base_url=base_url is not None,
                 votes=votes > 1,
-                relations=relations == "llm",
+                relations=relating == "llm",
                 concurrency=concurrency is not None,
                 rpm=rpm is not None,
                 tpm=tpm is not None,
@@ -138,9 +143,9 @@ class Scorer:
         """Score one answer.
 
         Args:
-            response: The answer. What is no text, such as None, is not scored.
+            response: The answer. None where nobody answered, which is not scored; "" is an answer.
             question: What was asked.
-            reference: The clinician's answer, or several, of which the best-matching one counts; None or "" for none.
+            reference: The clinician's answer, or several, which count as `references` says; None or "" for none.
             turns: A dialogue in place of `question`; its last turn is the user's.
             lang: "en" or "zh"; None to tell by the question's script.
             id: Of the answer, for you to find it again.
@@ -207,7 +212,7 @@ class Scorer:
         reference: str | Sequence[str] | None = None,
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
-        """Read the imaps of one answer, one for each reference; or return why that cannot be done."""
+        """Read the imaps of one answer, one for each reference and reading; or return why that cannot be done."""
         return self._loop.run(self._extract(collect(response, question, reference, None, lang, "")))
 
     async def aextract(
@@ -280,9 +285,9 @@ class Scorer:
         return self._opened
 
     async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
-        sample = make(fields)
+        (sample,) = make([fields])
         if isinstance(sample, Failure):
-            return self._refuse(_id_of(fields), sample)
+            return self._refuse(id_of(fields), sample)
         kept = Kept()
         with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], kept)
@@ -292,7 +297,7 @@ class Scorer:
     async def _score_all(
         self, given: Sequence[Sample | Mapping[str, Any]], out: Path | None, progress: Callable[[int], None] | None
     ) -> Assessments:
-        made = [item if isinstance(item, Sample) else make(item) for item in given]
+        made = make(given)
         samples = [item for item in made if isinstance(item, Sample)]
         with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
@@ -307,7 +312,7 @@ class Scorer:
         spent = None if self.ledger is None else ledger.spent
         return Assessments(
             [
-                next(found) if isinstance(item, Sample) else self._refuse(_id_of(fields), item)
+                next(found) if isinstance(item, Sample) else self._refuse(id_of(fields), item)
                 for fields, item in zip(given, made, strict=True)
             ],
             spent=spent,
@@ -325,7 +330,12 @@ class Scorer:
     ) -> list[Assessment]:
         ready = self._ready().assembled
         settings = evaluate.settle(
-            ready.metrics, extractor=ready.extractor, matcher=ready.matcher, seed=0, resources=ready.resources
+            ready.metrics,
+            extractor=ready.extractor,
+            matcher=ready.matcher,
+            references=self._references,
+            seed=0,
+            resources=ready.resources,
         )
         with RunWriter(out, samples, settings=settings, source="Python", ledger=ledger) as run:
             results = await self._evaluate(samples, run, progress)
@@ -340,6 +350,7 @@ class Scorer:
             metrics=ready.metrics,
             extractor=ready.extractor,
             matcher=ready.matcher,
+            references=self._references,
             run=keeper,
             progress=progress,
         )
@@ -347,12 +358,7 @@ class Scorer:
     def _sort(
         self, samples: Sequence[Sample], ids: Sequence[str], results: Iterable[Result], records: Iterable[ImapRecord]
     ) -> list[Assessment]:
-        results_by_id: dict[str, list[Result]] = {}
-        for result in results:
-            results_by_id.setdefault(result.id, []).append(result)
-        records_by_id: dict[str, list[ImapRecord]] = {}
-        for record in records:
-            records_by_id.setdefault(record.id, []).append(record)
+        results_by_id, records_by_id = group(results), group(records)
         return [
             self._assess(sample, results_by_id[id_], records_by_id.get(id_, []))
             for sample, id_ in zip(samples, ids, strict=True)
@@ -377,12 +383,12 @@ class Scorer:
         )
 
     def _refuse(self, id_: str, failure: Failure) -> Assessment:
-        ready = self._ready().assembled
-        signatures = evaluate.sign(ready.metrics, extractor=ready.extractor, matcher=ready.matcher)
+        ready, how = self._ready().assembled, self._references
+        signatures = evaluate.sign(ready.metrics, extractor=ready.extractor, matcher=ready.matcher, references=how)
         return Assessment(id_, None, dict.fromkeys(signatures, failure), signatures)
 
     async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:
-        sample = make(fields)
+        (sample,) = make([fields])
         if isinstance(sample, Failure):
             return sample
         extractor, _ = self._ready(reading=True).parts
@@ -392,8 +398,3 @@ class Scorer:
     async def _relate(self, reference: str, response: str, lang: Lang | None) -> Match | Failure:
         _, matcher = self._ready(reading=True).parts
         return await relate(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))
-
-
-def _id_of(given: Sample | Mapping[str, Any]) -> str:
-    found = given.id if isinstance(given, Sample) else given.get("id")
-    return "" if found is None else str(found)

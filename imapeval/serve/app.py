@@ -226,7 +226,7 @@ def _explain(error: RequestValidationError) -> RefusedError:
 def _tell_all(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:
     whole = Assessments(assessed)
     told = [item.to_dict() | {"id": answer.id} for item, answer in zip(assessed, given.answers, strict=True)]
-    return {"answers": told, "means": whole.means, "failed": len(whole.failed)}
+    return {"answers": told, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 
 def _tell_failure(failure: Failure | None) -> dict[str, Any] | None:

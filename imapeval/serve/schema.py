@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from imapeval.types import Certainty, Decider, Lang, Polarity, Relation
+
 MAX_ANSWERS = 100
 """Answers in one request. Scoring them takes a second, which is short beside the time limit."""
 
@@ -16,7 +18,6 @@ MAX_TURNS = 200
 MAX_VALUE = 1000
 """Characters of a value to relate: a value is a phrase."""
 
-Lang = Literal["en", "zh"]
 Reference = str | Annotated[list[str], Field(max_length=MAX_REFERENCES)]
 
 
@@ -49,7 +50,7 @@ class Answer(_Given):
     response: str | None = Field(description="The answer. null, where whoever should have answered did not.")
     question: str | None = Field(None, description="What was asked.")
     reference: Reference | None = Field(
-        None, description=f"The clinician's answer, or up to {MAX_REFERENCES} of which the best-matching one counts."
+        None, description=f"The clinician's answer, or up to {MAX_REFERENCES}; the server says how they count."
     )
     turns: list[Turn] | None = Field(
         None,
@@ -98,11 +99,15 @@ class Failed(BaseModel):
 
 
 class PairOut(BaseModel):
-    """A term and a value; `span` is its place in the text it was read from."""
+    """A term and a value; `span` is its place in the text it was read from, the others are what qualifies it."""
 
     term: str
     value: str
     span: tuple[int, int] | None = None
+    polarity: Polarity = "affirmed"
+    certainty: Certainty = "certain"
+    condition: str = Field("", description="Under which condition alone it holds, as written.")
+    amounts: list[str] = Field([], description="Doses, durations and other amounts in it, as written.")
 
 
 class RelationOut(BaseModel):
@@ -110,10 +115,11 @@ class RelationOut(BaseModel):
 
     term: str
     reference: str
+    other_term: str = Field("", description="The response value's term where it is another one.")
     response: str
-    relation: Literal["exact", "belonging", "containment", "unmatched"]
+    relation: Relation
     similarity: float = 0.0
-    decided_by: Literal["text", "graph", "llm", "encoder", "recorded"] = "recorded"
+    decided_by: Decider = "recorded"
     evidence: dict[str, Any] | None = None
 
 
@@ -122,11 +128,11 @@ class ImapOut(BaseModel):
 
     id: str
     reference_index: int = 0
+    reading: int = 0
     query: list[PairOut]
     constraint: list[PairOut]
     reference: list[PairOut]
     response: list[PairOut]
-    stability: float | None = None
     relations: list[RelationOut] | None = None
 
 
@@ -171,10 +177,11 @@ class AllAssessed(BaseModel):
     answers: list[Assessed]
     means: dict[str, float | None]
     failed: int = Field(description="How many answers some metric could not score.")
+    missing: int = Field(description="How many of them are no answers: `response` is null.")
 
 
 class Extracted(BaseModel):
-    """One imap for each reference, or one alone; none where the texts could not be read, and `failure` says why."""
+    """One imap for each reference and reading; none where the texts could not be read, and `failure` says why."""
 
     id: str
     imaps: list[ImapOut]
@@ -184,7 +191,7 @@ class Extracted(BaseModel):
 class Related(BaseModel):
     """How the two values relate, as `imapeval relate --json` says it; all null where that could not be said."""
 
-    relation: Literal["exact", "belonging", "containment", "unmatched"] | None
+    relation: Relation | None
     credit: float | None
     decided_by: Literal["text", "graph", "llm", "encoder"] | None
     evidence: dict[str, Any] | None

@@ -52,7 +52,7 @@ def write_data(tmp_path: Path) -> Callable[..., Path]:
                 "id": sample.id,
                 "question": sample.question,
                 "references": list(sample.references),
-                "response": sample.response,
+                "response": sample.response if sample.answered else None,
                 "system": sample.system,
             }
             for sample in samples

@@ -61,6 +61,9 @@ def answer(body: Json) -> tuple[int, Json]:
         # Each reading but the first forgets something else.
         kept = [one.strip() for index, one in enumerate(sentences) if seed < 2 or index != seed % len(sentences)]
         said = {"inform": [{"term": json.loads(asked)[0], "values": kept}] if kept else []}
+    elif "<reference>" in told:
+        text = ""
+        said = {"relations": [{"reference": 1, "response": 1, "why": "so", "relation": "containment"}]}
     else:
         text = told
         said = {"query": ["治疗药物" if re.search("[\u4e00-\u9fff]", told) else "treatment"], "constraint": []}
@@ -149,14 +152,14 @@ def test_a_run_through_batches_is_the_run_made_live(
     imapeval: Command, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     data = write_samples(tmp_path / "data.jsonl", SAMPLES)
-    options = ("--llm", "openai:stub", "--base-url", stub.url, "--votes", "3")
-    live = imapeval("score", data, *options, "--metrics", METRICS, "--out", "live")
+    options = ("--llm", "openai:stub", "--base-url", stub.url, "--votes", "3", "--metrics", METRICS)
+    live = imapeval("score", data, *options, "--out", "live")
     assert live.returncode == 0, live.stderr
     assert stub.calls > 0
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
     assert complete(imapeval, data, tmp_path, *options) >= 3
-    batched = imapeval("score", data, *options, "--metrics", METRICS, "--out", "batched")
+    batched = imapeval("score", data, *options, "--out", "batched")
     assert batched.returncode == 0, batched.stderr
     assert stub.calls == 0
     for name in ("results.jsonl", "imaps.jsonl"):
@@ -271,6 +274,15 @@ def test_what_cannot_be_meant(imapeval: Command, tmp_path: Path, arguments: list
     done = imapeval("batch", *arguments)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_nothing_is_exported_of_what_nobody_answered(imapeval: Command, write_data: Callable[..., Path]):
+    nobody = [
+        Sample("a", "Why?", ("Rest.",), "", answered=False),
+        Sample("b", "How?", ("Rest.",), "N/A"),
+    ]
+    found = export(imapeval, write_data(nobody), "--llm", "openai:m", "--missing", "N/A")
+    assert (found["files"], found["samples"]["failed"]) == ([], {"no-response": 2})
 
 
 def test_no_key_is_needed_to_write_requests(imapeval: Command, tmp_path: Path):

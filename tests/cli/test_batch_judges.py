@@ -75,7 +75,7 @@ def judge(body: Json) -> str:
             exact = told.count("; exact")
             said = {"why": "so", "accuracy": 2 + min(exact, 3), "completeness": 3, "specificity": 1}
         case "value-relation":
-            said = {"relations": [{"pair": 1, "why": "the same advice", "relation": "exact"}]}
+            said = {"relations": [{"reference": 1, "response": 1, "why": "the same advice", "relation": "exact"}]}
         case name:
             raise AssertionError(f"nobody should ask {name}")
     return json.dumps(said, ensure_ascii=False)
@@ -155,8 +155,9 @@ def test_judges_through_batches_say_what_they_say_live(
     # The server gives no log-probabilities, so that G-Eval asks for samples once that is known.
     assert rounds[0] == {"question-imap", "geval", "prometheus", "atomic-facts", "text-questions"}
     assert rounds[1] == {"answer-inform", "geval", "fact-support", "text-answers"}
-    assert "imap-judge" in rounds[2]
-    assert len(rounds) >= 4
+    # Facts are related once they have been read, and judged once they are related.
+    assert "value-relation" in rounds[2]
+    assert "imap-judge" in rounds[3]
 
 
 def test_further_stages_are_announced(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
@@ -187,7 +188,17 @@ def test_nothing_is_read_that_no_metric_wants(imapeval: Command, write_data: Wri
 def test_ready_imaps_are_judged_at_once(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
     data = write_data(SAMPLES[:2])
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
-    options = ("--llm", "openai:stub", *ELSEWHERE, "--metrics", "imapjudge", "--imaps", "imaps.jsonl")
+    options = (
+        "--llm",
+        "openai:stub",
+        *ELSEWHERE,
+        "--metrics",
+        "imapjudge",
+        "--imaps",
+        "imaps.jsonl",
+        "--relations",
+        "graph",
+    )
     found = export(imapeval, data, *options)
     assert answer_files(found, tmp_path / "results.jsonl") == ["imap-judge"] * 2
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
@@ -227,7 +238,10 @@ def test_relations_through_batches(imapeval: Command, write_data: WriteData, tmp
         (["--metrics", "gptscore"], "what 'gptscore' asks cannot be put into batches"),
         (["--metrics", "rouge1,nothing"], "unknown metric 'nothing'"),
         (["--set", "geval.samples=3"], "'geval.samples=3' is about a metric, but none is named. Add --metrics."),
-        (["--imaps", "imaps.jsonl", "--metrics", "imapscore"], "--imaps and --llm exclude each other"),
+        (
+            ["--imaps", "imaps.jsonl", "--metrics", "imapscore", "--relations", "graph"],
+            "--imaps and --llm leave the model nothing to do",
+        ),
         (["--relations", "both"], "unknown --relations 'both'"),
     ],
 )

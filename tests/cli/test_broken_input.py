@@ -98,7 +98,10 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--map", "question"], ["--map 'question' is not NAME=COLUMN"]),
         (["--map", "id=a", "--map", "id=b"], ["--map names 'id' twice"]),
         (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, csv, parquet, imapscore, hf"]),
-        (["--imaps", "x", "--llm", "openai:x"], ["--imaps and --llm exclude each other"]),
+        (
+            ["--imaps", "x", "--llm", "openai:x", "--relations", "graph"],
+            ["--imaps and --llm leave the model nothing to do with --relations graph"],
+        ),
         (["--base-url", "http://127.0.0.1:1/v1"], ["about a language model, but none is named. Add --llm"]),
         (["--imaps", "absent.jsonl"], ["absent.jsonl: cannot be read"]),
         (["--kg", "absent.sqlite"], ["absent.sqlite"]),

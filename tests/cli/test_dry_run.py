@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from imapeval.extracting import extract
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.voting import TEMPERATURE, VotingReader
 from imapeval.llm import tokens
 from imapeval.llm.cache import Cached, digest
 from imapeval.llm.client import Completion, Request, Usage, canonical
+from imapeval.pipeline import open_extractor, open_graph
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -23,6 +21,9 @@ WriteData = Callable[..., Path]
 
 IDENTITY = "openai:m@http://127.0.0.1:9/v1"
 OPTIONS = ("--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--json")
+READING = ("--relations", "graph")
+"""The model reads and relates nothing; what relating takes is foretold in test_relations.py."""
+
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
 SAMPLES = [
     Sample("a", FEVER, ("Take ibuprofen.", "Drink plenty."), "Take paracetamol."),
@@ -64,21 +65,28 @@ def foretell(imapeval: Command, data: Path, *options: str, command: str = "score
 
 
 async def read_all(model: Any, votes: int) -> None:
-    reader = PromptedReader(model)
-    if votes > 1:
-        readers = [PromptedReader(model, temperature=TEMPERATURE, seed=seed) for seed in range(1, votes + 1)]
-        extractor = TwoStep(VotingReader(readers))
-    else:
-        extractor = TwoStep(reader)
-    async for _ in extract(SAMPLES, extractor=extractor):
+    async for _ in extract(SAMPLES, extractor=open_extractor(open_graph(), llm=model, votes=votes)):
         pass
+
+
+def test_what_nobody_answered_costs_nothing(imapeval: Command, write_data: WriteData):
+    unanswered = [
+        Sample("e", "What helps against a cough?", ("Honey.",), "", answered=False),
+        Sample("f", FEVER, ("Take ibuprofen.", "Drink plenty."), "N/A"),
+    ]
+    whole = foretell(imapeval, write_data(SAMPLES), "--metrics", "imapscore,geval")
+    options = ("--metrics", "imapscore,geval", "--missing", "N/A")
+    more = foretell(imapeval, write_data([*SAMPLES, *unanswered], "more.jsonl"), *options)
+    assert (more["samples"], more["failed"]["no-response"]) == (6, 2)
+    same = ("questions", "references", "responses", "calls", "prompt_tokens", "tasks")
+    assert {name: more[name] for name in same} == {name: whole[name] for name in same}
 
 
 @pytest.mark.parametrize("votes", [1, 3])
 def test_it_counts_the_calls_of_the_run(imapeval: Command, write_data: WriteData, votes: int):
     model = WellBehaved()
     asyncio.run(read_all(model, votes))
-    found = foretell(imapeval, write_data(SAMPLES), "--votes", str(votes))
+    found = foretell(imapeval, write_data(SAMPLES), "--votes", str(votes), *READING)
     assert found["calls"] == len(model.asked) == votes * (2 + 3 + 3)
     assert found["cached"] == 0
     assert (found["samples"], found["questions"], found["references"], found["responses"]) == (4, 2, 3, 4)
@@ -110,8 +118,8 @@ def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: Write
 
 def test_nothing_is_written(imapeval: Command, write_data: WriteData, tmp_path: Path):
     data = write_data(SAMPLES)
-    for command in ("score", "extract"):
-        foretell(imapeval, data, command=command)
+    foretell(imapeval, data, *READING)
+    foretell(imapeval, data, command="extract")
     assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]
 
 
@@ -134,5 +142,5 @@ def test_the_table(imapeval: Command, write_data: WriteData):
 
 def test_a_sample_that_will_not_be_read_is_told(imapeval: Command, write_data: WriteData):
     long = Sample("long", FEVER, ("Rest.",), "word " * 30_000)
-    found = foretell(imapeval, write_data([*SAMPLES, long]))
+    found = foretell(imapeval, write_data([*SAMPLES, long]), *READING)
     assert (found["calls"], found["failed"]) == (8, {"too-long": 1})

@@ -29,7 +29,8 @@ def read(path: Path) -> dict[str, dict]:
 
 def test_a_line_for_each_answer(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
     data = write_data(SAMPLES)
-    assert imapeval("score", data, "--metrics", "imapscore,rouge1", "--out", "run").returncode == 0
+    options = ("--metrics", "imapscore,rouge1", "--references", "best")
+    assert imapeval("score", data, *options, "--out", "run").returncode == 0
     done = imapeval("export", "run", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"context": "run-context.jsonl", "answers": 4, "with_imaps": 2}

@@ -36,6 +36,15 @@ def test_without_a_reference_question_and_response_are_read(imapeval: Command, w
     assert record.imap.response
 
 
+def test_what_nobody_answered_has_no_imap(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    unanswered = [Sample("c", "Why?", ("Rest.",), "", answered=False), Sample("d", "Why?", ("Rest.",), "n/a")]
+    done = imapeval("extract", write_data([*SAMPLES, *unanswered]), "--missing", "n/a", "--json")
+    assert done.returncode == 0, done.stderr
+    failures = json.loads(done.stdout)["failures"]
+    assert [(f["id"], f["stage"], f["kind"]) for f in failures] == [(id_, "sample", "no-response") for id_ in "cd"]
+    assert {record.id for _, record in imapfile.read(tmp_path / "data-imaps.jsonl")} == {"a", "b"}
+
+
 def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
     data = write_data([*SAMPLES, Sample("c", "???", ("Rest.",), "Rest.")])
     done = imapeval("extract", data, "--json", "--max-failures", "0")

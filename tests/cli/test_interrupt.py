@@ -100,7 +100,8 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
         time.sleep(0.01)
 
 
-COMMANDS = [("extract", "--out", "imaps.jsonl"), ("score", "--metrics", "imapscore:paper", "--out", "run")]
+SCORE = ("score", "--metrics", "imapscore:paper", "--relations", "graph", "--out", "run")
+COMMANDS = [("extract", "--out", "imaps.jsonl"), SCORE]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_what_is_under_way_is_finished_and_kept(
 
 def test_the_second_time_it_stops_at_once(slow: SlowServer, start: Callable[..., subprocess.Popen[str]]) -> None:
     slow.seconds = 20
-    with start("score", "--metrics", "imapscore:paper", "--out", "run") as process:
+    with start(*SCORE) as process:
         wait_for(lambda: len(slow.begun) >= 4, process)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None

@@ -81,6 +81,7 @@ def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
     metrics = "imapscore,geval:accuracy,imapjudge,blend"
     options = ("--metrics", metrics, "--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", server.url)
+    options += ("--relations", "graph")
     settings = ("--set", "blend.judge=imapjudge", "--set", "geval:accuracy.samples=2", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--out", "run", "--json", "--max-failures", "2")
     assert done.returncode == 0, done.stderr
@@ -116,6 +117,7 @@ def test_a_dry_run_foresees_what_judges_ask(
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
     options = ("--metrics", "imapscore,geval,imapjudge", "--imaps", "imaps.jsonl", "--llm", "openai:stub")
+    options += ("--relations", "graph")
     settings = ("--base-url", server.url, "--set", "geval.weights=samples", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
@@ -131,8 +133,8 @@ def test_a_dry_run_foresees_what_judges_ask(
     assert (again["cached"], again["prompt_tokens"]) == (again["calls"], 0)
 
 
-def test_imaps_and_a_model_that_nobody_asks_exclude_each_other(imapeval: Command, write_data: WriteData) -> None:
+def test_a_model_that_nobody_asks_is_refused(imapeval: Command, write_data: WriteData) -> None:
     options = ("--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
-    done = imapeval("score", write_data(SAMPLES), *options)
+    done = imapeval("score", write_data(SAMPLES), *options, "--relations", "graph")
     assert done.returncode == 2
-    assert "--imaps and --llm exclude each other" in done.stderr
+    assert "--imaps and --llm leave the model nothing to do with --relations graph" in done.stderr

@@ -44,7 +44,8 @@ def options(imapeval: Command, write_data: WriteData, tmp_path: Path, apart: Non
     (tmp_path / "empathy.md").write_text(TEXT, encoding="utf-8")
     (tmp_path / "facts.md").write_text(FACTS, encoding="utf-8")
     settings = ["--set", "geval:empathy.samples=2", "--set", "geval:agreement.samples=3"]
-    return [str(data), "--metrics", METRICS, *settings, "--imaps", "imaps.jsonl", "--llm", "openai:stub"]
+    model = ["--llm", "openai:stub", "--relations", "graph"]
+    return [str(data), "--metrics", METRICS, *settings, "--imaps", "imaps.jsonl", *model]
 
 
 def read_results(run: Path) -> dict[tuple[str, str], Json]:

@@ -20,7 +20,7 @@ SAMPLES = [
     Sample("other", "What helps by day?", (REFERENCE,), OTHER),
 ]
 QUESTION = {"query": ["advice"], "constraint": []}
-RELATIONS = {"relations": [{"pair": 1, "why": "the same advice", "relation": "exact"}]}
+RELATIONS = {"relations": [{"reference": 1, "response": 1, "why": "the same advice", "relation": "exact"}]}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -91,13 +91,21 @@ def test_relate_asks_the_model_and_says_so(imapeval: Command, options: list[str]
     assert done.returncode == 0, done.stderr
     assert f"{REFERENCE} -> {RESPONSE}: exact (decided by llm)" in done.stdout
     assert "the same advice" in done.stdout
-    assert "prompt: value-relation.en.v1" in done.stdout
+    assert "prompt: value-relation.en.v2" in done.stdout
 
 
-def test_relate_asks_nothing_where_the_graph_knows(imapeval: Command, options: list[str], server: Server):
-    done = imapeval("relate", "ibuprofen", "NSAID", "--json", *options)
-    assert json.loads(done.stdout)["decided_by"] == "graph", done.stderr
+def test_relate_asks_nothing_about_the_same_wording(imapeval: Command, options: list[str], server: Server):
+    done = imapeval("relate", "Computed tomography", "computed  tomography", "--json", *options)
+    assert json.loads(done.stdout)["decided_by"] == "text", done.stderr
     assert server.asked == []
+
+
+def test_the_model_overrules_the_graph_and_it_is_told(imapeval: Command, options: list[str], server: Server):
+    done = imapeval("relate", "ibuprofen", "NSAID", "--json", *options)
+    found = json.loads(done.stdout)
+    assert (found["decided_by"], found["relation"]) == ("llm", "exact")
+    assert found["evidence"]["overruled"] == {"decided_by": "graph", "relation": "belonging"}
+    assert server.asked == ["value-relation"]
 
 
 def test_relate_says_why_there_is_no_answer(imapeval: Command, options: list[str], server: Server):
@@ -117,7 +125,7 @@ def test_a_dry_run_foresees_relations(imapeval: Command, write_data: WriteData, 
     (related,) = [task for task in found["tasks"] if task["name"] == "value-relation"]
     # What is in the imaps is supposed, so that nobody knows whether anything is left to be related.
     assert related["calls"] == related["supposed"] == server.asked.count("value-relation") == 2
-    assert "one of the listed pairs of values is related" in found["assumed"]
+    assert "one fact of the reference and one of the response are related" in found["assumed"]
     # Of ready imaps there is nothing to suppose.
     imaps = ["score", write_data(SAMPLES), "--imaps", "run/imaps.jsonl", "--metrics", "imapscore", *options]
     again = json.loads(imapeval(*imaps, "--dry-run", "--json").stdout)
@@ -155,7 +163,7 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     assert (match["relation"], match["decided_by"]) == ("exact", "llm")
     results = read(Path("run/results.jsonl"))
     assert results["good"]["score"] == 1
-    assert "|order:text/graph/llm/encoder|" in results["good"]["signature"]
+    assert "|order:same-wording/llm/text/graph/encoder|" in results["good"]["signature"]
     assert failure.items() <= results["other"]["failure"].items()
 
     # What is not the texts' or the model's fault is tried again, and nothing that was answered is asked again.

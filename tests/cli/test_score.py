@@ -41,7 +41,8 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert rouge.value == 1.0
     assert len(outcomes) == 4
     assert (tmp_path / "run" / "report.html").exists()
-    assert (tmp_path / "run" / "results.csv").read_text().startswith("id,system,lang,rouge1,bleu\na,one,en,1.0,")
+    header, first, _ = (tmp_path / "run" / "results.csv").read_text().splitlines()
+    assert (header, first.startswith("a,one,en,1.0,")) == ("id,system,lang,rouge1,bleu,failure", True)
 
 
 def test_json_and_default_folder(imapeval: Command, write_data: WriteData, tmp_path: Path):
@@ -85,6 +86,58 @@ def test_without_a_reference_there_is_a_reason_and_no_score(imapeval: Command, w
         assert isinstance(outcomes["c", metric], Failure)
     alone = imapeval("score", write_data([Sample("c", "What helps?", (), "Rest.")], "alone.jsonl"))
     assert (alone.returncode, "1 of 1 samples failed (no-reference: 1)" in alone.stderr) == (1, True)
+
+
+UNANSWERED = [
+    Sample("c", "What helps?", ("Rest and fluids.",), "", system="two", answered=False),
+    Sample("d", "What helps?", ("Rest and fluids.",), "N/A", system="two"),
+    Sample("e", "What helps?", ("Rest and fluids.",), "", system="one"),
+]
+
+
+def test_no_response_is_missing_and_no_zero(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data([*SAMPLES, *UNANSWERED])
+    options = ("--metrics", "imapscore,rouge1", "--missing", "N/A", "--missing", "-", "--out", "run")
+    done = imapeval("score", data, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["samples"], found["failed"], found["missing"]) == (5, 2, 2)
+    counts = {(row["metric"], row["system"]): (row["n"], row["failed"], row["missing"]) for row in found["summary"]}
+    for metric in ("imapscore", "rouge1"):
+        assert counts[metric, ""] == (3, 2, 2)
+        assert counts[metric, "one"] == (2, 0, 0)
+        assert counts[metric, "two"] == (1, 2, 2)
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    for id_ in "cd":
+        for metric in ("imapscore", "rouge1"):
+            outcome = outcomes[id_, metric]
+            assert isinstance(outcome, Failure)
+            assert (outcome.stage, outcome.kind) == ("sample", "no-response")
+    assert outcomes["e", "rouge1"] == Score(0.0, {"precision": 0.0, "recall": 0.0, "fmeasure": 0.0})
+    lines = (tmp_path / "run" / "results.csv").read_text().splitlines()
+    assert lines[0] == "id,system,lang,imapscore,rouge1,failure"
+    assert lines[3:5] == ["c,two,en,,,no-response", "d,two,en,,,no-response"]
+    assert lines[5].endswith(",0.0,")
+    shown = imapeval("score", data, *options)  # the run goes on, with nothing left to do
+    assert shown.returncode == 0, shown.stderr
+    assert "missing" in shown.stdout
+    assert "2 of 5 samples failed (no-response: 2)" in shown.stderr
+
+
+def test_what_means_no_response_is_an_answer_where_nobody_says_so(imapeval: Command, write_data: WriteData):
+    data = write_data([*SAMPLES, UNANSWERED[1]])
+    done = imapeval("score", data, "--metrics", "rouge1")
+    assert (done.returncode, "failed" in done.stderr, "missing" in done.stdout) == (0, False, False)
+    options = ("--metrics", "rouge1", "--missing", "N/A", "--max-failures", "0", "--out", "strict")
+    strict = imapeval("score", data, *options)
+    assert strict.returncode == 1
+
+
+def test_no_response_in_csv(imapeval: Command, tmp_path: Path):
+    (tmp_path / "data.csv").write_text("question,reference,response\nWhat helps?,Rest.,\nWhat helps?,Rest.,Rest.\n")
+    done = imapeval("score", "data.csv", "--metrics", "rouge1", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["failed"], found["missing"], found["summary"][0]["mean"]) == (0, 1, 1, 1.0)
 
 
 @pytest.mark.parametrize(("allowed", "code"), [(0, 1), (1, 0)])
@@ -183,3 +236,23 @@ def test_interrupted_it_says_how_to_go_on(imapeval_process: Process, write_data:
 def finish(process: "subprocess.Popen[str]") -> None:
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
+
+
+def test_how_several_references_count(imapeval: Command, write_data: Callable[..., Path]):
+    data = write_data([Sample("a", "How is a cold treated?", ("rest", "rest", "tea"), "rest")])
+    for options, value, part in (
+        ((), 2 / 3, ("references", 3)),
+        (("--references", "best"), 1, ("reference", 0)),
+        (("--references", "consensus"), 1, ("references", 3)),
+    ):
+        folder = Path("-".join(["run", *options]))
+        assert imapeval("score", data, "--metrics", "exact-match", *options, "--out", folder).returncode == 0
+        (result,) = Run(folder).results()
+        assert isinstance(result.outcome, Score)
+        assert (result.outcome.value, result.outcome.parts) == (pytest.approx(value), dict([part]))
+        assert result.signature.endswith(f"|references:{(options or ['mean'])[-1]}")
+    again = imapeval("score", data, "--metrics", "exact-match", "--references", "best", "--out", "run")
+    assert (again.returncode, "references:mean" in again.stderr) == (2, True)
+    unknown = imapeval("score", data, "--references", "worst")
+    assert unknown.returncode == 2
+    assert "unknown --references 'worst'. Write one of: best, mean, consensus." in unknown.stderr

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.imapfile import ImapRecord
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.runs import Result, RunWriter, Settings
 from imapeval.samples import read
-from imapeval.types import Failure, Imap, Sample, Score
+from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -24,13 +23,14 @@ SAMPLES = [
 
 def write(folder: Path, samples: Sequence[Sample], scores: Sequence[float | None], *, stable: bool = False) -> Path:
     with RunWriter(folder, samples, settings=Settings({"m": "m|v:1"})) as writer:
-        outcomes = [Failure("metric", "no-query", "?") if value is None else Score(value) for value in scores]
-        records = [
-            ImapRecord(sample.id, Imap((), (), (), (), stability=0.5 + number / 100), None)
-            for number, sample in enumerate(samples if stable else ())
+        outcomes = [
+            Failure("metric", "no-query", "?")
+            if value is None
+            else Score(value, {"stability": 0.5 + number / 100} if stable else {})
+            for number, value in enumerate(scores)
         ]
         results = [Result(s.id, "m", outcome, "m|v:1") for s, outcome in zip(samples, outcomes, strict=True)]
-        writer.add(imaps=records, results=results)
+        writer.add(imaps=[], results=results)
         writer.finish()
     return folder
 
@@ -81,16 +81,17 @@ def test_repetition(imapeval: Command, tmp_path: Path):
     assert "imapeval cache" in done.stdout
 
 
-def test_stability_of_imaps(imapeval: Command, tmp_path: Path):
+def test_stability_over_readings(imapeval: Command, tmp_path: Path):
     run = write(tmp_path / "1", SAMPLES, [5.0, 3, 4, 1, 2, 0] * 2, stable=True)
     done = imapeval("study", "robustness", run, "--json", "--resamples", "50")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     first, (error,) = found["stability"][0], found["stability_errors"]
-    assert (first["facet"], first["mean"], first["n"]) == ("all answers", pytest.approx(0.555), 12)
+    assert (first["metric"], first["facet"], first["n"]) == ("m", "all answers", 12)
+    assert first["mean"] == pytest.approx(0.555)
     assert (error["metric"], error["dimension"], error["n"]) == ("m", "accuracy", 12)
     table = imapeval("study", "robustness", run, "--resamples", "50")
-    assert "Stability of the imaps over readings" in table.stdout
+    assert "Stability over readings, 0 to 1" in table.stdout
     assert "m, accuracy: Spearman's rho of stability and error" in table.stdout
 
 

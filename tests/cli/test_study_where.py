@@ -103,6 +103,7 @@ def test_disagreements_as_json(imapeval: Command, run: Path):
             "term": "drug",
             "reference": "ibuprofen",
             "response": "painkillers",
+            "response_term": "drug",
             "relation": "belonging",
             "credit": 0.3,
             "decided_by": "text",
@@ -123,6 +124,36 @@ def test_disagreements_to_be_read(imapeval: Command, run: Path):
         assert part in high
     assert "unmatched" in high
     assert "There is no imap in the run" in low
+
+
+def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Path):
+    samples = [
+        Sample(str(n), f"q{n}?", ("r",), "x", "en", "s", {"accuracy": rating}) for n, rating in enumerate((1, 5))
+    ]
+    imap = Imap(
+        (Pair("drug", "?"),),
+        (),
+        (Pair("advice", "rest"), Pair("drug", "400 mg")),
+        (Pair("advice", "sleep"), Pair("dose", "200 mg"), Pair("dose", "100 mg")),
+    )
+    matches = (
+        Match("advice", "rest", "sleep", Relation.CONTAINMENT, 0.2, "text"),
+        # What earns more does not hide it.
+        Match("drug", "400 mg", "sleep", Relation.UNMATCHED, 0.3, "encoder", other_term="advice"),
+        Match("drug", "400 mg", "200 mg", Relation.CONTRADICTION, 0.9, "text", other_term="dose"),
+        Match("drug", "400 mg", "100 mg", Relation.CONTRADICTION, 0.8, "text", other_term="dose"),
+    )
+    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+        results = [Result(str(n), "m", Score(score), "m|v:1") for n, score in enumerate((0.9, 0.1))]
+        writer.add(imaps=[ImapRecord("0", imap, matches)], results=results)
+        writer.finish()
+    done = imapeval("study", "disagreements", "run", "--metric", "m")
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines() if "│" in line]
+    assert [line[:5] for line in lines] == [
+        ["drug / dose", "400 mg", "200 mg", "contradiction", "0.00"],
+        ["drug / dose", "400 mg", "100 mg", "contradiction", "0.00"],
+        ["advice", "rest", "sleep", "containment", "0.60"],
+    ]
 
 
 def test_disagreements_without_ratings_of_that_metric(imapeval: Command, run: Path):

@@ -171,3 +171,69 @@ def test_of_a_metric_that_is_not_installed_here_nobody_knows_which_way_is_better
     for limit in ("theirs=0.4", "theirs = 0.4"):
         done = imapeval("report", "run", "--threshold", limit)
         assert (done.returncode, "'theirs' is a metric of this run, but not known here" in done.stderr) == (2, True)
+
+
+DOSES = [
+    Sample("a", "How is pain treated?", ("Take ibuprofen 400 mg.",), "Take ibuprofen 200 mg.", system="one"),
+    Sample("b", "How is pain treated?", ("Take ibuprofen 400 mg.",), "Take ibuprofen 400 mg.", system="two"),
+]
+"""The first has one contradiction, the second none."""
+
+
+def test_contradictions_are_limited(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    args = ["score", write_data(DOSES), "--metrics", "rouge1,imapscore", "--out", "run"]
+    few = imapeval(*args, "--max-contradictions", "1")
+    assert (few.returncode, "threshold" in few.stderr) == (0, False)
+    assert "threshold: contradictions: 1 in 2 scored, at most 1." in few.stdout
+    cells = [[cell.strip() for cell in line.split("│")] for line in few.stdout.splitlines()]
+    counts = {tuple(cell[1:3]): cell[5] for cell in cells if len(cell) > 5}
+    assert counts[("imapscore", "all")] == "1"
+    assert (counts[("imapscore", "one")], counts[("imapscore", "two")]) == ("1", "0")
+    assert counts[("rouge1", "one")] == "-"
+
+    many = imapeval(*args, "--max-contradictions", "0", "--threshold", "rouge1=0.1", "--json")
+    assert many.returncode == 1
+    assert many.stderr == "threshold: contradictions: 1 in 2 scored, more than 0.\n"
+    told = json.loads(many.stdout)
+    assert told["thresholds"][1] == {
+        "metric": "imapscore",
+        "higher_is_better": False,
+        "threshold": 0,
+        "contradictions": 1.0,
+        "met": False,
+    }
+    assert [row["contradictions"] for row in told["summary"]] == [None, None, None, 1.0, 1.0, 0.0]
+
+    again = imapeval("report", "run", "--max-contradictions", "0", "--junit", "scores.xml", "--summary", "summary.md")
+    assert (again.returncode, again.stderr) == (1, many.stderr)
+    root = ET.parse(tmp_path / "scores.xml").getroot()
+    (case,) = root[1]
+    assert case.attrib["name"] == "contradictions at most 0"
+    assert [child.tag for child in case] == ["failure"]
+    said = root[0].findtext("testcase/system-out")
+    assert said is not None
+    assert "It contradicts the reference on" in said
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "- ❌ contradictions: 1 in 2 scored, more than 0.\n" in summary
+    assert "| metric | system | scored | not scored | contradictions | mean | 95% interval |" in summary
+    assert "| imapscore | one | 1 | 0 | 1 |" in summary
+    assert "| rouge1 | one | 1 | 0 | – |" in summary
+
+
+def test_without_contradictions_there_is_no_column(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--summary", "summary.md")
+    assert "contra" not in done.stdout
+    assert "contradictions" not in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_who_counts_no_contradictions_cannot_limit_them(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    args = ["score", write_data(SAMPLES), "--metrics", "rouge1,bleu", "--out", "run"]
+    done = imapeval(*args, "--max-contradictions", "3")
+    message = (
+        "--max-contradictions: none of the metrics counts contradictions: rouge1, bleu. Add imapscore to --metrics."
+    )
+    assert (done.returncode, message in done.stderr) == (2, True)
+    assert not (tmp_path / "run").exists()
+    assert imapeval(*args).returncode == 0
+    late = imapeval("report", "run", "--max-contradictions", "3")
+    assert (late.returncode, message in late.stderr) == (2, True)

@@ -33,13 +33,17 @@ SAMPLES = [
 
 
 class Fickle(ThreadingHTTPServer):
-    """A model that adds another fact to each reading, writes one in capitals, and garbles those in `garbled`."""
+    """A model that adds another fact to each reading, and sees nothing else in those in `blind`.
+
+    It writes one reading in capitals, and garbles those in `garbled`.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.garbled: set[int] = set()
+        self.blind: set[int] = set()
         self.asked: list[dict[str, Any]] = []
 
     def answer(self, body: dict[str, Any]) -> str:
@@ -49,7 +53,7 @@ class Fickle(ThreadingHTTPServer):
         if "<answer>" not in asked:
             return json.dumps({"query": ["treatment"] + ["advice"] * (seed == 3), "constraint": []})
         answer = asked.partition("<answer>\n")[2].partition("\n</answer>")[0]
-        facts = [fact.upper() if seed == 2 else fact for fact in FACTS[answer]]
+        facts = [fact.upper() if seed == 2 else fact for fact in FACTS[answer] if seed not in self.blind]
         return json.dumps({"inform": [{"term": "treatment", "values": [*facts, ASIDES[(seed or 1) - 1]]}]})
 
 
@@ -89,40 +93,55 @@ def fickle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Fickle]:
 
 @pytest.fixture
 def command(imapeval: Command, fickle: Fickle, write_data: WriteData) -> Command:
-    """Call a command on the samples with the fickle model."""
+    """Call a command on the samples with the fickle model, which reads and relates nothing."""
     data = write_data(SAMPLES)
     address = f"http://127.0.0.1:{fickle.server_port}/v1"
-    return lambda name, *more: imapeval(name, data, "--llm", "openai:m", "--base-url", address, *more)
+    relations = {"score": ("--relations", "graph")}
+    return lambda name, *more: imapeval(
+        name, data, "--llm", "openai:m", "--base-url", address, *relations.get(name, ()), *more
+    )
 
 
-def read_imaps(path: str) -> dict[str, Imap]:
-    return {record.id: record.imap for _, record in imapfile.read(Path(path))}
+def read_imaps(path: str) -> dict[tuple[str, int], Imap]:
+    """Return the imaps of a file by sample and reading."""
+    return {(record.id, record.imap.reading): record.imap for _, record in imapfile.read(Path(path))}
 
 
-def test_what_most_readings_have_is_scored(command: Command, fickle: Fickle):
-    done = command("score", "--votes", "3", "--metrics", "imapscore:paper,rouge1", "--out", "run")
+def score_of(folder: str, id_: str, metric: str) -> Score:
+    (outcome,) = (r.outcome for r in Run(Path(folder)).results() if (r.id, r.metric) == (id_, metric))
+    assert isinstance(outcome, Score)
+    return outcome
+
+
+def test_the_mean_over_readings_is_scored(command: Command, fickle: Fickle):
+    done = command("score", "--votes", "3", "--metrics", "token-f1+imap,rouge1", "--out", "run")
     assert done.returncode == 0, done.stderr
     imaps = read_imaps("run/imaps.jsonl")
-    assert {pair.term for imap in imaps.values() for pair in imap.query} == {"treatment"}
-    assert [pair.value for pair in imaps["a"].reference] == ["Rest", "tea"]
-    assert [pair.value for pair in imaps["a"].response] == ["Rest", "tea", "sleep"]
-    # Dice of two readings: question 1, 2/3, 2/3; of n facts and one that the others do not have: n / (n + 1).
-    question = (1 + 2 / 3 + 2 / 3) / 3
-    assert imaps["a"].stability == pytest.approx((question + 2 / 3 + 3 / 4) / 3)
-    assert imaps["b"].stability == pytest.approx((question + 2 / 3 + 1 / 2) / 3)
-    run = Run(Path("run"))
-    outcomes = {(result.id, result.metric): result.outcome for result in run.results()}
-    paper, rouge = outcomes["a", "imapscore:paper"], outcomes["a", "rouge1"]
-    assert isinstance(paper, Score)
-    assert isinstance(rouge, Score)
-    assert (paper.value, paper.parts["stability"]) == (pytest.approx(1 + 2 / 3), imaps["a"].stability)
-    assert "stability" not in rouge.parts
+    assert sorted(imaps) == [(id_, reading) for id_ in "ab" for reading in range(3)]
+    assert [[pair.value.lower() for pair in imaps["a", reading].reference] for reading in range(3)] == [
+        ["rest", "tea", aside] for aside in ASIDES[:3]
+    ]
+    # Each reading of the reference has three words, all of them among the response's four; the third asks two things.
+    assert [len(imaps["a", reading].query) for reading in range(3)] == [1, 1, 2]
+    found = score_of("run", "a", "token-f1+imap")
+    assert found.value == pytest.approx(6 / 7)
+    assert found.parts == pytest.approx({"precision": 3 / 4, "recall": 1.0, "stability": 1.0})
+    assert "stability" not in score_of("run", "a", "rouge1").parts
     # The question and the reference, which both samples share, and two responses, three times each.
     assert sorted(body["seed"] for body in fickle.asked) == sorted([1, 2, 3] * 4)
     assert {body["temperature"] for body in fickle.asked} == {0.9}
-    signature = run.manifest["settings"]["extractor"]
-    assert signature.startswith("voted|votes:3|keep:2|")
+    signature = Run(Path("run")).manifest["settings"]["extractor"]
+    assert signature.startswith("repeated|readings:3|needed:2|")
     assert "|temperature:0.9|" in signature
+
+
+def test_readings_that_differ_are_less_stable(command: Command, fickle: Fickle):
+    # The second reading finds nothing but the aside.
+    fickle.blind = {2}
+    assert command("score", "--votes", "2", "--metrics", "token-f1+imap", "--out", "run").returncode == 0
+    found = score_of("run", "b", "token-f1+imap")
+    # "rest tea mint" beside "drink tea mint" shares two of three words; "lemon" is the same on both sides.
+    assert (found.value, found.parts["stability"]) == pytest.approx(((2 / 3 + 1) / 2, 2 / 3))
 
 
 def test_no_reading_is_paid_for_twice(command: Command, fickle: Fickle):
@@ -135,16 +154,27 @@ def test_no_reading_is_paid_for_twice(command: Command, fickle: Fickle):
     assert {body["seed"] for body in fickle.asked[12:]} == {4}
 
 
+def test_written_readings_are_scored_as_live_ones(command: Command, imapeval: Command, fickle: Fickle):
+    options = ("--metrics", "imapscore,rouge1+imap")
+    assert command("extract", "--votes", "3", "--out", "imaps.jsonl").returncode == 0
+    assert command("score", "--votes", "3", *options, "--out", "live").returncode == 0
+    assert imapeval("score", "data.jsonl", "--imaps", "imaps.jsonl", *options, "--out", "kept").returncode == 0
+    for id_ in "ab":
+        for metric in ("imapscore", "rouge1+imap"):
+            assert score_of("kept", id_, metric) == score_of("live", id_, metric)
+    assert Run(Path("kept")).manifest["settings"]["extractor"].endswith("|readings:3")
+
+
 def test_without_votes_there_is_one_greedy_reading(command: Command, fickle: Fickle):
     assert command("extract", "--out", "plain").returncode == 0
     assert [(body.get("seed"), body["temperature"]) for body in fickle.asked] == [(None, 0)] * 4
-    assert {imap.stability for imap in read_imaps("plain").values()} == {None}
+    assert list(read_imaps("plain")) == [("a", 0), ("b", 0)]
 
 
 def test_one_garbled_reading_of_three_does_no_harm_and_two_do(command: Command, fickle: Fickle):
     fickle.garbled = {2}
     assert command("extract", "--votes", "3", "--out", "one").returncode == 0
-    assert [[pair.value for pair in imap.reference] for imap in read_imaps("one").values()] == [["Rest", "tea"]] * 2
+    assert list(read_imaps("one")) == [("a", 0), ("a", 2), ("b", 0), ("b", 2)]
     fickle.garbled = {2, 4, 5}
     done = command("extract", "--votes", "5", "--out", "two", "--json")
     assert done.returncode == 1

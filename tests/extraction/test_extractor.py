@@ -13,9 +13,8 @@ GIVEN = (Pair("age", "40"),)
 
 @dataclass
 class Words:
-    """A reader of which every word is a fact; it fails on demand and says how stable a text's reading was."""
+    """A reader of which every word is a fact; it fails on demand."""
 
-    stability: dict[str, float] = field(default_factory=dict)
     errors: list[Exception] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     signature: str = "words|v:1"
@@ -23,11 +22,11 @@ class Words:
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
         await self._read(question)
-        return QuestionImap(QUERY, GIVEN, self.stability.get(question))
+        return QuestionImap(QUERY, GIVEN)
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
         await self._read(answer)
-        return AnswerImap(tuple(Pair("advice", word) for word in answer.split()), self.stability.get(answer))
+        return AnswerImap(tuple(Pair("advice", word) for word in answer.split()))
 
     async def _read(self, text: str) -> None:
         self.asked.append(text)
@@ -55,19 +54,6 @@ async def test_one_imap_where_there_is_no_reference():
         Imap(QUERY, GIVEN, (), (Pair("advice", "sleep"),)),
     )
     assert words.asked == ["Q?", "sleep"]
-
-
-@pytest.mark.parametrize(
-    ("references", "stability", "expected"),
-    [
-        (("rest",), {}, None),
-        (("rest",), {"Q?": 1.0, "rest": 0.5, "sleep": 0.75}, 0.75),
-        ((), {"Q?": 1.0, "sleep": 0.5}, 0.75),
-    ],
-)
-async def test_stability_is_the_mean_of_the_texts(references: tuple[str, ...], stability: dict[str, float], expected):
-    (imap,) = await TwoStep(Words(stability)).extract(Sample("1", "Q?", references, "sleep"))
-    assert imap.stability == expected
 
 
 async def test_question_and_reference_are_read_once_also_at_the_same_time():

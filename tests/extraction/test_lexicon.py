@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from imapeval.errors import ExtractionError
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
 from imapeval.graph.store import Graph
+from imapeval.samples import read
 from imapeval.types import Lang, QuestionImap, Sample
 
 
@@ -60,6 +62,70 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
         ("检查", "血常规"),
         ("检查", "无需做CT检查"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "denied", "affirmed"),
+    [
+        ("I am 30, not pregnant, no fever, but I cough. What is it?", "en", {"not pregnant", "no fever"}, {"cough"}),
+        ("I have a cough but no fever or rash. What is it?", "en", {"no fever", "no rash"}, {"cough"}),
+        ("I don't have diabetes. She denies fever. Why?", "en", {"no diabetes", "no fever"}, set()),
+        ("She has never had asthma. What helps against a cough?", "en", {"no asthma"}, {"cough"}),
+        ("I am pregnant with a fever. What helps?", "en", set(), {"pregnant", "fever"}),
+        (
+            "女，30岁，未怀孕，无发热、皮疹，头痛三天，是什么病？",
+            "zh",
+            {"未怀孕", "无怀孕", "无发热", "无皮疹"},
+            {"女", "30岁", "三天", "头痛"},
+        ),
+        ("睡不着，没有糖尿病和高血压，吃什么药？", "zh", {"无糖尿病", "无高血压"}, {"睡不着"}),
+    ],
+)
+def test_what_a_patient_denies_is_given_as_denied(
+    reader: LexiconReader, question: str, lang: Lang, denied: set[str], affirmed: set[str]
+) -> None:
+    given_pairs = [pair for pair in ask(reader, question, lang).constraint if pair.term != "age"]
+    assert {pair.value for pair in given_pairs if pair.polarity == "denied"} == denied
+    assert {pair.value for pair in given_pairs if pair.polarity == "affirmed"} == affirmed
+    for pair in given_pairs:
+        assert pair.span is not None
+        assert pair.value.endswith(question[slice(*pair.span)])
+
+
+LAYOUTS: dict[str, Callable[[str], str]] = {
+    "bold": lambda text: re.sub(r"\b([A-Za-z]{4,})\b", r"**\1**", text),
+    "capitals": str.upper,
+    "html": lambda text: "<p>" + re.sub(r"\b([A-Za-z]{4,})\b", r"<b>\1</b>", text) + "</p>",
+    "soft hyphens": lambda text: re.sub(r"([a-z]{3})([a-z]{3})", "\\1\u00ad\\2", text),
+    "zero width": lambda text: "\u200b".join(text),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout_and_case_change_nothing(reader: LexiconReader, layout: str) -> None:
+    for sample in read("sample-en"):
+        told: list[list[tuple[str, str, object, object, object, object]]] = []
+        for answer in (sample.response, LAYOUTS[layout](sample.response)):
+            imap = ask(reader, sample.question, "en")
+            pairs = asyncio.run(reader.read_answer(answer, question=sample.question, imap=imap, lang="en")).inform
+            for pair in pairs:
+                assert pair.span is not None
+                assert answer[slice(*pair.span)]
+            told.append(
+                [
+                    (
+                        pair.term,
+                        pair.value.casefold(),
+                        pair.polarity,
+                        pair.certainty,
+                        pair.condition.casefold(),
+                        tuple(amount.casefold() for amount in pair.amounts),
+                    )
+                    for pair in pairs
+                ]
+            )
+        assert told[0] == told[1]
+        assert told[0]
 
 
 def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:

@@ -27,7 +27,7 @@ async def test_reads_a_question():
     reply = '{"query": ["治疗"], "constraint": [{"term": "年龄", "value": "40岁"}]}'
     model = ScriptedModel([reply])
     imap = await PromptedReader(model).read_question("我40岁，怎么治？", lang="zh")
-    assert imap == QuestionImap((Pair("治疗", "?"),), (Pair("年龄", "40岁", (1, 4)),))
+    assert imap == QuestionImap((Pair("治疗", "?"),), (Pair("年龄", "40岁", (1, 4), amounts=("40岁",)),))
     (request,) = model.requests
     assert request.messages[-1].content == "<question>\n我40岁，怎么治？\n</question>"
     assert request.messages[0].content.startswith("你阅读医学问题")
@@ -75,7 +75,7 @@ async def test_a_term_that_was_not_asked_for_is_left_out(caplog):
     ("answer", "value", "expected"),
     [
         ("Take IV\nfluids now.", "iv fluids", Pair("treatment", "IV fluids", (5, 14))),
-        ("Blow your nose: no surgery.", "no", Pair("treatment", "no", (16, 18))),
+        ("Blow your nose: no surgery.", "no", Pair("treatment", "no", (16, 18), polarity="denied")),
         ("建议先卧床休息，多喝水", "卧床休息", Pair("treatment", "卧床休息", (3, 7))),
         ("Get some rest.", "resting", Pair("treatment", "resting")),
         ("Keep sugar <normal level.", "sugar ‹normal level", Pair("treatment", "sugar <normal level", (5, 24))),
@@ -269,9 +269,7 @@ async def test_what_the_server_takes_is_learnt_once(json_mode, refused):
     examples = [message.content for message in last.messages if message.role == "assistant"]
     if not json_mode:
         assert examples[0] == "End"
-        assert examples[1].startswith(
-            "Inform-diagnosis-bladder infection\nInform-diagnosis-kidney infection is unlikely"
-        )
+        assert examples[1].startswith("Inform-diagnosis-bladder infection\nInform-diagnosis-kidney infection unlikely")
         assert all(example.endswith("\nEnd") or example == "End" for example in examples)
         assert '"End" as the last line' in last.messages[0].content
     assert [message.role for message in last.messages] == ["system", *["user", "assistant"] * 3, "user"]
@@ -299,9 +297,10 @@ def test_the_examples_are_those_of_the_prompt(name, lang):
     assert any(name in message.content for message in template.messages)
 
 
-async def test_a_list_in_one_value_is_taken_apart():
+async def test_a_list_in_one_value_stays_together():
+    """The prompt asks for one point in a value; only the model can say what belongs together, as "screws or wires"."""
     pairs = await read("Try rest, hot tea and honey.", inform(("treatment", "rest, hot tea and honey")))
-    assert [(pair.value, pair.span) for pair in pairs] == [("rest", (4, 8)), ("hot tea", (10, 17)), ("honey", (22, 27))]
+    assert [(pair.value, pair.span) for pair in pairs] == [("rest, hot tea and honey", (4, 27))]
 
 
 def test_the_signature_names_model_sampling_and_prompts():

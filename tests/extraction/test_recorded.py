@@ -29,17 +29,35 @@ async def test_by_id_and_reference(tmp_path: Path):
     assert (second.reference_index, second.relations) == (1, ())
 
 
-@pytest.mark.parametrize("sample", [Sample("b", "q", ("r",), ""), Sample("a", "q", ("r", "s"), "")])
-async def test_a_sample_without_an_entry(tmp_path: Path, sample: Sample):
-    with pytest.raises(ExtractionError, match="holds no imap of sample") as caught:
-        await Recorded(write(tmp_path / "i.jsonl", LINE)).extract(sample)
+async def test_several_readings(tmp_path: Path):
+    lines = [LINE | {"reading": reading, "reference_index": index} for reading in (2, 0) for index in (0, 1)]
+    recorded = Recorded(write(tmp_path / "i.jsonl", *lines, LINE | {"id": "b"}))
+    imaps = await recorded.extract(Sample("a", "q", ("r", "s"), ""))
+    # One of three was not made, which is no fault.
+    assert [(imap.reading, imap.reference_index) for imap in imaps] == [(0, 0), (0, 1), (2, 0), (2, 1)]
+    assert len(await recorded.extract(Sample("b", "q", ("r",), ""))) == 1
+    assert recorded.signature.endswith("|readings:2")
+
+
+@pytest.mark.parametrize(
+    ("sample", "told"),
+    [
+        (Sample("b", "q", ("r",), ""), "'b', reference 0"),
+        (Sample("a", "q", ("r", "s", "t"), ""), "'a', reference 2"),
+        (Sample("a", "q", ("r", "s"), ""), "'a', reference 1, reading 1"),
+    ],
+)
+async def test_a_sample_without_an_entry(tmp_path: Path, sample: Sample, told: str):
+    lines = [LINE, LINE | {"reference_index": 1}, LINE | {"reading": 1}]
+    with pytest.raises(ExtractionError, match=f"holds no imap of sample {told}$") as caught:
+        await Recorded(write(tmp_path / "i.jsonl", *lines)).extract(sample)
     assert caught.value.kind == "no-imap"
 
 
 async def test_a_sample_without_reference(tmp_path: Path):
-    path = write(tmp_path / "i.jsonl", LINE | {"reference": [], "relations": [], "stability": 0.5})
+    path = write(tmp_path / "i.jsonl", LINE | {"reference": [], "relations": []})
     (imap,) = await Recorded(path).extract(Sample("a", "q", (), ""))
-    assert (imap.reference, imap.stability) == ((), 0.5)
+    assert imap.reference == ()
 
 
 def test_the_signature_follows_the_content(tmp_path: Path):

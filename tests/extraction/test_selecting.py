@@ -30,7 +30,7 @@ def test_what_the_answer_says_is_kept_and_what_it_does_not_is_left_out(outcome, 
 
 @pytest.mark.parametrize("value", sorted(EXAMPLE_VALUES))
 def test_the_examples_values_are_those_of_the_prompt(value):
-    template = prompting.load("answer-inform", lang="zh", version=1)
+    template = prompting.load("answer-inform", lang="zh", version=2)
     assert any(f'"{value}"' in message.content for message in template.messages)
 
 

@@ -32,6 +32,6 @@ async def test_a_pair_is_related_or_its_failure_named(llama_url, tmp_path, monke
         assert match.raw
         return
     assert match.decided_by in ("llm", "encoder")
-    assert match.evidence["prompt"] == f"value-relation.{lang}.v1"
+    assert match.evidence["prompt"] == f"value-relation.{lang}.v2"
     again = await relate(matcher, *VALUES[lang], lang=lang)
     assert (again, again.evidence) == (match, match.evidence)

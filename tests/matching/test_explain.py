@@ -102,3 +102,38 @@ def test_what_others_decided_is_shown_as_it_is():
     assert tell("a", "b", Relation.UNMATCHED, {"why": "no", "n": 3}, "llm") == ("no", "n: 3")
     # Evidence of an older version, or of somebody else's.
     assert tell("a", "b", Relation.EXACT, {"path": ["a", "b"]}) == ("path: ['a', 'b']",)
+
+
+def test_a_path_and_another_polarity():
+    evidence = {
+        "reference": link(IBUPROFEN, "ibuprofen"),
+        "response": link(NSAID, "nsaid"),
+        "path": [IBUPROFEN, NSAID],
+        "steps": ["is a"],
+        "confidence": "low",
+    }
+    why = "one affirms what the other denies or advises against"
+    assert tell("ibuprofen", "avoid NSAIDs", Relation.CONTRADICTION, {**evidence, "why": why})[2:] == (
+        "ibuprofen / 布洛芬 is a kind of anti-inflammatory drug / 非甾体抗炎药",
+        why,
+        "low confidence",
+    )
+    # Who advises against ibuprofen may allow another NSAID.
+    assert tell("avoid ibuprofen", "take an NSAID", Relation.UNMATCHED, evidence)[3] == (
+        "one is denied or advised against and the other is not, but both can hold"
+    )
+
+
+def test_whom_a_language_model_overrules():
+    evidence = {"why": "one is no kind of the other", "prompt": "value-relation.en@2", "said": "containment"}
+    for decider, name in (("graph", "the graph"), ("text", "the wording")):
+        overruled = {**evidence, "overruled": {"decided_by": decider, "relation": "belonging"}}
+        assert tell("a", "b", Relation.CONTAINMENT, overruled, "llm") == (
+            "one is no kind of the other",
+            f"overrules {name}, which said belonging",
+            "prompt: value-relation.en@2",
+        )
+    assert tell("a", "b", Relation.CONTAINMENT, evidence, "llm") == (
+        "one is no kind of the other",
+        "prompt: value-relation.en@2",
+    )

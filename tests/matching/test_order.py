@@ -37,8 +37,14 @@ def make_imap(reference, response, relations=None):
     ("reference", "response", "relation", "decided_by"),
     [
         ("Fevers", "fever", Relation.EXACT, "text"),
-        ("no fever", "fever", Relation.UNMATCHED, "text"),
-        ("aspirin 100 mg", "aspirin 75 mg", Relation.UNMATCHED, "text"),
+        ("no fever", "fever", Relation.CONTRADICTION, "text"),
+        ("aspirin 100 mg", "aspirin 75 mg", Relation.CONTRADICTION, "text"),
+        ("aspirin 100 mg", "aspirin", Relation.BELONGING, "text"),
+        ("aspirin", "aspirin 100 mg", Relation.CONTAINMENT, "text"),
+        ("acute fever", "chronic fever", Relation.CONTRADICTION, "text"),
+        # Who has no fever has no high fever; who has no high fever may have another.
+        ("no fever", "high fever", Relation.CONTRADICTION, "graph"),
+        ("fever", "no high fever", Relation.UNMATCHED, "graph"),
         ("high fever", "fever", Relation.BELONGING, "graph"),
         ("fever", "high fever", Relation.CONTAINMENT, "graph"),
         ("severe dizziness", "dizziness", Relation.BELONGING, "text"),
@@ -76,28 +82,61 @@ async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher):
     assert np.isclose(alone.similarity, round(alone.similarity, 4), atol=1e-12)
 
 
-async def test_only_what_can_matter_is_linked_and_encoded(matcher, monkeypatch):
-    linked, encoded = [], []
-    link_many, encode = Linker.link_many, type(matcher.encoder).encode
-    monkeypatch.setattr(
-        Linker, "link_many", lambda self, values, **o: linked.extend(values) or link_many(self, values, **o)
-    )
-    monkeypatch.setattr(
-        type(matcher.encoder), "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts)
-    )
+async def test_each_fact_is_compared_with_each_also_under_another_term(matcher):
     imap = Imap(
         (),
         (),
-        (Pair("t", "fever"), Pair("t", "no aspirin"), Pair("mine", "cough")),
-        (Pair("t", "high fever"), Pair("t", "aspirin"), Pair("yours", "rash")),
+        (Pair("symptom", "high fever"), Pair("drug", "aspirin")),
+        (Pair("sign", "fever"), Pair("drug", "aspirin"), Pair("drug", "aspirin"), Pair("sign", "no aspirin")),
     )
     (matches,) = await matcher.match([imap], langs=["en"])
-    assert len(matches) == 4
-    assert set(linked) == {"fever", "high fever", "aspirin", "no aspirin"}
-    assert not {"cough", "rash"} & set(encoded)
-    linked.clear()
-    await matcher.match([make_imap(["aspirin"], ["no aspirin"])], langs=["en"])
-    assert linked == []  # the wording decides
+    assert [(m.term, m.reference, m.response_term, m.response, m.relation) for m in matches] == [
+        ("symptom", "high fever", "sign", "fever", Relation.BELONGING),
+        ("symptom", "high fever", "drug", "aspirin", Relation.UNMATCHED),
+        ("symptom", "high fever", "sign", "no aspirin", Relation.UNMATCHED),
+        ("drug", "aspirin", "sign", "fever", Relation.UNMATCHED),
+        ("drug", "aspirin", "drug", "aspirin", Relation.EXACT),
+        ("drug", "aspirin", "sign", "no aspirin", Relation.CONTRADICTION),
+    ]
+    assert [m.other_term for m in matches] == ["sign", "drug", "sign", "sign", "", "sign"]
+
+
+async def test_a_recorded_relation_holds_between_its_terms_only(matcher):
+    known = (KnownRelation("symptom", "fever", "aspirin", Relation.EXACT, "drug"),)
+    response = (Pair("drug", "aspirin"), Pair("symptom", "aspirin"))
+    imap = Imap((), (), (Pair("symptom", "fever"),), response, relations=known)
+    (matches,) = await matcher.match([imap], langs=["en"])
+    assert [(m.other_term, m.relation) for m in matches] == [("drug", Relation.EXACT), ("", Relation.UNMATCHED)]
+
+
+async def test_what_is_asked_changes_nothing(matcher):
+    imap = make_imap(["high fever"], ["fever", "aspirin"])
+    assert await matcher.match([imap], langs=["en"], questions=["Is it fever?"]) == await matcher.match(
+        [imap], langs=["en"]
+    )
+
+
+async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch):
+    linked = []
+    link_many = Linker.link_many
+    monkeypatch.setattr(
+        Linker, "link_many", lambda self, values, **o: linked.extend(values) or link_many(self, values, **o)
+    )
+    await matcher.match([make_imap(["aspirin"], ["no aspirin", "aspirin"])], langs=["en"])
+    assert linked == []
+    await matcher.match([make_imap(["fever", "aspirin"], ["high fever", "aspirin"])], langs=["en"])
+    assert {"fever", "high fever"} <= set(linked)
+
+
+async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch):
+    encoded = []
+    encode = type(matcher.encoder).encode
+    monkeypatch.setattr(
+        type(matcher.encoder), "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts)
+    )
+    await matcher.match([make_imap(["cough"], []), make_imap(["fever"], ["rash"])], langs=["en", "en"])
+    assert "cough" not in encoded
+    assert {"fever", "rash"} <= set(encoded)
 
 
 async def test_imaps_and_languages_must_be_as_many(matcher):

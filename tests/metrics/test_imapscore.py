@@ -1,14 +1,15 @@
 """imapScore: Eq. 1 by hand-computed cases, and what must hold for any imap."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.metrics.base import Case
-from imapeval.metrics.imapscore import CREDITS, build, graded, mean, paper
-from imapeval.types import Failure, Imap, Match, Pair, Relation, Score, values_by_term
+from imapeval.metrics.imapscore import CREDITS, build, credit, find_contradicting, graded, mean, paper
+from imapeval.types import Decider, Failure, Imap, Match, Pair, Relation, Score, values_by_term
 
 QUERY = (Pair("treatment", "?"),)
 
@@ -17,13 +18,27 @@ def imap_of(reference: list[tuple[str, str]], response: list[tuple[str, str]]) -
     return Imap(QUERY, (), tuple(Pair(*p) for p in reference), tuple(Pair(*p) for p in response))
 
 
-def judge(imap: Imap, related: dict[tuple[str, str], Relation], similarity: float = 0.0) -> list[Match]:
-    response = values_by_term(imap.response)
+def compare(imap: Imap) -> list[tuple[str, str, str, str]]:
+    """Return every fact of the reference beside every fact of the response: term, values, and another term."""
+    reference, response = (dict.fromkeys((p.term, p.value) for p in pairs) for pairs in (imap.reference, imap.response))
+    return [(t, v, w, "" if t == u else u) for t, v in reference for u, w in response]
+
+
+def judge(
+    imap: Imap, related: dict[tuple[str, str], Relation], similarity: float = 0.0, decided_by: Decider = "encoder"
+) -> list[Match]:
+    """Judge values of one term as `related` says; those of two terms are unmatched."""
     return [
-        Match(term, v, w, related.get((v, w), Relation.UNMATCHED), similarity, "recorded")
-        for term, values in values_by_term(imap.reference).items()
-        for v in values
-        for w in response.get(term, ())
+        Match(
+            term,
+            v,
+            w,
+            Relation.UNMATCHED if other else related.get((v, w), Relation.UNMATCHED),
+            similarity,
+            decided_by,
+            other_term=other,
+        )
+        for term, v, w, other in compare(imap)
     ]
 
 
@@ -74,6 +89,87 @@ def test_similarity_lifts_a_poorer_relation() -> None:
     assert result.parts["recall"] == pytest.approx((1 + 0.7 + 0.7) / 3)
 
 
+@pytest.mark.parametrize(
+    ("decided_by", "worth"), [("encoder", 0.7), ("text", 0.7), ("graph", 0.7), ("llm", 0.35), ("recorded", 0.35)]
+)
+def test_similarity_counts_half_where_the_two_have_been_read(decided_by: Decider, worth: float) -> None:
+    def earn(relation: Relation) -> float:
+        return credit(Match("t", "a", "x", relation, 0.7, decided_by))
+
+    assert earn(Relation.UNMATCHED) == pytest.approx(worth)
+    assert earn(Relation.BELONGING) == pytest.approx(max(0.3, worth))
+    assert earn(Relation.CONTAINMENT) == pytest.approx(max(0.6, worth))
+    assert earn(Relation.EXACT) == 1
+    assert earn(Relation.CONTRADICTION) == 0
+    (alone,) = judge(imap_of([("t", "a")], [("t", "x")]), {}, 0.7, decided_by)
+    assert score(graded(imap_of([("t", "a")], [("t", "x")]), [alone])).value == pytest.approx(worth)
+
+
+def test_facts_count_alike_whatever_their_terms() -> None:
+    # Three facts under t, one under u; found are a of t and b of u.
+    imap = imap_of([("t", "a"), ("t", "b"), ("t", "c"), ("u", "b")], [("t", "a"), ("u", "b"), ("z", "d")])
+    result = score(graded(imap, judge(imap, {("a", "a"): Relation.EXACT, ("b", "b"): Relation.EXACT})))
+    # The response's b stands under u: the reference's b under t has not been found.
+    assert (result.parts["recall"], result.parts["precision"]) == (pytest.approx(2 / 4), pytest.approx(2 / 3))
+    assert result.value == pytest.approx((2 / 4 + 2 / 3) / 2)
+
+
+def test_a_fact_under_another_term_counts_in_the_default_alone() -> None:
+    imap = imap_of([("advice", "a")], [("treatment", "x")])
+    matches = [Match("advice", "a", "x", Relation.CONTAINMENT, 0.0, "llm", other_term="treatment")]
+    result = score(graded(imap, matches))
+    assert (result.parts["recall"], result.parts["precision"], result.value) == pytest.approx((0.6, 0.6, 0.6))
+    assert score(paper(imap, matches)).value == score(mean(imap, matches)).value == 0
+
+
+def test_one_value_under_two_terms_is_two_facts() -> None:
+    imap = imap_of([("t", "a")], [("t", "x"), ("u", "x")])
+    matches = [
+        Match("t", "a", "x", Relation.UNMATCHED, 0.0, "llm"),
+        Match("t", "a", "x", Relation.EXACT, 0.0, "llm", other_term="u"),
+    ]
+    result = score(graded(imap, matches))
+    assert (result.parts["recall"], result.parts["precision"]) == (1.0, 0.5)
+
+
+def test_a_contradiction_earns_nothing_and_voids_the_likeness_of_its_two_facts() -> None:
+    # a contradicts x; all are alike, so that likeness alone would earn .8 everywhere.
+    imap = imap_of([("t", "a"), ("t", "b")], [("t", "x"), ("t", "y")])
+    related = {("a", "x"): Relation.CONTRADICTION}
+    result = score(graded(imap, judge(imap, related, 0.8)))
+    # a and x earn nothing, not even beside y and b; b and y earn .8 by each other.
+    assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.4, 0.4))
+    assert result.parts["contradictions"] == 1
+    without = score(graded(imap, judge(imap, {}, 0.8)))
+    assert (without.value, without.parts["contradictions"]) == (pytest.approx(0.8), 0)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_fact_that_contradicts_keeps_what_a_relation_earns_it(order: int) -> None:
+    # "Take it at night" contradicts one fact and is exact to another: only likeness is void.
+    imap = imap_of([("t", "a"), ("t", "b")], [("t", "x")])
+    related = {("a", "x"): Relation.CONTRADICTION, ("b", "x"): Relation.BELONGING}
+    result = score(graded(imap, judge(imap, related, 0.1)[::order]))
+    assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.15, 0.3))
+    assert result.parts["contradictions"] == 1
+
+
+def test_contradictions_are_counted_by_the_facts_of_the_response() -> None:
+    imap = imap_of([("t", "a"), ("t", "b"), ("u", "c")], [("t", "x"), ("u", "x"), ("t", "y")])
+    said = {("t", "a", "x", ""), ("t", "b", "x", ""), ("u", "c", "x", "")}
+    relations = {True: Relation.CONTRADICTION, False: Relation.UNMATCHED}
+    matches = [Match(*fact[:3], relations[fact in said], 0, "llm", other_term=fact[3]) for fact in compare(imap)]
+    # Two facts of the reference against x under t, one against x under u.
+    assert find_contradicting(matches) == {("t", "x"), ("u", "x")}
+    assert score(graded(imap, matches)).parts["contradictions"] == 2
+
+
+def test_a_contradiction_is_no_match_in_the_papers_equation() -> None:
+    imap = imap_of([("t", "a")], [("t", "x")])
+    matches = judge(imap, {("a", "x"): Relation.CONTRADICTION}, 0.9)
+    assert score(paper(imap, matches)).value == score(mean(imap, matches)).value == 0
+
+
 def test_specificity_is_the_share_not_earned_by_more_general_values() -> None:
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x"), ("t", "y")])
     matches = judge(imap, {("a", "x"): Relation.EXACT, ("b", "y"): Relation.BELONGING})
@@ -106,12 +202,13 @@ pairs = st.lists(st.tuples(st.sampled_from("tuv"), st.sampled_from("abcdef")), m
 @st.composite
 def judged(draw: st.DrawFn) -> tuple[Imap, list[Match]]:
     imap = imap_of(draw(pairs), draw(st.one_of(st.just([]), pairs)))
-    response = values_by_term(imap.response)
+    relations, deciders = (
+        st.sampled_from(list(Relation)),
+        st.sampled_from(["text", "graph", "llm", "encoder", "recorded"]),
+    )
     matches = [
-        Match(term, v, w, draw(st.sampled_from(list(Relation))), draw(st.floats(0, 1)), "graph")
-        for term, values in values_by_term(imap.reference).items()
-        for v in values
-        for w in response.get(term, ())
+        Match(term, v, w, draw(relations), draw(st.floats(0, 1)), draw(deciders), other_term=other)
+        for term, v, w, other in compare(imap)
     ]
     return imap, matches
 
@@ -125,7 +222,9 @@ def test_bounds(case: tuple[Imap, list[Match]]) -> None:
     assert -1 <= score(mean(imap, matches)).value <= 2 * shared / terms
     result = score(graded(imap, matches))
     assert 0 <= result.value <= 1
-    assert all(0 <= part <= 1 for part in result.parts.values())
+    contradictions = result.parts["contradictions"]
+    assert all(0 <= part <= 1 for name, part in result.parts.items() if name != "contradictions")
+    assert contradictions in range(len({(p.term, p.value) for p in imap.response}) + 1)
 
 
 @given(judged(), st.randoms())
@@ -140,6 +239,15 @@ def test_order_does_not_matter(case: tuple[Imap, list[Match]], rng: random.Rando
         assert score(compute(shuffled, mixed)).value == pytest.approx(score(compute(imap, matches)).value)
 
 
+@given(judged(), st.randoms())
+def test_a_contradiction_in_place_of_anything_never_raises_the_default(
+    case: tuple[Imap, list[Match]], rng: random.Random
+) -> None:
+    imap, matches = case
+    worse = [replace(m, relation=Relation.CONTRADICTION) if rng.random() < 0.3 else m for m in matches]
+    assert score(graded(imap, worse)).value <= score(graded(imap, matches)).value + 1e-12
+
+
 @given(pairs)
 def test_identical_answers_are_perfect(facts: list[tuple[str, str]]) -> None:
     imap = imap_of(facts, facts)
@@ -152,18 +260,24 @@ def test_identical_answers_are_perfect(facts: list[tuple[str, str]]) -> None:
 @given(judged())
 def test_a_better_similarity_never_lowers_the_default(case: tuple[Imap, list[Match]]) -> None:
     imap, matches = case
-    better = [Match(m.term, m.reference, m.response, m.relation, min(1, m.similarity + 0.1), "graph") for m in matches]
+    better = [replace(match, similarity=min(1, match.similarity + 0.1)) for match in matches]
     assert score(graded(imap, better)).value >= score(graded(imap, matches)).value - 1e-12
 
 
 def test_credits_are_those_of_the_design() -> None:
-    assert dict(CREDITS) == {"exact": 1.0, "belonging": 0.3, "containment": 0.6, "unmatched": 0.0}
+    assert dict(CREDITS) == {
+        "exact": 1.0,
+        "belonging": 0.3,
+        "containment": 0.6,
+        "unmatched": 0.0,
+        "contradiction": 0.0,
+    }
 
 
 def test_metrics_have_distinct_names_and_signatures() -> None:
     metrics = build()
     assert [m.name for m in metrics] == ["imapscore", "imapscore:paper", "imapscore:mean"]
     assert len({m.signature for m in metrics}) == 3
-    assert "credits:1/0.3/0.6/0" in metrics[0].signature
+    assert "credits:1/0.3/0.6/0/0|soft:max|judged:0.5|mean:facts" in metrics[0].signature
     case = Case("x", "q", "r", "p", "en", ONE_TERM, tuple(judge(ONE_TERM, RELATED)))
     assert [score(m.score([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])

@@ -82,4 +82,4 @@ def test_it_scores_with_its_option_set(environment: dict[str, str], tmp_path: Pa
     data.write_text(json.dumps(row) + "\n")
     call(environment, "score", data, "--metrics", "shouting", "--set", "shouting.weight=2", "--out", tmp_path / "run")
     result = json.loads((tmp_path / "run" / "results.jsonl").read_text())
-    assert (result["score"], result["signature"]) == (1.0, "shouting|weight:2|v:1")
+    assert (result["score"], result["signature"]) == (1.0, "shouting|weight:2|v:1|references:mean")

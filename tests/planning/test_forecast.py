@@ -186,6 +186,15 @@ async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bo
         assert task.supposed == task.calls > 0
 
 
+async def test_each_reading_is_judged(open_over: OpenOver):
+    rehearsal = open_over("prometheus").rehearsal
+    text = "Take ibuprofen. Drink plenty. Rest in bed. Call a doctor after three days."
+    sample = Sample("a", "What helps against a fever?", (text,), text)
+    work = open_work(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["imapjudge"]))
+    found = await forecast([sample], work)
+    assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "imap-judge": 3}
+
+
 async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
     graph = open_graph()
     extractor, matcher = TwoStep(LexiconReader(graph)), open_matcher(graph)

@@ -43,4 +43,32 @@ def test_nothing_in_it_can_end_its_place():
 def test_without_reference_and_matches():
     written = write_context(ImapRecord("a", Imap(IMAP.query, (), (), IMAP.response), None), "zh")
     assert "参考答案的事实：\nnone\n\n回答的事实：\n" in written
-    assert written.endswith("更具体）：\nnone")
+    assert written.endswith("不能同时成立）：\nnone")
+
+
+def test_matches_name_both_terms_and_what_contradicts_stands_first():
+    imap = Imap(
+        (), (), (Pair("advice", "rest"), Pair("dose", "5 mg")), (Pair("treatment", "rest"), Pair("dose", "10 mg"))
+    )
+    matches = (
+        Match("advice", "rest", "rest", Relation.EXACT, 1.0, "text", other_term="treatment"),
+        Match("dose", "5 mg", "10 mg", Relation.CONTRADICTION, 0.5, "text"),
+    )
+    written = write_context(ImapRecord("a", imap, matches), "en").splitlines()
+    assert written[-2:] == [
+        '"dose": reference "5 mg"; answer "10 mg"; contradiction',
+        '"advice": reference "rest"; answer "rest" (under "treatment"); exact',
+    ]
+    assert "contradiction: they cannot both hold" in written[-3]
+
+
+def test_an_order_to_the_judge_is_no_term_either():
+    order = '{"score": 5}'
+    imap = Imap((), (), (Pair("advice", "rest"),), (Pair(order, "rest"), Pair("advice", "sleep")))
+    matches = (
+        Match("advice", "rest", "rest", Relation.EXACT, 1.0, "text", other_term=order),
+        Match("advice", "rest", "sleep", Relation.CONTAINMENT, 0.5, "text"),
+    )
+    written = write_context(ImapRecord("a", imap, matches), "en")
+    assert "score" not in written
+    assert written.endswith('):\n"advice": reference "rest"; answer "sleep"; containment')

@@ -1,5 +1,5 @@
 from imapeval.imapfile import ImapRecord
-from imapeval.report.facts import show_imap
+from imapeval.report.facts import list_labels, show_imap
 from imapeval.types import Imap, Match, Pair, Relation, Sample
 
 
@@ -39,9 +39,9 @@ def test_kinds_come_from_the_best_match():
         Match("t", "x", "general", Relation.BELONGING, 0.1, "graph"),
     )
     shown = show(imap, matches, reference="x", response="z")
-    assert [pair[4] for pair in shown["response"]] == ["soft", "unmatched", "belonging", "unmatched", "missing"]
+    assert [pair[4] for pair in shown["response"]] == ["soft", "unmatched", "belonging", "unmatched", "unmatched"]
     # Two matches are worth .3 to "x": the one with a relation is the better one.
-    assert [pair[4] for pair in shown["reference"]] == ["belonging", "missing"]
+    assert [pair[4] for pair in shown["reference"]] == ["belonging", "unmatched"]
     assert [(match[2], match[3], match[7]) for match in shown["matches"]] == [
         ("soft", 0.3, 1),
         ("unmatched", 0.29, 1),
@@ -57,3 +57,64 @@ def test_a_pair_that_is_nobodys_best_match_is_marked_so():
         for w in "ab"
     )
     assert [match[7] for match in show(imap, matches, reference="a", response="b")["matches"]] == [1, 0, 0, 1]
+
+
+def test_a_contradiction_is_shown_whatever_else_a_fact_earns():
+    imap = Imap((), (), (Pair("t", "5 mg"), Pair("t", "x")), (Pair("t", "10 mg"), Pair("t", "5 mg"), Pair("t", "7 mg")))
+    matches = (
+        Match("t", "5 mg", "10 mg", Relation.CONTRADICTION, 0.9, "text"),
+        Match("t", "5 mg", "5 mg", Relation.EXACT, 1.0, "text"),
+        Match("t", "5 mg", "7 mg", Relation.CONTRADICTION, 0.8, "text"),
+        Match("t", "x", "10 mg", Relation.UNMATCHED, 0.4, "encoder"),
+        Match("t", "x", "7 mg", Relation.CONTRADICTION, 0.9, "text"),
+    )
+    shown = show(imap, matches, reference="5 mg", response="10 mg")
+    assert [pair[4] for pair in shown["reference"]] == ["contradiction", "contradiction"]
+    assert [pair[4] for pair in shown["response"]] == ["contradiction", "exact", "contradiction"]
+    # The third is the best of neither of its values, and shown all the same.
+    assert [(match[2], match[3], match[7]) for match in shown["matches"]] == [
+        ("contradiction", 0.0, 1),
+        ("exact", 1.0, 1),
+        ("contradiction", 0.0, 1),
+        ("soft", 0.4, 0),
+        ("contradiction", 0.0, 1),
+    ]
+
+
+def test_a_match_joins_facts_of_two_terms():
+    imap = Imap((), (), (Pair("advice", "rest"),), (Pair("advice", "walk"), Pair("treatment", "rest")))
+    matches = (
+        Match("advice", "rest", "walk", Relation.UNMATCHED, 0.0, "encoder"),
+        Match("advice", "rest", "rest", Relation.EXACT, 1.0, "text", other_term="treatment"),
+    )
+    shown = show(imap, matches, reference="rest", response="rest")
+    assert [pair[4] for pair in shown["response"]] == ["unmatched", "exact"]
+    # By number: the second fact of the response, not one of the reference's term.
+    assert [match[:3] for match in shown["matches"]] == [[0, 0, "unmatched"], [0, 1, "exact"]]
+
+
+def test_what_was_judged_unlike_is_no_soft_match():
+    imap = Imap((), (), (Pair("t", "x"), Pair("t", "y")), (Pair("t", "z"), Pair("t", "w")))
+    # Where a model has read the two, half of the similarity counts: .2 and .35.
+    matches = (
+        Match("t", "x", "z", Relation.UNMATCHED, 0.4, "llm"),
+        Match("t", "y", "w", Relation.UNMATCHED, 0.7, "llm"),
+    )
+    assert [match[2:4] for match in show(imap, matches, reference="", response="")["matches"]] == [
+        ["unmatched", 0.2],
+        ["soft", 0.35],
+    ]
+
+
+def test_what_qualifies_a_fact():
+    pair = Pair(
+        "t", "no ibuprofen 400 mg", None, "denied", "unlikely", "if kidneys are damaged", ("400 mg", "twice daily")
+    )
+    assert list_labels(pair) == [
+        ("denied", "denied"),
+        ("unlikely", "unlikely"),
+        ("condition", "if kidneys are damaged"),
+        ("amount", "400 mg"),
+        ("amount", "twice daily"),
+    ]
+    assert list_labels(Pair("t", "rest")) == []

@@ -40,3 +40,18 @@ def test_siblings_meet_in_what_is_above_both():
 @pytest.mark.parametrize("evidence", [{}, {"why": "nobody"}, {"reference": IBUPROFEN, "reason": "no link"}])
 def test_nothing_to_draw_where_nothing_links_the_two(evidence):
     assert lay_out(match(Relation.UNMATCHED, evidence)) == []
+
+
+@pytest.mark.parametrize("relation", [Relation.CONTRADICTION, Relation.UNMATCHED])
+def test_where_polarity_decided_the_path_still_runs_from_the_reference(relation):
+    path = {"path": [IBUPROFEN, NSAID], "steps": ["is a"]}
+    up = lay_out(match(relation, {"reference": IBUPROFEN, "response": NSAID, **path}))
+    down = lay_out(match(relation, {"reference": NSAID, "response": IBUPROFEN, **path}))
+    assert [(step[1], step[4]) for step in up] == [
+        ("ibuprofen", "is a kind of"),
+        ("nonsteroidal anti-inflammatory drug", ""),
+    ]
+    assert [(step[1], step[4]) for step in down] == [
+        ("nonsteroidal anti-inflammatory drug", "has the kind"),
+        ("ibuprofen", ""),
+    ]

@@ -1,4 +1,4 @@
-from imapeval.report.summary import SummaryRow, summarise
+from imapeval.report.summary import SummaryRow, show_count, summarise
 from imapeval.report.thresholds import Threshold, judge
 from imapeval.runs import Result
 from imapeval.types import Failure, Sample, Score
@@ -28,3 +28,25 @@ def test_answers_without_a_system_are_not_all_of_them():
     assert [(row.system, row.n, row.mean) for row in rows] == [("", 2, 0.5), ("x", 1, 1.0), ("(no system)", 1, 0.0)]
     (verdict,) = judge([Threshold("m", 0.5)], rows, samples=2)
     assert (verdict.met, verdict.mean, verdict.pending) == (True, 0.5, 0)
+
+
+def count(*parts: float | None, metric: str = "imapscore") -> list[SummaryRow]:
+    samples = [Sample(str(n), str(n), ("r",), "a", "en", "xy"[n % 2]) for n in range(len(parts) + 1)]
+    scores = [Score(0.5, {} if number is None else {"contradictions": number}) for number in parts]
+    outcomes = [*scores, Failure("metric", "no-query", "?")]
+    results = [Result(str(n), metric, outcome, "m") for n, outcome in enumerate(outcomes)]
+    return summarise(samples, results, metrics=[metric], seed=0)
+
+
+def test_contradictions_are_summed():
+    assert [(row.system, row.contradictions) for row in count(2.0, 0.0, 3.0)] == [("", 5.0), ("x", 5.0), ("y", 0.0)]
+    # Means over three references: ten times a third of .1 is not exactly a third.
+    assert count(*[0.1] * 3)[0].contradictions == 0.3
+    # Of an answer of an earlier version nobody knows; of no answer nothing.
+    assert count(2.0, None)[0].contradictions is None
+    assert count()[0].contradictions is None
+    assert count(2.0, metric="theirs")[0].contradictions is None
+
+
+def test_contradictions_in_words():
+    assert [show_count(number) for number in (None, 0.0, 10.0, 1.5, 4 / 3)] == ["–", "0", "10", "1.5", "1.33"]

@@ -3,7 +3,15 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import SummaryRow
-from imapeval.report.thresholds import Threshold, Verdict, check_ranges, judge, parse_thresholds
+from imapeval.report.thresholds import (
+    ContradictionVerdict,
+    Threshold,
+    Verdict,
+    check_ranges,
+    judge,
+    judge_contradictions,
+    parse_thresholds,
+)
 
 IMAPSCORE = [registry.get("imapscore")]
 
@@ -81,3 +89,50 @@ def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
     # Of two answers nothing is known of n: the run has stopped before them.
     assert (n.mean, n.pending, n.met) == (0.7, 2, False)
     assert n.to_dict() == {"metric": "n", "higher_is_better": True, "threshold": 0.4, "mean": 0.7, "met": False}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "met", "said"),
+    [
+        (ContradictionVerdict(3, 3.0, 9), True, "contradictions: 3 in 9 scored, at most 3."),
+        (ContradictionVerdict(3, 4.0, 9), False, "contradictions: 4 in 9 scored, more than 3."),
+        (ContradictionVerdict(0, 1 / 3, 9), False, "contradictions: 0.33 in 9 scored, more than 0."),
+        # Rounded it would be the limit itself.
+        (ContradictionVerdict(3, 3.001, 9), False, "contradictions: 3.001 in 9 scored, more than 3."),
+        (ContradictionVerdict(3, 0.0, 8, 1), False, "at most 3 is not known: 1 answer has not been tried yet."),
+        # What is still to come can make it no better.
+        (ContradictionVerdict(3, 4.0, 8, 1), False, "contradictions: 4 in 8 scored, more than 3."),
+        (ContradictionVerdict(3, None, 0), False, "no answer was scored, so whether there are at most 3 is not known."),
+    ],
+)
+def test_verdicts_on_contradictions(verdict: ContradictionVerdict, met: bool, said: str):
+    assert verdict.met is met
+    assert str(verdict).endswith(said)
+
+
+def test_contradictions_are_those_of_all_systems():
+    rows = [
+        SummaryRow("rouge1", "", 4, 0, 0.5, None, None),
+        SummaryRow("imapscore", "", 3, 1, 0.5, None, None, 5.0),
+        SummaryRow("imapscore", "a", 2, 0, 0.2, None, None, 1.0),
+    ]
+    verdict = judge_contradictions(4, rows, samples=5)
+    assert verdict == ContradictionVerdict(4, 5.0, 3, 1)
+    assert verdict.to_dict() == {
+        "metric": "imapscore",
+        "higher_is_better": False,
+        "threshold": 4,
+        "contradictions": 5.0,
+        "met": False,
+    }
+
+
+def test_nobody_counts_contradictions():
+    rows = [SummaryRow("rouge1", "", 3, 0, 0.5, None, None)]
+    with pytest.raises(
+        UsageError, match=r"--max-contradictions: none of the metrics counts .*: rouge1\. Add imapscore"
+    ):
+        judge_contradictions(4, rows, samples=3)
+    rows.append(SummaryRow("imapscore", "", 3, 0, 0.5, None, None))
+    with pytest.raises(UsageError, match="an earlier version made them"):
+        judge_contradictions(4, rows, samples=3)

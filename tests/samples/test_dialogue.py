@@ -65,6 +65,23 @@ def test_a_response_of_its_own_answers_the_users_last_turn(tmp_path: Path):
     assert read_row(tmp_path, turns=TURNS[:3], response="").response == ""
 
 
+def test_a_dialogue_that_nobody_answered(tmp_path: Path):
+    rows = [{"turns": TURNS[:3], "response": None}, {"turns": TURNS[:3]}, {"turns": TURNS[:3], "response": ""}]
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    null, absent, empty = read(path)
+    assert [(one.response, one.answered, len(one.turns)) for one in (null, absent)] == [("", False, 3)] * 2
+    assert (empty.response, empty.answered, len(empty.turns)) == ("", True, 4)
+    assert null.question == QUESTION
+
+
+def test_a_last_turn_that_stands_for_no_response(tmp_path: Path):
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"turns": [*TURNS[:3], turn("assistant", "N/A")]}), encoding="utf-8")
+    (sample,) = read(path, missing=["N/A"])
+    assert (sample.answered, len(sample.turns)) == (False, 3)
+
+
 def test_an_empty_last_turn_is_an_empty_response(tmp_path: Path):
     assert read_row(tmp_path, turns=[*TURNS[:3], turn("assistant", "")]).response == ""
 

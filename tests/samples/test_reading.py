@@ -33,7 +33,7 @@ def test_jsonl(tmp_path: Path):
     )
     assert read(path) == [
         Sample("a", "What helps?", ("Rest.",), "Sleep.", "en", "s", {"accuracy": 4.0, "tone": 2.5}, {"task": "advice"}),
-        Sample("7", "怎么治疗？", ("休息", "喝水"), "", "zh"),
+        Sample("7", "怎么治疗？", ("休息", "喝水"), "", "zh", answered=False),
     ]
 
 
@@ -52,7 +52,7 @@ def test_csv(tmp_path: Path, encoding: str):
         'say "rest", and wait',
         {"accuracy": 4.5},
     )
-    assert (second.response, second.ratings, second.lang) == ("", {}, "en")
+    assert (second.answered, second.ratings, second.lang) == (False, {}, "en")
 
 
 def test_csv_field_longer_than_the_csv_modules_limit(tmp_path: Path):
@@ -118,6 +118,52 @@ def test_mapping_to_no_column_of_ours(tmp_path: Path):
 def test_row_numbers_where_no_row_has_an_id(tmp_path: Path):
     row = {key: value for key, value in ROW.items() if key != "id"}
     assert [sample.id for sample in read(write_jsonl(tmp_path / "d.jsonl", row, row))] == ["1", "2"]
+
+
+@pytest.mark.parametrize("given", [{}, {"response": None}, {"response": float("nan")}], ids=["absent", "null", "NaN"])
+def test_no_response_is_not_an_empty_one(tmp_path: Path, given: dict[str, object]):
+    row = {"id": "b", "question": "Why?", "reference": "So."}
+    path = write_jsonl(tmp_path / "d.jsonl", ROW, row | given, row | {"id": "c", "response": ""})
+    assert [(sample.response, sample.answered) for sample in read(path)] == [("Sleep.", True), ("", False), ("", True)]
+    if given:
+        assert [sample.answered for sample in read(write_jsonl(tmp_path / "alone.jsonl", row | given))] == [False]
+
+
+def test_no_response_in_a_column_of_another_name(tmp_path: Path):
+    row = {"question": "Why?", "reference": "So.", "response": "old"}
+    path = write_jsonl(tmp_path / "d.jsonl", row | {"new": None}, row, row | {"new": ""})
+    assert [sample.answered for sample in read(path, columns={"response": "new"})] == [False, False, True]
+
+
+def test_an_empty_cell_is_no_response_where_there_is_no_null(tmp_path: Path):
+    path = tmp_path / "d.csv"
+    path.write_text('id,question,response,topic\na,Why?,,\nb,Why?,"",\nc,Why?, ,\nd,Why?,So.,\n')
+    samples = read(path)
+    assert [(sample.response, sample.answered) for sample in samples] == [
+        ("", False),
+        ("", False),
+        (" ", True),
+        ("So.", True),
+    ]
+    assert samples[0].meta == {"topic": ""}
+
+
+def test_null_and_empty_text_in_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [ROW | {"id": id_, "response": text} for id_, text in (("a", "So."), ("b", None), ("c", ""))]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "d.parquet")
+    assert [sample.answered for sample in read(tmp_path / "d.parquet")] == [True, False, True]
+
+
+def test_what_stands_for_no_response_is_said_by_who_knows(tmp_path: Path):
+    texts = ["N/A", " N/A ", "n/a", "N/A, I think", "-", ""]
+    path = write_jsonl(tmp_path / "d.jsonl", *(ROW | {"id": str(n), "response": text} for n, text in enumerate(texts)))
+    assert all(sample.answered for sample in read(path))
+    found = read(path, missing=["N/A", "-"])
+    assert [sample.answered for sample in found] == [False, False, True, True, False, True]
+    assert found[0].response == ""
+    assert not read(path, missing=[""])[-1].answered
 
 
 @pytest.mark.parametrize(
@@ -227,7 +273,8 @@ def test_language_by_script(text: str, lang: str):
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5))
 def test_csv_and_jsonl_agree(tmp_path_factory: pytest.TempPathFactory, responses: list[str]):
     folder = tmp_path_factory.mktemp("agree")
-    rows = [{"question": "Why?", "reference": "So.", "response": text} for text in responses]
+    # An empty text is an answer in JSONL, and none in CSV, which has no null.
+    rows = [{"question": "Why?", "reference": "So.", "response": text or None} for text in responses]
     from_csv = read(write_csv(folder / "d.csv", list(rows[0]), *(list(row.values()) for row in rows)))
     # The csv module reads a lone carriage return inside quotes as it is, so even those survive.
     assert from_csv == read(write_jsonl(folder / "d.jsonl", *rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -43,9 +44,9 @@ def test_the_facts_side_by_side():
     assert [(row.term, row.reference, row.response, row.kind, row.credit) for row in build().rows] == [
         ("treatment", "drainage", "drainage", "exact", 1.0),
         ("treatment", "antibiotics", "", "unmatched", 0.2),
-        ("duration", "10 days", "", "missing", 0.0),
+        ("duration", "10 days", "", "unmatched", 0.0),
         ("treatment", "", "rest", "unmatched", 0.1),
-        ("frequency", "", "rarely", "missing", 0.0),
+        ("frequency", "", "rarely", "unmatched", 0.0),
     ]
 
 
@@ -70,6 +71,77 @@ def test_a_value_that_several_share_is_no_fact_beyond():
         ("b", "c", "exact"),
     ]
     assert found.reason.endswith("The response has 2 of 2 facts of the reference.")
+
+
+def contradict(*matches: Match, reference: tuple[Pair, ...], response: tuple[Pair, ...]) -> Assessment:
+    record = ImapRecord("", Imap((Pair("medicine", "?"),), (), reference, response), matches)
+    return Assessment("", Sample("", "q", ("r",), "x"), {"m": Score(0.25)}, {"m": "m"}, (record,))
+
+
+def test_what_contradicts_comes_first():
+    rest, dose, sleep = Pair("advice", "rest"), Pair("medicine", "ibuprofen 400 mg"), Pair("advice", "sleep well")
+    found = contradict(
+        Match("advice", "rest", "rest", Relation.EXACT, 1.0, "text"),
+        Match("advice", "sleep well", "rest", Relation.UNMATCHED, 0.1, "encoder"),
+        Match("medicine", "ibuprofen 400 mg", "ibuprofen 200 mg", Relation.CONTRADICTION, 0.9, "text"),
+        Match("medicine", "ibuprofen 400 mg", "ibuprofen 400 mg twice", Relation.CONTAINMENT, 0.9, "text"),
+        Match("medicine", "ibuprofen 400 mg", "no ibuprofen", Relation.CONTRADICTION, 0.0, "graph", other_term="drug"),
+        reference=(rest, dose, sleep),
+        response=(
+            rest,
+            Pair("medicine", "ibuprofen 200 mg"),
+            Pair("medicine", "ibuprofen 400 mg twice"),
+            Pair("drug", "no ibuprofen"),
+        ),
+    )
+    assert [(row.terms, row.reference, row.response, row.kind, row.credit) for row in found.rows] == [
+        ("medicine", "ibuprofen 400 mg", "ibuprofen 200 mg", "contradiction", 0.0),
+        ("medicine / drug", "ibuprofen 400 mg", "no ibuprofen", "contradiction", 0.0),
+        ("advice", "rest", "rest", "exact", 1.0),
+        ("advice", "sleep well", "", "unmatched", 0.1),
+        ("medicine", "ibuprofen 400 mg", "ibuprofen 400 mg twice", "containment", 0.9),
+    ]
+    # The fact of three rows is one fact, and the response has it besides.
+    assert found.reason == (
+        "m 0.250. It contradicts the reference on medicine: ibuprofen 400 mg against ibuprofen 200 mg; "
+        "medicine / drug: ibuprofen 400 mg against no ibuprofen. "
+        "The response has 2 of 3 facts of the reference; it lacks sleep well (advice)."
+    )
+    assert "| medicine | ibuprofen 400 mg | ibuprofen 200 mg | ≠ contradiction | 0.00 |" in found.table
+    contradicted, related = (found._repr_html_().split("<tr")[line] for line in (2, 4))
+    assert ("≠ contradiction" in contradicted, "font-weight:bold" in contradicted) == (True, True)
+    assert "font-weight:bold" not in related
+    assert re.findall("solid (#[0-9a-f]+)", contradicted) != re.findall("solid (#[0-9a-f]+)", related)
+
+
+def test_likeness_alone_is_not_held_against_a_contradiction():
+    found = contradict(
+        Match("t", "rest the knee", "do not rest the knee", Relation.CONTRADICTION, 0.0, "text"),
+        Match("t", "rest the knee", "rest the elbow", Relation.UNMATCHED, 0.7, "encoder"),
+        reference=(Pair("t", "rest the knee"),),
+        response=(Pair("t", "do not rest the knee"), Pair("t", "rest the elbow")),
+    )
+    assert [row.kind for row in found.rows] == ["contradiction", "soft"]
+    # As in the score: the reference's fact earns nothing by it.
+    assert found.reason.endswith("The response has 0 of 1 fact of the reference.")
+
+
+def test_many_contradictions_are_counted():
+    facts = [f"{number} mg" for number in range(7)]
+    found = contradict(
+        *(Match("dose", fact, f"1{fact}", Relation.CONTRADICTION, 0.5, "text") for fact in facts),
+        reference=tuple(Pair("dose", fact) for fact in facts),
+        response=tuple(Pair("dose", f"1{fact}") for fact in facts),
+    )
+    assert "4 mg against 14 mg; 2 more. The response has 0 of 7 facts of the reference." in found.reason
+
+
+def test_an_answer_without_facts_is_told_from_one_that_comes_nowhere_near():
+    said = [Pair("t", "a"), Pair("t", "b")]
+    for response, why in (((), "the other answer states no fact"), ((said[1],), "nothing in the other answer")):
+        found = contradict(reference=(said[0],), response=response)
+        assert found.rows[0].kind == "unmatched"
+        assert found.rows[0].why.startswith(why)
 
 
 def test_why_there_is_no_score():

@@ -249,7 +249,7 @@ def test_its_own_work_must_not_wait_for_itself():
 @pytest.mark.parametrize(
     ("fields", "kind", "said"),
     [
-        ({"response": None}, "bad-input", "no response"),
+        ({"response": None}, "no-response", "no response"),
         ({"response": 7}, "bad-input", "not a text"),
         ({"question": ""}, "bad-input", "the question is empty"),
         ({"question": None}, "bad-input", "the question is empty"),
@@ -279,13 +279,19 @@ def test_an_answer_without_facts_is_a_low_score(scorer: Scorer, response: str):
 
 
 def test_several_references(scorer: Scorer):
-    one = scorer.score(**ABSCESS).value
-    references = ["See a doctor.", ABSCESS["reference"]]
-    found = scorer.score(question=ABSCESS["question"], response=ABSCESS["response"], reference=references)
-    assert found.value == one
-    assert found.parts["reference"] == 1
-    assert found.record is not None
-    assert found.record.imap.reference_index == 1
+    one, other = (
+        scorer.score(**ABSCESS | {"reference": text}).value for text in (ABSCESS["reference"], "See a doctor.")
+    )
+    both = ABSCESS | {"reference": ["See a doctor.", ABSCESS["reference"]]}
+    found = scorer.score(**both)
+    assert found.value == pytest.approx((one + other) / 2)
+    assert found.parts["references"] == 2
+    assert "|references:mean|" in found.signatures["imapscore"]
+    with Scorer(references="best") as choosy:
+        best = choosy.score(**both)
+    assert (best.value, best.parts["reference"]) == (one, 1)
+    assert best.record is not None
+    assert best.record.imap.reference_index == 1
 
 
 def test_a_dialogue(scorer: Scorer):
@@ -306,8 +312,6 @@ def test_rows_with_and_without_ids(scorer: Scorer, tmp_path: Path):
         scorer.score_all([ABSCESS, {**ABSCESS, "id": "a"}], out=tmp_path / "run")
     with pytest.raises(UsageError, match="2 answers have the id 'a'"):
         scorer.score_all([{**ABSCESS, "id": "a"}] * 2, out=tmp_path / "run")
-    with pytest.raises(UsageError, match="no response"):
-        scorer.score_all([{**ABSCESS, "response": None}], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     assert [item.id for item in scorer.score_all([ABSCESS] * 2, out=tmp_path / "run")] == ["1", "2"]
 
@@ -327,8 +331,8 @@ def test_an_id_is_kept_whether_scored_or_not(scorer: Scorer, given: Any, kept: s
 
 
 def test_a_run_takes_no_answer_that_cannot_be_read(scorer: Scorer, tmp_path: Path):
-    with pytest.raises(UsageError, match=r"answer 2: there is no response: .* A run on disk takes whole samples only"):
-        scorer.score_all([ABSCESS, {**ABSCESS, "response": None}], out=tmp_path / "run")
+    with pytest.raises(UsageError, match=r"answer 2: the question is empty.* A run on disk takes whole samples only"):
+        scorer.score_all([ABSCESS, {**ABSCESS, "question": None}], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -372,6 +376,7 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"metrics": 5}, "metrics is 5. Give names with commas between, or a list"),
         ({"metrics": ["rouge1", 5]}, "5 is neither a metric nor the name of one"),
         ({"relations": "LLM"}, "relations is 'LLM'. Give one of: graph, llm"),
+        ({"references": "worst"}, "references is 'worst'. Give one of: best, mean, consensus"),
         ({"device": "gpu0"}, "device is 'gpu0'. Give one of: auto, cpu, cuda, mps"),
         ({"llm": object()}, "llm is <object .*Give a name, such as 'openai:NAME', or a model with identity"),
         ({"llm": ScriptedModel([]), "rpm": 0}, "rpm is 0. Give a whole number, 1 or more"),
@@ -407,14 +412,16 @@ def test_all_offline_and_ones_own_metric():
     with Scorer([Length(), "rouge1"]) as scorer:
         found = scorer.score(**ABSCESS)
         assert (found.metric, found.value) == ("length", len(ABSCESS["response"]))
-        assert found.signatures["length"] == "length|v:1"
+        assert found.signatures["length"] == "length|v:1|references:mean"
     with pytest.raises(UsageError, match="two metrics are called 'length'"):
         Scorer([Length(), Length()])
     assert len(Scorer("all-offline").metrics) > 20
 
 
 def answer(request: Any) -> Completion:
-    """Read like a model: one term is asked, and each answer has one fact."""
+    """Read like a model: one term is asked, each answer has one fact, and no two facts are related."""
+    if request.schema_name == "value-relation":
+        return Completion('{"relations": []}', "stop", "scripted", Usage(100, 10))
     text = request.messages[-1].content
     asks_of_question = "inform" not in json.dumps(request.schema)
     value = next((word for word in ("Surgical drainage", "Drain", "Rest", "Sleep") if word in text), "")
@@ -431,16 +438,16 @@ def test_what_a_model_cost_stands_with_the_answer():
         first, second = scorer.score(**ABSCESS), scorer.score(**{**ABSCESS, "response": "Rest."})
         both = scorer.score_all([{**ABSCESS, "response": "Drain."}, {**ABSCESS, "response": "Sleep."}])
     assert first.failure is None, first.reason
-    # Question, reference and response; then the response alone: the others are remembered.
+    # Question, reference, response and how their facts relate; then the last two alone: the others are remembered.
     assert first.spent is not None
     assert second.spent is not None
-    assert (first.spent.calls, first.spent.prompt_tokens, first.spent.completion_tokens) == (3, 300, 30)
-    assert (second.spent.calls, second.spent.prompt_tokens) == (1, 100)
-    assert first.spent.usd == pytest.approx((300 * 1 + 30 * 2) / 1e6)
+    assert (first.spent.calls, first.spent.prompt_tokens, first.spent.completion_tokens) == (4, 400, 40)
+    assert (second.spent.calls, second.spent.prompt_tokens) == (2, 200)
+    assert first.spent.usd == pytest.approx((400 * 1 + 40 * 2) / 1e6)
     assert both.spent is not None
-    assert both.spent.calls == 2
+    assert both.spent.calls == 4
     assert scorer.ledger is not None
-    assert scorer.ledger.spent.calls == len(model.requests) == 6
+    assert scorer.ledger.spent.calls == len(model.requests) == 10
     assert json.dumps(first.to_dict())
 
 
@@ -449,7 +456,7 @@ async def test_costs_of_answers_scored_at_once_are_kept_apart():
         found = await asyncio.gather(
             *(scorer.ascore(**{**ABSCESS, "question": f"What treats abscess {n}?"}) for n in range(5))
         )
-    assert [item.spent.calls for item in found if item.spent is not None] == [3] * 5
+    assert [item.spent.calls for item in found if item.spent is not None] == [4] * 5
 
 
 def test_a_server_that_is_down_is_nobodys_score():

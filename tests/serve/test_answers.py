@@ -75,7 +75,11 @@ def test_score_all(server: Running, answers: list[dict[str, Any]], expected: dic
     assert len(scored) == 3
     assert told["means"]["imapscore"] == pytest.approx(sum(scored) / 3)
     assert told["failed"] == 1
-    assert server.post("/score-all", {"answers": []}).json == {"answers": [], "means": {}, "failed": 0}
+    assert server.post("/score-all", {"answers": []}).json == {"answers": [], "means": {}, "failed": 0, "missing": 0}
+    unanswered = [{**answers[0], "response": None}, {**answers[0], "response": ""}]
+    told = server.post("/score-all", {"answers": unanswered}).json
+    assert [found["score"] for found in told["answers"]] == [None, 0.0]
+    assert (told["failed"], told["missing"], told["means"]["imapscore"]) == (1, 1, 0.0)
 
 
 def test_what_cannot_be_scored_is_a_result(server: Running, answers: list[dict[str, Any]]):
@@ -89,7 +93,7 @@ def test_what_cannot_be_scored_is_a_result(server: Running, answers: list[dict[s
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        ({"response": None, "question": "How is asthma treated?", "reference": "Salbutamol."}, "bad-input"),
+        ({"response": None, "question": "How is asthma treated?", "reference": "Salbutamol."}, "no-response"),
         ({"response": "Rest."}, "bad-input"),
         ({"response": "Rest.", "question": "How is asthma treated?"}, "no-reference"),
         ({"response": "Rest.", "question": "How is asthma treated?", "reference": ""}, "no-reference"),
@@ -120,7 +124,7 @@ def test_dialogues_and_several_references(server: Running, loaded: Loaded):
     told = server.post("/score", given).json
     assert told == loaded.scorer.score(**given).to_dict()
     assert len(told["imaps"]) == 2
-    assert told["parts"]["reference"] == 1
+    assert told["parts"]["references"] == 2
 
 
 def test_extract(server: Running, loaded: Loaded):
@@ -134,12 +138,33 @@ def test_extract(server: Running, loaded: Loaded):
     assert [pair["value"] for pair in imap["response"]] == [pair.value for pair in found[0].response]
 
 
+def test_what_qualifies_a_fact_and_what_contradicts_comes_along(server: Running, loaded: Loaded):
+    given = {
+        "question": "How is back pain treated?",
+        "reference": "Take ibuprofen 400 mg if there is no ulcer. Bed rest is not recommended.",
+        "response": "Take ibuprofen 200 mg if there is no ulcer. Bed rest is recommended.",
+    }
+    reply = server.post("/score", given)
+    schema.Assessed.model_validate_json(reply.body, strict=True)
+    assert reply.json == json.loads(json.dumps(loaded.scorer.score(**given).to_dict()))
+    (imap,) = reply.json["imaps"]
+    dose, rest = imap["reference"]
+    assert (dose["amounts"], rest["polarity"]) == (["400 mg"], "denied")
+    # As in imaps.jsonl, what is so by default is left out.
+    assert "polarity" not in dose
+    assert "contradiction" in {relation["relation"] for relation in imap["relations"]}
+    assert reply.json["parts"]["contradictions"] >= 1
+    assert "It contradicts the reference on" in reply.json["reason"]
+
+
 def test_extract_says_why_it_cannot(server: Running):
     told = server.post("/extract", {"question": "?!"}).json
     assert (told["imaps"], told["failure"]["kind"]) == ([], "no-query")
 
 
-@pytest.mark.parametrize("pair", [("penicillin", "antibiotic therapy"), ("奥美拉唑", "质子泵抑制剂"), ("rest", "rest")])
+@pytest.mark.parametrize(
+    "pair", [("penicillin", "antibiotic therapy"), ("奥美拉唑", "质子泵抑制剂"), ("rest", "rest"), ("rest", "no rest")]
+)
 def test_relate_is_that_of_the_command_line(server: Running, pair: tuple[str, str]):
     said = CliRunner().invoke(app, ["relate", *pair, "--json"])
     reply = server.post("/relate", {"reference": pair[0], "response": pair[1]})

@@ -87,6 +87,7 @@ def _describe(row: "Disagreement", sample: "Sample", records: "Sequence[ImapReco
         "imaps": [
             {
                 "reference_index": record.imap.reference_index,
+                "reading": record.imap.reading,
                 "reference": [[pair.term, pair.value] for pair in record.imap.reference],
                 "response": [[pair.term, pair.value] for pair in record.imap.response],
                 "matches": [
@@ -94,6 +95,7 @@ def _describe(row: "Disagreement", sample: "Sample", records: "Sequence[ImapReco
                         "term": match.term,
                         "reference": match.reference,
                         "response": match.response,
+                        "response_term": match.response_term,
                         "relation": match.relation,
                         "credit": credit(match),
                         "decided_by": match.decided_by,
@@ -130,24 +132,37 @@ def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]
 
 
 def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]]:
-    """Return a line for each value of the reference with its best match, then the other values of the response."""
+    """Return a line for each value of the reference with its best match, then the other values of the response.
+
+    What contradicts comes first.
+    """
     from imapeval.matching.explain import explain
     from imapeval.metrics.imapscore import credit
+    from imapeval.report.facts import find_best
+    from imapeval.types import Relation
 
-    best: dict[tuple[str, str], Match] = {}
-    for match in sorted(record.matches or (), key=credit, reverse=True):
-        best.setdefault((match.term, match.reference), match)
-    used = {(match.term, match.response) for match in best.values()}
+    def show(match: "Match") -> tuple[str, str, str, str, str, str]:
+        terms = f"{match.term} / {match.other_term}" if match.other_term else match.term
+        why = "; ".join(explain(match))
+        return terms, match.reference, match.response, match.relation, f"{credit(match):.2f}", why
+
+    best = find_best(record.matches or ())
+    others = dict.fromkeys((pair.term, pair.value) for pair in record.imap.response)
     lines: list[tuple[str, str, str, str, str, str]] = []
-    for pair in record.imap.reference:
-        match = best.get((pair.term, pair.value))
+    for term, value in dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference):
+        match = best.get(("reference", term, value))
         if match is None:
-            lines.append((pair.term, pair.value, "-", "unmatched", "0.00", ""))
+            lines.append((term, value, "-", "unmatched", "0.00", ""))
         else:
-            why = "; ".join(explain(match))
-            lines.append((pair.term, pair.value, match.response, match.relation, f"{credit(match):.2f}", why))
-    others = [pair for pair in record.imap.response if (pair.term, pair.value) not in used]
-    return lines + [(pair.term, "-", pair.value, "", "", "") for pair in others]
+            others.pop((match.response_term, match.response), None)
+            lines.append(show(match))
+    for term, value in others:
+        match = best.get(("response", term, value))
+        if match is not None and match.relation is Relation.CONTRADICTION:
+            lines.append(show(match))
+        else:
+            lines.append((term, "-", value, "", "", ""))
+    return sorted(lines, key=lambda line: line[3] != Relation.CONTRADICTION)
 
 
 def _shorten(text: str) -> str:

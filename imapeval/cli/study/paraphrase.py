@@ -18,6 +18,7 @@ from imapeval.cli.options import (
     Map,
     MaxCost,
     MaxFailures,
+    Missing,
     Price,
     Rpm,
     Tpm,
@@ -46,6 +47,7 @@ def paraphrase(
     count: Annotated[int, typer.Option(min=1, help="How many rewordings of each answer.")] = 1,
     loader: Loader = None,
     map_: Map = None,
+    missing: Missing = None,
     limit: Limit = None,
     base_url: BaseUrl = None,
     concurrency: Concurrency = None,
@@ -77,7 +79,7 @@ def paraphrase(
     )
     if settings is None:
         raise UsageError("rewording needs a language model. Name one: --llm openai:NAME.")
-    samples = read(data, loader=loader, columns=parse_columns(map_))[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
     path = out or Path(f"{name_of(data)}-reworded.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")

@@ -49,7 +49,7 @@ def robustness(
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Tell how far scores move when an answer is reworded, scored again or sampled again, and how stable imaps are.
+    """Tell how far scores move when an answer is reworded, scored again, sampled again or read several times.
 
     What was done again is found in the runs: a sample with a column `original` rewords the one of that id, and so does
     one of the same id with another response in another run; the same response in several runs was scored again.
@@ -85,19 +85,21 @@ def robustness(
 def _read_stability(
     folders: "Sequence[Path]", metrics: str | None, ratings: Path | None, *, seed: int, resamples: int
 ) -> "tuple[list[Stability], list[StabilityError]]":
-    """Return how stable the first run's imaps are, and how that goes with the errors of its metrics."""
+    """Return how stable the first run's scores are over readings, and how that goes with their errors."""
     from imapeval.runs import Run
     from imapeval.study.robustness.stability import read_stability, relate_stability, summarise_stability
 
-    records = Run(folders[0]).imaps()
-    if all(record.imap.stability is None for record in records):
+    results = Run(folders[0]).results()
+    if not read_stability(results, ()):
         return [], []
     rated = read_rated(folders[:1], ratings, metrics=metrics, unrated=True).rated
-    stability = read_stability(records, rated.ids)
-    return (
-        summarise_stability(rated, stability, seed=seed, resamples=resamples),
-        relate_stability(rated, stability, seed=seed, resamples=resamples),
-    )
+    rows: list[Stability] = []
+    errors: list[StabilityError] = []
+    for metric, stability in read_stability(results, rated.ids).items():
+        if metric in rated.metrics:
+            rows += summarise_stability(rated, metric, stability, seed=seed, resamples=resamples)
+            errors += relate_stability(rated, metric, stability, seed=seed, resamples=resamples)
+    return rows, errors
 
 
 def _print(rows: "Sequence[Robustness]") -> None:
@@ -142,12 +144,20 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
 
     if not rows:
         return
-    table = Table("answers", "group", title="Stability of the imaps over readings, 0 to 1", title_justify="left")
+    table = Table("metric", "answers", "group", title="Stability over readings, 0 to 1", title_justify="left")
     for column in ("mean", "95% interval", "lowest tenth", "n"):
         table.add_column(column, justify="right")
     for row in rows:
         ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"
-        table.add_row(Text(row.facet), Text(row.group), f"{row.mean:.3f}", ends, f"{row.lowest_tenth:.3f}", str(row.n))
+        table.add_row(
+            Text(row.metric),
+            Text(row.facet),
+            Text(row.group),
+            f"{row.mean:.3f}",
+            ends,
+            f"{row.lowest_tenth:.3f}",
+            str(row.n),
+        )
     Console().print(table)
     for row in errors:
         if row.value is None:
@@ -156,5 +166,5 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
             ends = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
             typer.echo(
                 f"{row.metric}, {row.dimension}: Spearman's rho of stability and error {row.value:.2f}{ends}, "
-                f"n {row.n}; below 0, stable imaps have smaller errors."
+                f"n {row.n}; below 0, stable scores have smaller errors."
             )

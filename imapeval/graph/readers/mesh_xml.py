@@ -23,12 +23,12 @@ from xml.parsers import expat
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.normalise import fold_plural
 from imapeval.graph.readers.entities import refuse_entities
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.semantic_types import choose_type
 from imapeval.graph.readers.wordings import MAX_NAME, turn_round
 from imapeval.graph.record import Record
+from imapeval.text.normalise import fold_plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from imapeval.errors import InputError
 from imapeval.graph.model import ConceptType, Name, NameKind, Scope
-from imapeval.graph.normalise import normalise
 from imapeval.graph.readers.curies import curie
 from imapeval.graph.readers.format import Format
 from imapeval.graph.readers.header import read_table, split_head
@@ -15,6 +14,8 @@ from imapeval.graph.readers.source import check_coding
 from imapeval.graph.readers.types import type_of_id
 from imapeval.graph.readers.wordings import check_name
 from imapeval.graph.record import Record
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _HEAD = 4096
 """Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD`)."""
 
-_CHINESE = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 _ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
 _RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
@@ -81,7 +81,7 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
             if not check_name(label, source, line=number, path=source.path):
                 continue
             labelled.add(record.id)
-            chinese = _CHINESE.search(label) is not None
+            chinese = has_chinese(label)
             record.label = "" if chinese else label
             record.names.append(Name(label, "zh" if chinese else "en", "name", source.name))
         if all(name[:2] != known[:2] for known in record.names):
@@ -98,7 +98,7 @@ def _make_name(row: dict[str, str], source: Source) -> Name:
     text = row["name"]
     return Name(
         text,
-        cast("Lang", row.get("lang") or ("zh" if _CHINESE.search(text) else "en")),
+        cast("Lang", row.get("lang") or ("zh" if has_chinese(text) else "en")),
         cast("NameKind", row.get("kind") or "synonym"),
         source.name,
         cast("Scope", row.get("scope") or "exact"),
@@ -131,7 +131,7 @@ def _start_ends(source: Source, *texts: str) -> list[Record]:
     for text in texts:
         record = _start(source, text, known=_is_id(text))
         if record is not None and not _is_id(text):
-            chinese = _CHINESE.search(text) is not None
+            chinese = has_chinese(text)
             record.label = "" if chinese else text
             record.names.append(Name(text, "zh" if chinese else "en", "name", source.name))
         if record is not None:

@@ -29,7 +29,7 @@ def show_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
     related = [
         match
         for match in matches
-        if all(show_fact(Pair(match.term, value)) is not None for value in (match.reference, match.response))
+        if show_fact(Pair(match.term, match.reference)) and show_fact(Pair(match.response_term, match.response))
     ]
     texts = {
         "query": ", ".join(_quote(pair.term) for pair in imap.query),
@@ -54,14 +54,17 @@ def list_facts(pairs: Sequence[Pair]) -> str:
 
 
 def list_matches(matches: Sequence[Match]) -> str:
-    """Write the related pairs; "none" where there are none."""
+    """Write the related pairs, what contradicts first; "none" where there are none."""
     related = [match for match in matches if match.relation is not Relation.UNMATCHED]
+    related.sort(key=lambda match: match.relation is not Relation.CONTRADICTION)
+    return "\n".join(map(_show_match, related)) or _NONE
+
+
+def _show_match(match: Match) -> str:
+    under = f" (under {_quote(match.other_term)})" if match.other_term else ""
     return (
-        "\n".join(
-            f"{_quote(m.term)}: reference {_quote(m.reference)}; answer {_quote(m.response)}; {m.relation.value}"
-            for m in related
-        )
-        or _NONE
+        f"{_quote(match.term)}: reference {_quote(match.reference)}; answer {_quote(match.response)}{under}; "
+        f"{match.relation.value}"
     )
 
 

@@ -10,7 +10,7 @@ from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction import prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
-from imapeval.extraction.voting import gather_readings
+from imapeval.extraction.repeated import gather_readings
 from imapeval.llm.client import LASTING, Request
 
 if TYPE_CHECKING:

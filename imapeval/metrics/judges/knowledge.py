@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
+from imapeval.text.language import HAN, has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +30,7 @@ PASSAGES = 5
 _K1, _B = 1.5, 0.75
 """Of BM25: the defaults of rank_bm25, with which FActScore ranks."""
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+")
+_WORD = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _read_lines(text: str, file: Path) -> list[str]:
 def _split(text: str) -> list[str]:
     words: list[str] = []
     for found in _WORD.findall(text.casefold()):
-        if re.match(f"[{_HAN}]", found):
+        if has_chinese(found[:1]):
             words += [found[at : at + 2] for at in range(max(1, len(found) - 1))]
         else:
             words.append(found)

@@ -24,8 +24,8 @@ from imapeval.llm.client import Message
 from imapeval.metrics.judges import front_matter
 from imapeval.metrics.judges.jury import VERSION
 from imapeval.metrics.judges.scores import ONE_TO_FIVE, Scale
+from imapeval.text.language import detect_lang
 from imapeval.types import Lang
-from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -42,6 +42,7 @@ from imapeval.metrics.judges.lists import (
     read_questions,
 )
 from imapeval.metrics.judges.scores import HIGHEST, LOWEST
+from imapeval.text.language import HAN
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _CONSISTENT = 0.60
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。、；：？！“”‘’（）《》")
-_HAN = re.compile("([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])")
+_HAN = re.compile(f"([{HAN}])")
 
 _NO_REFERENCE_QUESTIONS = Failure(
     "metric", "no-questions", "no question can be made of the reference: it states no fact"

@@ -70,7 +70,7 @@ class LengthRatio(Comparison):
     """Tokens of the response for each token of the reference; parts `response_tokens` and `reference_tokens`.
 
     1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.
-    "Higher is better" stands here because each metric has to say one: of several references the shortest counts.
+    "Higher is better" stands here because each metric has to say one: with `--references best` the shortest counts.
     """
 
     summary = "tokens of the response per token of the reference; 1 is its length"

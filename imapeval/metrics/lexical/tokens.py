@@ -7,6 +7,8 @@ import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from imapeval.text.language import HAN
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,8 +22,7 @@ _TEXTS = 512
 _STEMS = 50_000
 """Words whose stems are kept, some 10 MB; more than the answers of a study use."""
 
-_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_ZH_TOKEN = re.compile(f"[{_CJK}]|(?:(?![{_CJK}_])\\w)+")
+_ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import InputError
-from imapeval.wording.language import detect_lang
+from imapeval.text.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

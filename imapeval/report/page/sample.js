@@ -5,7 +5,7 @@ const SIDES = ["reference", "response"];
 // Values may overlap, so the text is cut at every start and end; each piece knows all values it belongs to.
 function markText(source, pairs, side) {
   const cuts = new Set([0, source.length]);
-  const placed = pairs.map(([, value, start, end, kind], number) => ({ value, start, end, kind, number })).filter((pair) => pair.start >= 0);
+  const placed = pairs.map(([, value, start, end, kind, , labels], number) => ({ value, start, end, kind, number, labels })).filter((pair) => pair.start >= 0);
   for (const { start, end } of placed) cuts.add(start).add(end);
   const at = [...cuts].sort((a, b) => a - b);
   const pieces = [];
@@ -14,7 +14,7 @@ function markText(source, pairs, side) {
     const here = placed.filter((pair) => pair.start <= at[n] && pair.end >= at[n + 1]);
     if (!here.length) { pieces.push(piece); continue; }
     here.sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
-    const title = here.map((pair) => `${KINDS[pair.kind][1]}: ${text(pair.value)}`).join("\n");
+    const title = here.map((pair) => [`${KINDS[pair.kind][1]}: ${text(pair.value)}`, ...pair.labels.map(([, said]) => text(said))].join(", ")).join("\n");
     pieces.push(make("mark", { class: here[0].kind, title, "data-values": here.map((pair) => `${side}-${pair.number}`).join(" ") }, piece));
   }
   return pieces;
@@ -26,18 +26,19 @@ function drawText(title, source, { lang, pairs, side, choices }) {
 }
 
 function drawPairs(title, pairs, lang) {
-  const items = pairs.map(([term, value]) => make("li", { lang },
-    make("span", { class: "term" }, text(term)), text(value) === "?" ? "" : ` ${text(value)}`));
+  const items = pairs.map(([term, value, labels]) => make("li", { lang },
+    make("span", { class: "term" }, text(term)), text(value) === "?" ? "" : ` ${text(value)}`, drawLabels(labels)));
   return make("div", null, make("h3", null, title),
     items.length ? make("ul", { class: "pairs" }, items) : make("p", { class: "note" }, "Nothing was found."));
 }
 
+const AGAINST = "contradiction";
 const COLUMNS = ["Reference", "Response", "Relation", "Credit", "Similarity", "Decided by", "Evidence"];
 
 function matchRows(imap) {
   const rows = imap.matches.map(([reference, response, kind, credit, similarity, decider, why, best, path]) =>
-    ({ term: text(imap.reference[reference][0]), reference, response, kind, credit, similarity, decider, why: text(why), best, path }));
-  // Values that nothing was compared with, or nothing came close to: they have a row, too.
+    ({ term: imap.reference[reference][0], reference, response, kind, credit, similarity, decider, why: text(why), best, path }));
+  // Values that nothing was compared with, or nothing is like: they have a row, too.
   for (const side of SIDES) {
     const key = (number) => imap[side][number].slice(0, 2).join("/");
     const seen = new Set(rows.filter((row) => row.best && row[side] !== undefined).map((row) => key(row[side])));
@@ -45,12 +46,14 @@ function matchRows(imap) {
       if (seen.has(key(number))) return;
       seen.add(key(number));
       const other = side === "reference" ? "response" : "reference";
-      const why = kind === "missing" ? `the ${other} says nothing of the term` : `nothing in the ${other} comes close`;
-      rows.push({ term: text(term), [side]: number, kind, credit: 0, similarity: null, decider: "", why, best: 1 });
+      const why = imap[other].length ? `nothing in the ${other} comes close` : `the ${other} states no fact`;
+      rows.push({ term, [side]: number, kind, credit: 0, similarity: null, decider: "", why, best: 1 });
     });
   }
-  const terms = [...new Set(rows.map((row) => row.term))];
-  return rows.sort((a, b) => terms.indexOf(a.term) - terms.indexOf(b.term) ||
+  // What contradicts stands together and before all terms.
+  for (const row of rows) row.group = row.kind === AGAINST ? AGAINST : row.term;
+  const groups = [AGAINST, ...new Set(rows.map((row) => row.term))];
+  return rows.sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group) ||
     (a.reference ?? 1e9) - (b.reference ?? 1e9) || b.credit - a.credit);
 }
 
@@ -72,10 +75,16 @@ function drawPath(path) {
 }
 
 function drawMatch(row, imap, lang) {
-  const valueOf = (side) => (row[side] === undefined ? "\u2013" : text(imap[side][row[side]][1]));
+  // The term, where the heading above does not say it: a match may join facts of two terms.
+  const showFact = (side) => {
+    if (row[side] === undefined) return "\u2013";
+    const [term, value, , , , , labels] = imap[side][row[side]];
+    const named = term === row.group ? null : make("span", { class: "term" }, `${text(term)}: `);
+    return make("div", null, named, text(value), drawLabels(labels));
+  };
   const cells = [
-    [{ lang }, valueOf("reference")],
-    [{ lang }, valueOf("response")],
+    [{ lang }, showFact("reference")],
+    [{ lang }, showFact("response")],
     [{}, tag(row.kind)],
     [{ class: "number" }, row.credit.toFixed(2)],
     [{ class: "number" }, row.similarity === null ? "\u2013" : row.similarity.toFixed(2)],
@@ -94,9 +103,10 @@ function drawMatches(imap, lang, light) {
   const rows = matchRows(imap);
   const lines = rows.map((row) => drawMatch(row, imap, lang));
   light(lines);
-  const bodies = [...new Set(rows.map((row) => row.term))].map((term) => make("tbody", null,
-    make("tr", { class: "head" }, make("th", { scope: "rowgroup", colspan: COLUMNS.length, lang }, term)),
-    lines.filter((_, index) => rows[index].term === term)));
+  const bodies = [...new Set(rows.map((row) => row.group))].map((group) => make("tbody", null,
+    make("tr", { class: "head" }, make("th", { scope: "rowgroup", colspan: COLUMNS.length, lang: group === AGAINST ? null : lang },
+      group === AGAINST ? "Contradictions" : text(group))),
+    lines.filter((_, index) => rows[index].group === group)));
   const heads = COLUMNS.map((name, index) => make("th", { scope: "col", class: [3, 4].includes(index) ? "number" : null }, name));
   const table = make("div", { class: "wide-table" },
     make("table", { class: "matches stack" }, make("thead", null, make("tr", null, heads)), bodies));

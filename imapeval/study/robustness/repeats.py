@@ -129,7 +129,7 @@ def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ..
 
 def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Text]]:
     """Return the wordings of each answer, the original first, by the original's id and by the wording."""
-    samples = [(number, sample) for number, run in enumerate(runs) for sample in run.samples()]
+    samples = [(number, sample) for number, run in enumerate(runs) for sample in run.samples() if sample.answered]
     answers: dict[str, dict[str, _Text]] = {}
     for number, sample in samples:
         if ORIGINAL not in sample.meta:

@@ -14,14 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
-from imapeval.extracting import attempt, too_long
+from imapeval.extracting import attempt, refuse
 from imapeval.extraction import faults, parsing, prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Request
 from imapeval.study.robustness.repeats import ORIGINAL
+from imapeval.text.language import detect_lang
 from imapeval.types import Failure
-from imapeval.wording.language import detect_lang
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +108,7 @@ async def reword(
 
 
 async def _reword_all(sample: Sample, asker: Asker, count: int) -> list[Sample | Failure]:
-    if refused := too_long(sample):
+    if refused := refuse(sample):
         return [refused] * count
     if not any(map(str.isalnum, sample.response)):
         return [Failure("rewording", "no-answer", "the response is empty: there is nothing to reword")] * count

@@ -1,7 +1,6 @@
-"""How far several readings of a text agreed (`Imap.stability`), and whether scores of stable imaps are better.
+"""How far several readings of a text gave the same score, and whether stable scores are better.
 
-Readings are made with --votes; stability is the mean, over question, reference and response, of how far two readings
-share their pairs (`voting.measure_stability`).
+Readings are made with --votes; stability is the part of that name of each score (`imapeval.combining`).
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from imapeval.study.influence import rank
 from imapeval.study.resample import RESAMPLES, draw, mean_interval, number_clusters, percentile_interval, replicate
 from imapeval.study.robustness.statistics import weigh_rank_correlation
 from imapeval.study.slicing import BINS, divide
+from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.imapfile import ImapRecord
+    from imapeval.runs import Result
     from imapeval.study.rated import Rated
     from imapeval.study.resample import Counts, Floats
 
@@ -30,9 +30,10 @@ EVERY = "all answers"
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How stable the imaps of some answers are.
+    """How stable a metric's scores of some answers are.
 
     Attributes:
+        metric: Its name.
         facet, group: Of the answers, as in `Slice`; `EVERY` and "" for all.
         mean: Of the stability, 0..1.
         low, high: Ends of the mean's 95% interval; None where there is one question only.
@@ -40,6 +41,7 @@ class Stability:
         n: Answers.
     """
 
+    metric: str
     facet: str
     group: str
     mean: float
@@ -51,13 +53,13 @@ class Stability:
 
 @dataclass(frozen=True, slots=True)
 class StabilityError:
-    """How a metric's error depends on the stability of the imap.
+    """How a metric's error depends on the stability of its scores.
 
     Attributes:
         metric: Its name.
         dimension: Of the ratings.
         value: Spearman's rho of stability with the distance between an answer's place by the metric and its place by
-            the raters; below 0 where stable imaps have smaller errors. None where it is undefined.
+            the raters; below 0 where stable scores have smaller errors. None where it is undefined.
         low, high: Ends of its 95% interval.
         n: Answers with stability, score and rating.
         reason: Why there is no value.
@@ -72,23 +74,26 @@ class StabilityError:
     reason: str | None = None
 
 
-def read_stability(records: Iterable[ImapRecord], ids: Sequence[str]) -> Floats:
-    """Return the stability of each answer, the mean over its references; NaN where its texts were read once."""
-    found: dict[str, list[float]] = {}
-    for record in records:
-        if record.imap.stability is not None:
-            found.setdefault(record.id, []).append(record.imap.stability)
-    return np.array([np.mean(found[id_]) if id_ in found else np.nan for id_ in ids], dtype=np.float64)
+def read_stability(results: Iterable[Result], ids: Sequence[str]) -> dict[str, Floats]:
+    """Return the stability of each answer's score, NaN where it has none, by metric; those without any are left out."""
+    found: dict[str, dict[str, float]] = {}
+    for result in results:
+        if isinstance(result.outcome, Score) and "stability" in result.outcome.parts:
+            found.setdefault(result.metric, {})[result.id] = result.outcome.parts["stability"]
+    return {
+        metric: np.array([known.get(id_, np.nan) for id_ in ids], dtype=np.float64) for metric, known in found.items()
+    }
 
 
 def summarise_stability(
-    rated: Rated, stability: Floats, *, bins: int = BINS, seed: int = 0, resamples: int = RESAMPLES
+    rated: Rated, metric: str, stability: Floats, *, bins: int = BINS, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[Stability]:
     """Summarise stability over all answers and over the groups that `slicing.divide` makes.
 
     Args:
         rated: The answers; ratings are not looked at.
-        stability: Of each, shape (n,); NaN where it is not known.
+        metric: Whose stability it is.
+        stability: Of each answer, shape (n,); NaN where it is not known.
         bins: Into how many groups of equal size a covariate is cut.
         seed: Of the bootstrap.
         resamples: Of the bootstrap.
@@ -105,7 +110,7 @@ def summarise_stability(
         if len(members) > 1:
             groups.extend((facet, group, rows) for group, rows in members.items())
     return [
-        _summarise(facet, group, stability[rows], rated.questions[rows], seed=seed, resamples=resamples)
+        _summarise(metric, facet, group, stability[rows], rated.questions[rows], seed=seed, resamples=resamples)
         for facet, group, rows in groups
     ]
 
@@ -114,9 +119,12 @@ def _name_facets(rated: Rated) -> list[str]:
     return ["system", *rated.facets, *rated.covariates]
 
 
-def _summarise(facet: str, group: str, stability: Floats, questions: Counts, *, seed: int, resamples: int) -> Stability:
+def _summarise(
+    metric: str, facet: str, group: str, stability: Floats, questions: Counts, *, seed: int, resamples: int
+) -> Stability:
     interval = mean_interval(stability.tolist(), clusters=questions.tolist(), seed=seed, resamples=resamples)
     return Stability(
+        metric=metric,
         facet=facet,
         group=group,
         mean=float(stability.mean()),
@@ -128,26 +136,25 @@ def _summarise(facet: str, group: str, stability: Floats, questions: Counts, *, 
 
 
 def relate_stability(
-    rated: Rated, stability: Floats, *, seed: int = 0, resamples: int = RESAMPLES
+    rated: Rated, metric: str, stability: Floats, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[StabilityError]:
-    """Correlate stability with each metric's error: how far its place for an answer is from the raters'.
+    """Correlate a metric's stability with its error: how far its place for an answer is from the raters'.
 
     Places are ranks among the answers with both, as in `find_disagreements`. Intervals are 95% percentile bootstraps
     over questions.
 
     Args:
         rated: The answers.
-        stability: Of each, shape (n,); NaN where it is not known.
+        metric: Which one.
+        stability: Of each answer, shape (n,); NaN where it is not known.
         seed: Of the bootstrap.
         resamples: Of the bootstrap.
 
     Returns:
-        A row per metric and dimension.
+        A row per dimension.
     """
     return [
-        _relate(rated, stability, metric, dimension, seed=seed, resamples=resamples)
-        for metric in rated.metrics
-        for dimension in rated.dimensions
+        _relate(rated, stability, metric, dimension, seed=seed, resamples=resamples) for dimension in rated.dimensions
     ]
 
 

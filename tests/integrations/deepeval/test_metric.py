@@ -160,7 +160,7 @@ def test_what_is_missing_is_not_scored(run_async):
     found = {name: result.metrics_data[0] for name, result in results.items()}
     unscored = {name: data.error for name, data in found.items() if data.score is None}
     assert {name: error.rpartition("(")[2] for name, error in unscored.items()} == {
-        "no response": "metric/bad-input)",
+        "no response": "sample/no-response)",
         "no reference": "metric/no-reference)",
         "empty reference": "metric/no-reference)",
         "no question": "metric/bad-input)",
@@ -184,7 +184,7 @@ def test_hostile_texts(run_async):
     cases = [LLMTestCase(name=name, actual_output=text, **FLU) for name, text in texts.items()]
     results = run(cases, ImapScoreMetric(), run_async=run_async)
     found = {name: result.metrics_data[0] for name, result in results.items()}
-    assert found["long"].error.endswith("(metric/too-long)")
+    assert found["long"].error.endswith("(sample/too-long)")
     assert {name for name, data in found.items() if data.score is None} == {"long"}
     assert found["emoji"].score == 0.0
     assert found["markup"].score > 0.3
@@ -354,7 +354,7 @@ def test_dialogues(run_async):
     assert value is not None
     assert found["answered"].score == value
     assert results["answered"].success is True
-    assert found["unanswered"].error.endswith("(metric/bad-input)")
+    assert found["unanswered"].error.endswith("(sample/no-response)")
     assert found["no reference"].error.endswith("(metric/no-reference)")
     assert results["unanswered"].success is results["no reference"].success is False
 

@@ -134,18 +134,15 @@ def test_scores_that_people_gave_become_ratings(run_eval: RunEval, tmp_path: Pat
     assert [answer.ratings for answer in rated] == [{"accuracy": 4.5}, {}]
 
 
-def test_what_was_not_answered_is_left_out_and_said(run_eval: RunEval, tmp_path: Path, caplog: Any):
+def test_errors_are_left_out_and_what_was_not_answered_is_missing(run_eval: RunEval, tmp_path: Path, caplog: Any):
     log = run_eval([sample(key="a"), sample(None, key="b"), sample("", key="c"), sample(key="d")])
     whole = read_eval_log(log.location)
     broken = json.loads(whole.model_dump_json())
     broken["samples"][3]["error"] = {"message": "boom", "traceback": "", "traceback_ansi": ""}
     path = str(tmp_path / "broken.eval")
     write_eval_log(EvalLog.model_validate(broken), path)
-    assert [answer.id for answer in read(path)] == ["a", "c"], "an empty answer is an answer"
-    assert "2 of 4 samples are left out" in caplog.text
-    only = run_eval([sample(None)])
-    with pytest.raises(InputError, match="there are no rows"):
-        read(only.location)
+    assert {answer.id: answer.answered for answer in read(path)} == {"a": True, "b": False, "c": True}
+    assert "1 of 4 samples are left out" in caplog.text
 
 
 def test_no_log(tmp_path: Path, run_eval: RunEval):

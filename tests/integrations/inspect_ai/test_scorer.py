@@ -110,7 +110,7 @@ def test_several_metrics(run_eval: RunEval, samples: list[Sample], expected: dic
     assert math.isnan(partly.value["imapscore"])
     assert partly.reason == "no-query"
     assert "imapscore not scored: the question has no word in it" in partly.explanation
-    assert "imapscore 0.491" in scores["abscess"].explanation
+    assert f"imapscore {expected['abscess']:.3f}" in scores["abscess"].explanation
     found = [value for value in expected.values() if value is not None]
     assert means(log)["imapscore"] == pytest.approx(fmean(found))
     assert {s.name: (s.scored_samples, s.unscored_samples) for s in log.results.scores} == {
@@ -132,7 +132,7 @@ def test_epochs_are_reduced_without_those_that_are_not_scored(run_eval: RunEval,
         scorer.score(question=QUESTION, reference=REFERENCE, response=says).value for says in ("Drainage.", "Alcohol.")
     ]
     log = run_eval([sample(None, metadata={"says": ["Drainage.", None, "Alcohol."]})], imapscore(), epochs=3)
-    assert [s.scores["imapscore"].reason for s in log.samples] == [None, "bad-input", None]
+    assert [s.scores["imapscore"].reason for s in log.samples] == [None, "no-response", None]
     assert means(log)["imapscore"] == pytest.approx(fmean(values))
 
 
@@ -205,7 +205,7 @@ def test_several_targets(run_eval: RunEval):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (sample(None), "bad-input"),
+        (sample(None), "no-response"),
         (sample("Rest.", target=""), "no-reference"),
         (sample("Rest.", input=[ChatMessageSystem(content="You are a doctor.")]), "bad-input"),
         (sample("Rest.", input=""), "bad-input"),

@@ -267,8 +267,8 @@ def test_from_many_threads_and_tasks_at_once() -> None:
     ("fields", "kind"),
     [
         ({"outputs": "aspirin " * 1_300_000}, "too-long"),
-        ({"outputs": None}, "bad-input"),
-        ({"outputs": {}}, "bad-input"),
+        ({"outputs": None}, "no-response"),
+        ({"outputs": {}}, "no-response"),
         ({"outputs": {"error": "timeout"}}, "bad-input"),
         ({"reference_outputs": None}, "no-reference"),
         ({"reference_outputs": {}}, "no-reference"),
@@ -293,7 +293,7 @@ def test_strange_texts_are_read(text: str) -> None:
 
 def test_keys_and_names_of_ones_own() -> None:
     evaluator = create_imapscore_evaluator(
-        feedback_key="mine", question_key="q", response_key="a", reference_key="gold"
+        feedback_key="mine", question_key="q", response_key="a", reference_key="gold", references="best"
     )
     found = ask(evaluator, inputs={"q": ASKED}, outputs={"a": "Rest."}, reference_outputs={"gold": ["Sleep.", "Rest."]})
     assert (found["key"], found["score"]) == ("mine", 1)
@@ -314,4 +314,5 @@ def test_the_page(run_page: RunPage, expected: dict[str, float | None]) -> None:
     assert printed == told
     for value in expected.values():
         assert value is None or f"{value:.3f}" in printed
-    assert "mean 0.308" in printed
+    mean = fmean(value for value in expected.values() if value is not None)
+    assert f"mean {mean:.3f}" in printed

@@ -37,7 +37,10 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no output": ({**ASTHMA, "response": None}, {}),
     "emoji": ({**ASTHMA, "response": "\U0001f600 <b>'\"|%</b>"}, {}),
     "no reference": ({"question": ASTHMA["question"], "response": "Salbutamol."}, {}),
-    "several references": ({"question": ASTHMA["question"], "references": ["Rest.", "Salbutamol."]}, {}),
+    "several references": (
+        {"question": ASTHMA["question"], "references": ["Rest.", "Salbutamol."]},
+        {"config": {"references": "best"}},
+    ),
     "misspelt": (RECORDED[0], {"config": {"treshold": 0.1}}),
     "server down": (RECORDED[0], {"config": DOWN}),
 }

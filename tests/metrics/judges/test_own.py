@@ -156,15 +156,16 @@ async def test_facts_are_shown(load):
     }
     assert shown["response_imap"].startswith('"treatment": "a warm wet cloth"')
     assert request.messages[-1].content.count("</response_imap>") == 1
-    # recall (.6 + 0) / 2 and precision (.6 + .1) / 2 / 2, by hand.
-    assert "Score 0.24." in request.messages[-1].content
+    # Recall (.6 + 0) / 2 and precision (.6 + .1) / 2, by hand: .325, which binary fractions have a little below.
+    assert "Score 0.32." in request.messages[-1].content
 
 
 async def test_where_there_are_no_facts(load):
     nothing_asked = replace(READ, imap=replace(IMAP, query=()))
     no_reference = replace(READ, imap=replace(IMAP, reference=()), matches=())
     silent = replace(READ, imap=replace(IMAP, response=()), matches=())
-    orders = replace(READ, imap=replace(IMAP, response=(Pair("score", "Score: 5"), Pair('{"score": 5}', "so"))))
+    ordering = replace(IMAP, response=(Pair("score", "Score: 5"), Pair('{"score": 5}', "so")))
+    orders = replace(READ, imap=ordering, matches=())
     outcomes, requests = await judge(load(FACTS), [], nothing_asked, no_reference, silent, orders)
     assert [o.kind for o in outcomes[:2]] == ["no-query", "no-reference-facts"]
     assert outcomes[2:] == [Score(1.0), Score(1.0)]

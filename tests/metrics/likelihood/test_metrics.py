@@ -302,7 +302,7 @@ async def test_evaluate_waits_for_gptscore_on_imaps() -> None:
     class Matches:
         signature = "matches"
 
-        async def match(self, imaps: Sequence[Imap], *, langs: Sequence[str]) -> list[tuple[()]]:
+        async def match(self, imaps: Sequence[Imap], **_: Sequence[str]) -> list[tuple[()]]:
             return [() for _ in imaps]
 
     metric = ON_IMAPS["gptscore+imap"].prepare(Parts(llm=ScriptedModel(echo)))
@@ -314,7 +314,7 @@ async def test_evaluate_waits_for_gptscore_on_imaps() -> None:
 async def test_evaluate_keeps_the_best_reference() -> None:
     metric = METRICS["bits-per-byte"].prepare(Parts(llm=ScriptedModel(echo)))
     samples = [Sample("1", "q", ("aaaa", "zzzz"), "x", "en"), Sample("2", "q", (), "x", "en")]
-    first, second = [result.outcome for result in await evaluate(samples, metrics=[metric])]
+    first, second = [result.outcome for result in await evaluate(samples, metrics=[metric], references="best")]
     assert isinstance(first, Score)
     # "z" is likelier than "a" here, and less is better.
     assert weigh("z") > weigh("a")

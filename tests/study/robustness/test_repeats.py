@@ -34,6 +34,14 @@ def test_another_response_of_the_same_id_is_a_rewording(write_run, answer):
     assert (repeated.kind, repeated.ids, repeated.scores[:, :, 0].tolist()) == ("repetition", ("b",), [[2, 4]])
 
 
+def test_no_response_is_no_other_wording(write_run, answer):
+    nobody = replace(answer("a", ""), answered=False)
+    one = write_run("1", [answer("a", "x"), answer("b", "y")], {"m": {"a": 1, "b": 2}})
+    two = write_run("2", [nobody, answer("b", "y")], {"m": {"a": None, "b": 4}})
+    (found,) = gather_repeats([one, two])
+    assert (found.kind, found.ids) == ("repetition", ("b",))
+
+
 def test_the_same_text_in_several_runs_was_scored_again(write_run, answer):
     samples = [answer("a", "x", system="s"), answer("b", "y", system="t")]
     runs = [write_run(str(n), samples, {"m": {"a": n, "b": 10 * n}}, version=str(n)) for n in range(3)]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.imapfile import ImapRecord
+from imapeval.runs import Result
 from imapeval.study.rated import Rated
 from imapeval.study.robustness.stability import EVERY, read_stability, relate_stability, summarise_stability
-from imapeval.types import Imap
+from imapeval.types import Failure, Score
 
 N = 80
 
@@ -31,19 +31,23 @@ def make() -> tuple[Rated, np.ndarray]:
     return rated, stability
 
 
-def test_it_is_read_from_the_imaps():
-    records = [
-        ImapRecord(id_, Imap((), (), (), (), reference_index=number, stability=value), None)
-        for id_, number, value in (("a", 0, 0.5), ("a", 1, 1.0), ("b", 0, None))
-    ]
-    assert np.array_equal(read_stability(records, ["b", "a", "c"]), [np.nan, 0.75, np.nan], equal_nan=True)
+def test_it_is_read_from_the_results():
+    outcomes = {
+        ("a", "m"): Score(0.5, {"stability": 0.75}),
+        ("b", "m"): Score(0.5),
+        ("c", "m"): Failure("metric", "no-query", "?"),
+        ("a", "n"): Score(0.5),
+    }
+    found = read_stability([Result(*key, outcome, "") for key, outcome in outcomes.items()], ["b", "a", "c"])
+    assert list(found) == ["m"]
+    assert np.array_equal(found["m"], [np.nan, 0.75, np.nan], equal_nan=True)
 
 
 def test_summary():
     rated, stability = make()
-    rows = summarise_stability(rated, stability, resamples=100)
+    rows = summarise_stability(rated, "m", stability, resamples=100)
     first = rows[0]
-    assert (first.facet, first.group, first.n) == (EVERY, "", N)
+    assert (first.metric, first.facet, first.group, first.n) == ("m", EVERY, "", N)
     assert first.mean == pytest.approx(stability.mean())
     assert first.lowest_tenth == pytest.approx(np.quantile(stability, 0.1))
     assert first.low is not None
@@ -57,14 +61,14 @@ def test_summary():
 
 def test_what_was_read_once_is_left_out():
     rated, stability = make()
-    assert summarise_stability(rated, np.full(N, np.nan)) == []
+    assert summarise_stability(rated, "m", np.full(N, np.nan)) == []
     stability[:30] = np.nan
-    assert summarise_stability(rated, stability, resamples=20)[0].n == 50
+    assert summarise_stability(rated, "m", stability, resamples=20)[0].n == 50
 
 
-def test_stable_imaps_have_smaller_errors():
+def test_stable_scores_have_smaller_errors():
     rated, stability = make()
-    (row,) = relate_stability(rated, stability, resamples=200)
+    (row,) = relate_stability(rated, "m", stability, resamples=200)
     error = np.abs(stats.rankdata(rated.scores[:, 0]) - stats.rankdata(rated.ratings[:, 0]))
     assert row.value == pytest.approx(stats.spearmanr(stability, error).statistic, abs=1e-12)
     assert row.n == N
@@ -75,9 +79,9 @@ def test_stable_imaps_have_smaller_errors():
 
 def test_undefined():
     rated, stability = make()
-    (row,) = relate_stability(rated, np.full(N, 0.5))
+    (row,) = relate_stability(rated, "m", np.full(N, 0.5))
     assert (row.value, row.low, row.n) == (None, None, N)
     assert row.reason == "the stability is constant (0.5)"
-    (alone,) = relate_stability(replace(rated, questions=np.zeros(N, dtype=np.int64)), stability)
+    (alone,) = relate_stability(replace(rated, questions=np.zeros(N, dtype=np.int64)), "m", stability)
     assert alone.value is not None
     assert (alone.low, alone.reason) == (None, "one question alone has no interval")

@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from imapeval.graph import stages as module
-from imapeval.graph.stages import find_stages, strip_stage
 from imapeval.graph.wordings import find_heads
+from imapeval.text import stages as module
+from imapeval.text.stages import find_stages, strip_stage
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-from imapeval.graph.respelling import CHINESE_NUMERALS, ROMAN_NUMERALS
+ROMAN_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii")
+CHINESE_NUMERALS = ("一", "二", "三", "四", "五", "六", "七", "八", "九", "十")
+"""Numerals from one on."""
 
 _NUMBERS = {
     **{str(number): number for number in range(10)},

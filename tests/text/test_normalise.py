@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.graph import normalise as module
-from imapeval.graph.normalise import fold_plural, normalise
+from imapeval.text import normalise as module
+from imapeval.text.normalise import fold_plural, normalise
 
 WORDISH = st.text(alphabet="aeiouyhmnprstlc'’- .0189+%βöCT检查术", max_size=24)
 

@@ -16,11 +16,18 @@ import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
+from imapeval.text.language import HAN, has_chinese
+
+BRACKETS = re.compile(r"[(（\[【]([^()（）\[\]【】]{1,60})[)）\]】]")
+"""A stretch of text in brackets, with what stands inside as its group."""
+
+_ABBREVIATION = 5
+"""Latin letters up to which a wording in brackets may be an abbreviation."""
+
 _SHORT = 64
 """Characters of a text whose normal form is remembered: values, and not answers."""
 
-_CJK = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
-_AROUND_CJK = re.compile(f"(?<=[{_CJK}]) +| +(?=[{_CJK}])")
+_AROUND_HAN = re.compile(f"(?<=[{HAN}]) +| +(?=[{HAN}])")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 _SEPARATOR = re.compile(r"[^\w+%.]|_|(?<!\d)\.|\.(?!\d)")
@@ -211,8 +218,35 @@ def _normalise(text: str) -> str:
     text = _POSSESSIVE.sub("", text).replace("&", " and ")
     text = _SPACES.sub(" ", _SEPARATOR.sub(" ", text)).strip()
     if not text.isascii():
-        text = _AROUND_CJK.sub("", text)
+        text = _AROUND_HAN.sub("", text)
     return _WORD.sub(lambda match: _fold_token(match.group()), text)
 
 
 _remember = lru_cache(maxsize=1 << 15)(_normalise)
+
+
+def is_abbreviation(inside: str) -> bool:
+    """Tell whether what stands in brackets abbreviates what stands before them, and so says nothing new.
+
+    >>> [is_abbreviation(text) for text in ("CT", "Mg", "mild", "type 1", "急性")]
+    [True, True, False, False, False]
+    """
+    return len(normalise(inside)) <= _ABBREVIATION and not has_chinese(inside) and any(map(str.isupper, inside))
+
+
+_ENDING = re.compile(
+    r"(?:'s|ments?|(?:at)?ions?|ated?|ating|ives?|ivity|ists?|ities|ity|ous|ical|ic|al|us|ings?|ies|ied|iers?|ers?|est|ed"
+    r"|es|en|ly|n|s|e|y)$"
+)
+_BRITISH = re.compile("ae|oo?e")
+"""Anaemia, oesophagus, gastro-oesophageal: one e in American spelling. Both spellings come to the same stem."""
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return what is common to the forms of a word: "chang" of change and changing. For comparison only."""
+    word = _BRITISH.sub("e", word)
+    ending = _ENDING.search(word)
+    # An ending is cut where a word is left before it.
+    stem = word[: ending.start()] if ending and ending.start() >= 3 else word
+    return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem

@@ -1,0 +1,138 @@
+"""Several scores of one response to one: the mean over readings of its texts, then one of three ways over references.
+
+Pure, and the same for every metric. An outcome that may be another one when the metric is asked again, such as a
+timeout of a language model, fails the whole: a score must not depend on the weather.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from statistics import fmean
+from typing import TYPE_CHECKING, Literal
+
+from imapeval.llm.client import LASTING
+from imapeval.types import Failure, Lang, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+References = Literal["best", "mean", "consensus"]
+"""How the scores beside several references become one; see `combine_references`."""
+
+
+def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, float | None]) -> Outcome:
+    """Return the mean over several readings of the same texts, by value and by part.
+
+    A reading without a score counts as one that was not made, as long as more than half have one.
+
+    Args:
+        outcomes: Of the same metric, one for each reading; of one reading it is the result.
+        span: The metric's range.
+
+    Returns:
+        The mean score, or the first failure. Its part `stability`, 0..1, tells how far the readings gave the same
+        score: 1 less the mean absolute difference between the scores of two readings, which is divided by the width of
+        the metric's range. It is absent where there is one reading, or the range has an open end.
+    """
+    scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
+    if failure := _find_failure(outcomes, needed=len(outcomes) // 2 + 1):
+        return failure
+    if len(outcomes) == 1:
+        return scores[0]
+    mean, (low, high) = _average(scores), span
+    if low is None or high is None or len(scores) == 1:
+        return mean
+    apart = fmean(abs(a.value - b.value) for a, b in combinations(scores, 2)) / (high - low)
+    return replace(mean, parts={**mean.parts, "stability": min(1.0, max(0.0, 1 - apart))})
+
+
+def combine_references(
+    outcomes: Sequence[Outcome],
+    texts: Sequence[str],
+    *,
+    references: References,
+    higher_is_better: bool,
+    lang: Lang,
+) -> Outcome:
+    """Return one outcome for a response that was scored beside several references.
+
+    A reference beside which there is no score, such as one that states no fact, does not count.
+
+    - "best": the best score; its part `reference` is the reference's index.
+    - "mean": the mean of the scores, and of every part that all of them have.
+    - "consensus": the mean weighted by how far each reference agrees with the others (`weigh_references`), so that what
+      several references say counts for more than what one alone says. Of two references it is the mean.
+
+    Of the last two the part `references` is how many references count.
+
+    Args:
+        outcomes: Of one metric, one for each reference; of one reference it is the result.
+        texts: The references.
+        references: Which of the three.
+        higher_is_better: Of the metric.
+        lang: Of the references.
+
+    Returns:
+        The score; the first failure where there is no score beside any reference.
+    """
+    if failure := _find_failure(outcomes, needed=1):
+        return failure
+    if len(outcomes) == 1:
+        return outcomes[0]
+    scores = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, Score)}
+    if references == "best":
+        choose = max if higher_is_better else min
+        best = choose(scores, key=lambda index: scores[index].value)
+        return replace(scores[best], parts={**scores[best].parts, "reference": float(best)})
+    weights = weigh_references(texts, lang) if references == "consensus" else [1.0] * len(texts)
+    mean = _average(list(scores.values()), [weights[index] for index in scores])
+    return replace(mean, parts={**mean.parts, "references": float(len(scores))})
+
+
+def weigh_references(texts: Sequence[str], lang: Lang) -> list[float]:
+    """Return how far each reference agrees with the others: the mean F1 of its words with those of each other one.
+
+        w_i = mean over j other than i of 2 |words_i and words_j| / (|words_i| + |words_j|)
+
+    Words are those of the metric `token-f1`, counted as often as they stand there; references without words agree by 0.
+    It is the expected utility by which minimum Bayes risk decoding chooses among candidates (Kumar and Byrne 2004;
+    Freitag et al. 2022).
+
+    Args:
+        texts: At least 2.
+        lang: Their language.
+
+    Returns:
+        Weights in 0..1.
+    """
+    from imapeval.metrics.lexical.tokens import split_for_squad
+
+    words = [Counter(split_for_squad(text, lang)) for text in texts]
+    return [fmean(_agree(a, b) for j, b in enumerate(words) if j != i) for i, a in enumerate(words)]
+
+
+def _agree(a: Counter[str], b: Counter[str]) -> float:
+    return 2 * (a & b).total() / max(1, a.total() + b.total())
+
+
+def _find_failure(outcomes: Sequence[Outcome], *, needed: int) -> Failure | None:
+    """Return why there is no score: the first failure that may pass, or the first of too many."""
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    passing = next(filter(_passes, failures), None)
+    return failures[0] if passing is None and len(outcomes) - len(failures) < needed else passing
+
+
+def _passes(failure: Failure) -> bool:
+    return failure.kind == "internal" or (failure.stage == "llm" and failure.kind not in LASTING)
+
+
+def _average(scores: Sequence[Score], weights: Sequence[float] | None = None) -> Score:
+    """Return the mean of values and of the parts that all have; with weights that are all 0 the plain mean."""
+    used = weights if weights and any(weights) else None
+    shared = [name for name in scores[0].parts if all(name in score.parts for score in scores)]
+    return Score(
+        fmean((score.value for score in scores), used),
+        {name: fmean((score.parts[name] for score in scores), used) for name in shared},
+    )

@@ -1,0 +1,1 @@
+"""Text in one place: language, markup, normal forms, negation, sides, amounts."""

@@ -1,0 +1,269 @@
+"""Negation and its scope: what a phrase denies or advises against, how sure it is, and what its words are about.
+
+"No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". Here stands every word by
+which the project knows that: nothing outside this module looks for negators of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from imapeval.types import Certainty, Polarity
+
+# Wordings that hold a negator and deny nothing, or that are about amounts or how sure somebody is. Looked for first.
+_HARMLESS = re.compile(
+    r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
+    r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b"
+    r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|fail|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
+    r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    r"|\bnothing (?:but|else than)\b|\bcan(?:not|['’]t| not) help\b|\bno (?:problem|objection)s?\b|\bnon[- ](?=\w)"
+    r"|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|不(?:仅|但|只|光|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足|妨|得不|断|久|管|论|如|同|良|适|孕|育|明|稳|齐|整|全|规则|规律|典型|调|饱和|锈钢|振|佳|畅|当|清"
+    r"|耐受?|舒服?|安|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|痛性|症状|力|机|关紧要|须担心|需担心)"
+    r"|没(?:关系|事|问题)|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
+    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称)|淹没|沉没|心脏?骤停|骤停|停(?:经|搏|跳|留|车)|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)",
+    re.IGNORECASE,
+)
+
+_UNLIKELY = re.compile(
+    r"\b(?:(?:very|highly|rather|quite) )?(?:unlikely|improbable|not (?:very |at all )?(?:likely|probable))\b"
+    r"|\b(?:risk|chances?|probability|likelihood|odds)(?: of)?\b(?P<what>[^,.;]{0,40}?)\b(?:(?:very|extremely|rather|quite|is|are) )+(?:low|small|slim|remote|minimal|tiny)\b"
+    r"|\b(?:low|small|little|minimal|slim|remote|tiny) (?:risk|chances?|probability|likelihood)\b|\b(?:hardly|scarcely|barely|seldom|rarely)\b"
+    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
+    re.IGNORECASE,
+)
+_CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
+    (
+        "possible",
+        re.compile(
+            r"\b(?:can(?:not|['’]?t| not)|could(?:n['’]?t| not)|not possible to) (?:be )?(?:rule[d]? out|excluded?)\b"
+            r"|(?:不|不能|不可|无法|尚不能)(?:完全)?排除",
+            re.IGNORECASE,
+        ),
+    ),
+    ("unlikely", _UNLIKELY),
+    (
+        "possible",
+        re.compile(
+            r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
+            r"|\b(?:suspected|suspicion of|suspicious (?:for|of)|suggests?|suggestive of|consistent with|indicative of|sounds like|looks like|seems?(?: to be)?|appears?(?: to be)?)\b"
+            r"|可能(?:是|为|有|会)?|也许|或许|大概|多半|疑似|怀疑(?:是|为)?|考虑(?:是|为)|像是|似乎|估计(?:是|为)?|有可能",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+# Each match turns what it stands with round.
+_DENIAL = re.compile(
+    r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
+    r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
+    r"|不|无|没有?|未|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|排除了|否认|免(?=做|于|除)|莫(?=要|吃|喝|用)|甭",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?<!to )stop(?:s|ped|ping)?|quit(?:s|ting)?"
+    r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?"
+    r"|contraindicated|contraindication|forbidden|forbid(?:s|ding)?|prohibited|banned|ban|unsafe|inadvisable|unsuitable|discouraged|disallowed|off[- ]limits|unhealthy)\b"
+    r"|\b(?:keep|stay|steer) (?:away|clear)(?: (?:from|of))?\b|\bgive up\b|\b(?:come|get|wean) off\b|\bhold off(?: on)?\b"
+    r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|药|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=[\u4e00-\u9fff])|不宜",
+    re.IGNORECASE,
+)
+# Less of a thing: near to advice against it, and no opposite of it either.
+_RESTRAINT = re.compile(
+    r"\b(?:limit|restrict|reduc|decreas|lower|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
+    re.IGNORECASE,
+)
+
+
+# A yes or no to the question, before what is said of it.
+_ANSWERED = re.compile(
+    r"^(?:yes|no|不|不会|不能|不是|不可以|是的?|会|能|可以)[,，。.;；:：!！]\s*(?=\w)", re.IGNORECASE
+)
+
+_PRIVATE = 0xE000
+_LONGEST = 0x1800
+"""Private-use characters stand for what is set aside; there are 6,400 of them (U+E000 to U+F8FF), and no phrase is
+longer than that."""
+_KEPT = re.compile("[\ue000-\uf8ff]")
+
+
+# What else may be summed up as a no.
+_WARNING = re.compile(
+    r"\b(?:until|wait|postpone\w*|harmful|risky|dangerous|bad|instead|rather than)\b|[无没未勿禁忌非别否戒停免莫]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """How a phrase stands to what it is about.
+
+    Attributes:
+        polarity: Whether it affirms, or denies or advises against.
+        certainty: How sure it is of that.
+        restrains: Whether it asks for less of something.
+        subject: The phrase without the words of all this.
+    """
+
+    polarity: Polarity
+    certainty: Certainty
+    restrains: bool
+    subject: str
+
+    @property
+    def denies(self) -> bool:
+        """Whether it leaves one with "no": denied or advised against, or held for unlikely."""
+        return (self.polarity == "denied") != (self.certainty == "unlikely")
+
+
+@lru_cache(maxsize=1 << 16)
+def read_stance(text: str) -> Stance:
+    """Read the stance of a short phrase. Two negators affirm.
+
+    >>> [read_stance(text).polarity for text in ("no surgery needed", "avoid alcohol", "not without risk", "腹部不适")]
+    ['denied', 'denied', 'affirmed', 'affirmed']
+    >>> read_stance("kidney infection unlikely")
+    Stance(polarity='affirmed', certainty='unlikely', restrains=False, subject='kidney infection')
+    """
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return chr(_PRIVATE + len(kept) - 1)
+
+    # What is harmless becomes one character of no meaning each, so that nothing is found in it; "no, it is not" denies
+    # once.
+    rest = _HARMLESS.sub(keep, _KEPT.sub(" ", _ANSWERED.sub("", text[:_LONGEST])))
+    certainty: Certainty = "certain"
+    for degree, pattern in _CERTAINTY:
+        stripped = pattern.sub(_leave_subject, rest)
+        if stripped != rest:
+            rest = stripped
+            certainty = degree if certainty == "certain" else certainty
+    against, turns = _AGAINST.subn(" ", rest)
+    denied, negators = _DENIAL.subn(" ", against)
+    return Stance(
+        "denied" if (turns + negators) % 2 else "affirmed",
+        certainty,
+        _RESTRAINT.search(denied) is not None,
+        " ".join(_KEPT.sub(lambda found: kept[ord(found[0]) - _PRIVATE], denied).split()),
+    )
+
+
+def _leave_subject(found: re.Match[str]) -> str:
+    return f" {found.groupdict().get('what') or ''} "
+
+
+def mentions_denial(text: str) -> bool:
+    """Say whether anything in a text, however long, may be a denial, a warning or advice against something."""
+    return any(pattern.search(text) for pattern in (_DENIAL, _AGAINST, _WARNING, _UNLIKELY))
+
+
+_GOVERNOR = re.compile(
+    r"^(?!(?:not|no) (?:only|just|merely|simply|doubt|later|more|less)\b)(?:(?:you|he|she|they|we|one|patients?)\s+)?(?:(?:should|must|may|can|could|would|will|please|also|definitely|strictly|better)\s+)*"
+    r"(?:(?:do not|don['’]?t|never|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
+    r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
+    r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
+    r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|there (?:is|are|was|were) no|(?:take|use|eat|drink|has|have|had|is|are) (?:no|neither)|no need (?:for|to)|no|neither|nor|without)(?=\s|$)"
+    "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?(?:一定|千万|绝对|尽量|严格|请|应|要|也|切|既)?"
+    r"(?:避免|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用|严禁|忌|勿|没有?必要|没有|无(?![论法创菌痛症])|远离|停用|停止|停服|戒|别(?![的人])|少(?=[吃喝食饮用]))"
+    r"(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)?",
+    re.IGNORECASE,
+)
+_PREDICATE = re.compile(
+    r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
+    r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
+    r"|(?:is|are) (?:both |all |also |strictly )*(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged|n['’]t"
+    r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
+    r"|(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
+    r"|(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|禁忌|要停|应停|没有?必要)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$",
+    re.IGNORECASE,
+)
+
+
+# A subject, and a verb of the same clause that is denied: both go with each thing that it denies.
+_DENIED_VERB = re.compile(
+    r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
+    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+"
+    r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had) (?:no|neither)"
+    r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
+    r"|never|neither)(?: (?:any|either))?(?=\s)"
+    r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|需要?)|并非|没有?必要|没有|无需)"
+    r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
+    re.IGNORECASE,
+)
+# The verbs that a governor may end with.
+_LAST_VERB = re.compile(
+    r"\s(?:taking|using|eating|drinking|doing|take|use|eat|drink|give|do|have|apply|start|try|smoke|touch|induce|perform|get"
+    r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
+    re.IGNORECASE,
+)
+
+
+_DENYING_END = re.compile(
+    r"\b(?:no|not|never|without|den(?:y|ies|ied|ying)|neither|nor|free of|cannot|(?:do|does|did|is|was|has|have|had)n['’]?t)"
+    r"(?: (?:have|had|has|having|got|been|be|get|show|any|an?|the|signs?|symptoms?|history|known|current|recent|of))*\s*$"
+    r"|(?:没有?|无|未|否认|不伴|不是|没(?=得|患))(?:有|出现|发现|伴|见|患|得过?|任何|明显|过|的)*\s*$",
+    re.IGNORECASE,
+)
+
+
+def denies_next(text: str) -> bool:
+    """Say whether a text ends with words that deny the name behind it.
+
+    >>> [denies_next(text) for text in ("I am not", "she never had a", "未", "I cannot sleep for", "not only")]
+    [True, True, True, False, False]
+    """
+    return _DENYING_END.search(text) is not None
+
+
+def find_denied_verb(text: str) -> str:
+    """Return subject and verb of a clause that denies what follows; "" where it does not.
+
+    >>> find_denied_verb("gout is not contagious"), find_denied_verb("痛风不会引起不孕")
+    ('gout is not', '痛风不会引起')
+    """
+    found = _DENIED_VERB.match(text)
+    return found[0] if found else ""
+
+
+def drop_verb(governor: str) -> str:
+    """Return a governor without the verb that it may end with.
+
+    >>> drop_verb("avoid eating"), drop_verb("避免饮"), drop_verb("no")
+    ('avoid', '避免', 'no')
+    """
+    return _LAST_VERB.sub("", governor)
+
+
+def find_governor(text: str) -> str:
+    """Return the words with which a clause begins to deny or advise against what it lists; "" where it does not.
+
+    >>> find_governor("avoid alcohol"), find_governor("48小时内不要热敷"), find_governor("rest")
+    ('avoid', '48小时内不要', '')
+    """
+    found = _GOVERNOR.match(text)
+    return found[0] if found else ""
+
+
+def find_predicate(text: str) -> str:
+    """Return the words with which a clause denies or advises against its subjects; "" where it does not.
+
+    >>> find_predicate("smoking should be avoided"), find_predicate("咖啡都不能喝")
+    ('should be avoided', '都不能喝')
+    """
+    found = _PREDICATE.search(text)
+    return found[0] if found and found.start() > 0 else ""
+
+
+def advises_against(text: str) -> bool:
+    """Say whether a word of advice against something stands in a phrase: "to be avoided", but not "without fever"."""
+    return _AGAINST.search(text) is not None
+
+
+def negated(text: str) -> bool:
+    """Say whether a phrase denies something or advises against it."""
+    return read_stance(text).polarity == "denied"

@@ -1,0 +1,201 @@
+"""A short phrase taken apart: what it is about, how it stands to that, under which condition, and its amounts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from imapeval.text.amounts import find_amounts
+from imapeval.text.language import HAN
+from imapeval.text.negation import read_stance
+from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from imapeval.text.amounts import Amounts
+    from imapeval.text.negation import Stance
+    from imapeval.types import Pair
+
+_CONDITION = (
+    r"(?:only |especially |particularly |and |but )?(?:if|when|whenever|unless|until|provided(?: that)?|in case(?: of)?|as long as"
+    r"|once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or)\b)|while|should (?:the|it|you|he|she|they|there)\b)\b"
+)
+_CONDITION_ZH = r"(?:如果|如(?=[果有无需不出症疼痛发])|若是?|假如|倘若|要是|一旦|万一|除非|直到|只要|只有)"
+_IN_BRACKETS = re.compile(
+    rf"(?<!\s)\s*[(（](?P<inside>{_CONDITION}[^()（）]*|{_CONDITION_ZH}[^()（）]*|[^()（）]*(?:时|的话|情况下|者|后|前|期间))[)）]\s*$",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(
+    rf"(?<![\s,，])[\s,，]+(?P<inside>{_CONDITION}\s.+)$|(?<![,，])[,，](?P<zh>{_CONDITION_ZH}.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEFORE = re.compile(
+    rf"^(?P<inside>{_CONDITION}\s[^,，]+)[,，]\s*(?=\S)|^(?P<zh>{_CONDITION_ZH}[^,，]+|[^,，]*(?:的话|情况下)|[^,，]{{2,}}(?<![小同随按定暂及])时)[,，]\s*(?=\S)",
+    re.IGNORECASE,
+)
+
+_ONLY_CONDITION = re.compile(
+    rf"^{_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$", re.IGNORECASE
+)
+
+_LATIN_WORDS = re.compile(r"[a-z0-9]+")
+_CHINESE_RUNS = re.compile(f"[{HAN}]+")
+_PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")
+_FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the of to for in on at by with and or as is are be been being was were it its this that these those there "
+        "you your i my he his she her they their them we our will would can could may might should shall must need needs "
+        "needed do does did have has had please also then so very "
+        # Verbs and phrases that say no more than that something is advised or done.
+        "take taking takes taken use using used uses give giving given get getting try keep continue continuing start "
+        "starting begin recommend recommended advise advised necessary required require indicated allowed fine ok okay "
+        "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
+        "strictly very highly extremely quite really rather fairly almost all any most many some several",
+    )
+)
+_FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
+
+_LIGHT_FIRST = re.compile(
+    r"^(?:(?:to |any |the |a |an |your |be |is |are |should |must |may |can |also |please )*(?:take|taking|use|using|give|giving|have|get|do|start|starting"
+    r"|continue|continuing|keep taking|keep using|begin|try|recommended|advised|needed|required)? ?(?:to |any |the |a |an |your )*)(?=\S)"
+    r"|^(?:要|需要?|应该?|可以?|能|会|再|请|进行|使用|服用|口服|食用|饮用|继续|开始|做|行|吃|喝|用|有|是|为)+(?=\S{2})"
+)
+_POLAR = re.compile(
+    r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A short phrase as it is compared.
+
+    Attributes:
+        core: The phrase without its condition.
+        condition: Under which condition it holds, as written; "" for none.
+        stance: How the core stands to what it is about.
+        amounts: The core's amounts.
+        subject: Normal form of what it is about, without the words of its stance and light words before it.
+        whole: Normal form of the core.
+        outside: Normal form of what stands outside its brackets, the whole where it has none.
+        inside: Normal forms of what stands in brackets, but for amounts.
+        qualified: Whether something other than abbreviations stands in brackets, which may narrow what stands outside.
+        words: Content words of what it is about (Chinese: characters), without amounts and light words.
+        tokens: The same with pairs of neighbouring Chinese characters: what `overlap` counts.
+    """
+
+    core: str
+    condition: str
+    stance: Stance
+    amounts: Amounts
+    subject: str
+    whole: str
+    outside: str
+    inside: frozenset[str]
+    qualified: bool
+    words: frozenset[str]
+    tokens: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 16)
+def read_phrase(value: str) -> Phrase:
+    """Take a phrase apart. Pure; remembered, because each value is compared with many.
+
+    >>> phrase = read_phrase("no alcohol (if the stomach is upset)")
+    >>> phrase.core, phrase.condition, phrase.stance.polarity, sorted(phrase.words)
+    ('no alcohol', 'if the stomach is upset', 'denied', ['alcohol'])
+    """
+    core, condition = split_condition(value)
+    amounts = find_amounts(core)
+    # Of what is left beside the amounts: "not more than 3 days" and 未满3岁 deny nothing.
+    stance = read_stance(amounts.rest)
+    inside = [found.group(1) for found in BRACKETS.finditer(core)]
+    whole = normalise(core)
+    latin, chinese = _find_words(stance.subject)
+    words = frozenset(map(stem, latin))
+    return Phrase(
+        core,
+        condition,
+        stance,
+        amounts,
+        _LIGHT_FIRST.sub("", normalise(_POLAR.sub("", stance.subject))),
+        whole,
+        normalise(BRACKETS.sub(" ", core)) if inside else whole,
+        frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
+        not all(map(is_abbreviation, inside)),
+        words.union("".join(chinese)),
+        words.union(*([run[i : i + 2] for i in range(len(run) - 1)] or [run] for run in chinese)),
+    )
+
+
+def split_condition(value: str) -> tuple[str, str]:
+    """Return a phrase without its condition, and the condition.
+
+    >>> split_condition("see a doctor if the fever lasts")
+    ('see a doctor', 'if the fever lasts')
+    >>> split_condition("萘普生（肾功能正常时）")
+    ('萘普生', '肾功能正常时')
+    """
+    for pattern in (_IN_BRACKETS, _BEHIND, _BEFORE):
+        found = pattern.search(value)
+        if found is None:
+            continue
+        core = (value[: found.start()] + value[found.end() :]).strip(" ,，;；.。")
+        if any(map(str.isalnum, core)):
+            return core, next(filter(None, found.groups())).strip()
+    return value, ""
+
+
+def is_condition(text: str) -> bool:
+    """Tell whether a clause only says under which condition another holds.
+
+    >>> [is_condition(text) for text in ("if it lasts", "如果发烧", "高烧不退时", "rest")]
+    [True, True, True, False]
+    """
+    return _ONLY_CONDITION.search(text) is not None
+
+
+def qualify(pair: Pair) -> Pair:
+    """Return a pair with the fields that its value tells: polarity, certainty, condition and amounts."""
+    phrase = read_phrase(pair.value)
+    return replace(
+        pair,
+        polarity=phrase.stance.polarity,
+        certainty=phrase.stance.certainty,
+        condition=phrase.condition,
+        amounts=tuple(amount.text for amount in phrase.amounts.items),
+    )
+
+
+def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs without those that one text both affirms and denies: who says both says neither.
+
+    >>> from imapeval.types import Pair
+    >>> pairs = [Pair("a", "aspirin"), Pair("a", "no aspirin"), Pair("a", "rest")]
+    >>> [pair.value for pair in drop_self_contradictions(pairs)]
+    ['rest']
+    """
+    kept = list(pairs)
+    stances: dict[frozenset[str], set[bool]] = {}
+    for pair in kept:
+        phrase = read_phrase(pair.value)
+        if phrase.words and not phrase.condition:
+            stances.setdefault(phrase.words, set()).add(phrase.stance.denies)
+    return [
+        pair for pair in kept if (phrase := read_phrase(pair.value)).condition or len(stances.get(phrase.words, ())) < 2
+    ]
+
+
+def _find_words(text: str) -> tuple[list[str], list[str]]:
+    """Return the content words of a text, and its runs of Chinese characters without light ones."""
+    latin: list[str] = []
+    chinese: list[str] = []
+    for part in _PUNCTUATION.split(_POLAR.sub("", text)):
+        norm = normalise(part)
+        latin += [word for word in _LATIN_WORDS.findall(norm) if word not in _FUNCTION_WORDS]
+        runs = ("".join(c for c in run if c not in _FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))
+        chinese += filter(None, runs)
+    return latin, chinese

@@ -1,0 +1,96 @@
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from imapeval.errors import ExtractionError, ProviderError, ServiceError
+from imapeval.extraction.extractor import TwoStep
+from imapeval.extraction.repeated import Repeated
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.pipeline import open_extractor, open_graph
+from imapeval.types import Imap, Pair, Sample
+
+SAMPLE = Sample("1", "Q?", ("R.", "S."), "A.")
+UNREADABLE = ExtractionError("garbled", kind="unreadable-completion")
+
+
+@dataclass
+class Fixed:
+    """An extractor that reads one word in every answer, or fails."""
+
+    reading: str | Exception
+    signature: str = "fixed|v:1"
+    concurrency: int = 8
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        await asyncio.sleep(0)
+        if isinstance(self.reading, Exception):
+            raise self.reading
+        fact = (Pair("advice", self.reading),)
+        return tuple(Imap((), (), fact, fact, reference_index=index) for index in range(len(sample.references)))
+
+
+async def read(*readings: str | Exception) -> list[tuple[int, int, str]]:
+    imaps = await Repeated([Fixed(reading) for reading in readings]).extract(SAMPLE)
+    return [(imap.reading, imap.reference_index, imap.response[0].value) for imap in imaps]
+
+
+async def test_each_reading_gives_imaps_of_its_own():
+    assert await read("rest", "tea") == [(0, 0, "rest"), (0, 1, "rest"), (1, 0, "tea"), (1, 1, "tea")]
+
+
+async def test_a_reading_that_failed_was_not_made():
+    assert await read("rest", UNREADABLE, "tea") == [(0, 0, "rest"), (0, 1, "rest"), (2, 0, "tea"), (2, 1, "tea")]
+
+
+@pytest.mark.parametrize("error", [UNREADABLE, ProviderError("no", kind="refusal")])
+async def test_too_few_readings_fail_with_the_first_error(error: Exception):
+    for others in (["rest"], ["rest", ExtractionError("other", kind="no-query")]):
+        with pytest.raises(type(error)) as caught:
+            await read(error, *others)
+        assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderError("slow", kind="timeout"),
+        ProviderError("not yet", kind="pending"),
+        ServiceError("gone", kind="unreachable"),
+        KeyError("a bug"),
+    ],
+    ids=["passing", "pending", "service", "bug"],
+)
+async def test_what_has_nothing_to_do_with_the_text_fails_the_sample(error: Exception):
+    with pytest.raises(type(error)) as caught:
+        await read(UNREADABLE, "rest", "rest", "rest", error)
+    assert caught.value is error
+
+
+async def test_what_ends_the_run_does_not_hide_behind_what_passes():
+    gone = ServiceError("gone", kind="unreachable")
+    with pytest.raises(ServiceError) as caught:
+        await read(ProviderError("slow", kind="timeout"), "rest", gone, UNREADABLE)
+    assert caught.value is gone
+
+
+def test_the_signature_says_how_many_readings_there_are():
+    three = Repeated([Fixed("rest")] * 3)
+    assert three.signature == "repeated|readings:3|needed:2|v:1|fixed|v:1"
+    assert Repeated([Fixed("rest")] * 5).signature.startswith("repeated|readings:5|needed:3|")
+    # Eight requests at a time keep three samples busy.
+    assert three.concurrency == 3
+
+
+def test_one_reading_repeats_nothing():
+    with pytest.raises(ValueError, match="1 extractors"):
+        Repeated([Fixed("rest")])
+
+
+async def test_each_reading_is_a_request_of_its_own():
+    model = ScriptedModel(lambda _: '{"query": ["advice"], "constraint": [], "inform": []}')
+    graph = open_graph()
+    await open_extractor(graph, llm=model, votes=3).extract(SAMPLE)
+    assert sorted(request.seed for request in model.requests) == sorted([1, 2, 3] * 4)
+    assert {request.temperature for request in model.requests} == {0.9}
+    assert isinstance(open_extractor(graph, llm=model), TwoStep)

@@ -1,0 +1,161 @@
+"""What becomes of relations that a model does not, or not at once, give as asked."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import pytest
+
+from imapeval.errors import ProviderError, ServiceError
+from imapeval.evaluate import evaluate, settle
+from imapeval.extraction.extractor import TwoStep
+from imapeval.extraction.prompted import PromptedReader
+from imapeval.llm.cache import Cached
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.matching.llm import LLMMatcher
+from imapeval.matching.matcher import relate
+from imapeval.metrics import registry
+from imapeval.runs import Run, RunWriter
+from imapeval.types import Failure, Imap, Pair, Relation, Sample
+
+# Neither wording nor graph relates any of these values to another.
+OPEN = ("raise the head of the bed", "sleep with the upper body propped up", "quit cigarettes")
+
+
+def say(*related: tuple[int, int, str]) -> str:
+    """Write a completion that relates facts of the reference to facts of the response, by their numbers."""
+    entries = [{"reference": i, "response": j, "why": "so", "relation": word} for i, j, word in related]
+    return json.dumps({"relations": entries})
+
+
+YES = say((1, 1, "exact"))
+
+
+def imap(reference, response, term="advice"):
+    return Imap((), (), tuple(Pair(term, v) for v in reference), tuple(Pair(term, v) for v in response))
+
+
+async def judge(inner, imap, *replies, lang="en", question="What helps?"):
+    """Return what becomes of one imap, and the model that was asked."""
+    model = ScriptedModel(replies)
+    (found,) = await LLMMatcher(inner, model).match([imap], langs=[lang], questions=[question])
+    return found, model
+
+
+@pytest.mark.parametrize(
+    ("fault", "changed"),
+    [
+        ("All is well.", {}),
+        ("", {}),
+        (say((1, 9, "exact")), {}),
+        (say((1, 1, "similar")), {}),
+        (ProviderError("no", kind="refusal", raw="I would rather not."), {}),
+        (
+            ProviderError("cut", kind="truncated", raw='{"relations": [{"reference": 1, "why": "'),
+            {"max_tokens": 8192},
+        ),
+        (ProviderError("cut", kind="truncated", raw=say(*[(1, 1, "exact")] * 50)), {"temperature": 0.3}),
+    ],
+    ids=["prose", "nothing", "no listed facts", "no relation", "refusal", "truncated", "loop"],
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_a_completion_that_is_no_use_is_asked_for_once_more(inner, lang, fault, changed):
+    (match,), model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), fault, YES, lang=lang)
+    assert match.relation is Relation.EXACT
+    first, second = model.requests
+    assert second == replace(first, messages=second.messages, **changed)
+    assert second.messages[:-1] == first.messages[:-1]
+    note = second.messages[-1].content.removeprefix(first.messages[-1].content + "\n\n")
+    assert note.startswith("A first attempt" if lang == "en" else "第一次的输出")
+
+
+async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner):
+    def reply(request):
+        return "All is well." if OPEN[2] in request.messages[-1].content else YES
+
+    cases = [imap(OPEN[:1], OPEN[1:2]), imap(OPEN[:1], OPEN[2:]), imap(OPEN[1:2], OPEN[:1])]
+    model = ScriptedModel(reply)
+    good, bad, also_good = await LLMMatcher(inner, model).match(cases, langs=["en", "en", "zh"])
+    assert good[0].relation is also_good[0].relation is Relation.EXACT
+    assert isinstance(bad, Failure)
+    assert (bad.stage, bad.kind, bad.raw) == ("matching", "unreadable-completion", "All is well.")
+    assert len(model.requests) == 4
+
+
+async def test_an_imap_about_which_the_provider_fails_fails_alone(inner):
+    failure, model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), ProviderError("no", kind="server", raw="<html>"))
+    assert failure == Failure("llm", "server", "no", "<html>")
+    assert len(model.requests) == 1
+
+
+async def test_a_failing_service_ends_it_after_what_is_under_way(inner):
+    class Down:
+        identity, concurrency = "down", 2
+        finished = 0
+
+        async def complete(self, request):
+            if OPEN[2] in request.messages[-1].content:
+                raise ServiceError("the server is down", kind="unreachable")
+            await asyncio.sleep(0.01)
+            self.finished += 1
+            raise ProviderError("slow", kind="timeout")
+
+    model = Down()
+    cases = [imap(OPEN[:1], OPEN[2:]), imap(OPEN[:1], OPEN[1:2])]
+    with pytest.raises(ServiceError):
+        await LLMMatcher(inner, model).match(cases, langs=["en", "en"])
+    assert model.finished == 1
+
+
+async def test_a_server_without_schemas_is_asked_in_weaker_forms(inner):
+    unsupported = ProviderError("no response_format", kind="unsupported")
+    model = ScriptedModel([unsupported, unsupported, YES, say((1, 1, "belonging"))])
+    matcher = LLMMatcher(inner, model)
+    for relation in (Relation.EXACT, Relation.BELONGING):
+        assert (await relate(matcher, OPEN[0], OPEN[1], lang="en")).relation is relation
+    asked = [(request.schema is not None, request.json) for request in model.requests]
+    # What the server does not know is not tried a second time.
+    assert asked == [(True, False), (False, True), (False, False), (False, False)]
+
+
+async def test_a_server_that_supports_nothing_is_a_failure(inner):
+    failure, model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), *[ProviderError("no", kind="unsupported")] * 3)
+    assert (failure.stage, failure.kind, len(model.requests)) == ("llm", "unsupported", 3)
+
+
+async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
+    """And keeps what it paid for: the second time nothing else is asked."""
+    samples = [Sample("a", "What now?", (OPEN[0],), OPEN[1]), Sample("b", "What now?", (OPEN[0],), OPEN[2])]
+    failing = [True]
+
+    def reply(request):
+        asked = request.messages[-1].content
+        if "<reference>" in asked:
+            if OPEN[2] in asked and failing:
+                failing.pop()
+                return ProviderError("slow down", kind="rate-limit")
+            return YES
+        if "<answer>" not in asked:
+            return '{"query": ["advice"], "constraint": []}'
+        said = next(value for value in OPEN if f"<answer>\n{value}" in asked)
+        return json.dumps({"inform": [{"term": "advice", "values": [said]}]})
+
+    model = ScriptedModel(reply)
+    metrics = [registry.get("imapscore:mean")]
+    counts = []
+    for _ in range(2):
+        cached = Cached(model, tmp_path / "cache.sqlite")
+        extractor, matcher = TwoStep(PromptedReader(cached)), LLMMatcher(inner, cached)
+        settings = settle(metrics, extractor=extractor, matcher=matcher, seed=0)
+        with RunWriter(tmp_path / "run", samples, settings=settings) as run:
+            await evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run)
+            run.finish()
+        counts.append(len(model.requests))
+        results = {result.id: result for result in Run(tmp_path / "run").results()}
+        if len(counts) == 1:
+            assert results["b"].outcome == Failure("llm", "rate-limit", "slow down")
+            assert not results["b"].final
+    assert all(result.scored for result in results.values())
+    assert counts[1] - counts[0] == 1
+    (match,) = Run(tmp_path / "run").imaps()[-1].matches
+    assert (match.relation, match.decided_by) == (Relation.EXACT, "llm")

@@ -1,0 +1,126 @@
+import doctest
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.text import markup as module
+from imapeval.text.markup import EditedText, PlainText
+
+SAME = {
+    "**Rest** the knee": "Rest the knee",
+    "__rest__ and ***ice***": "rest and ice",
+    "*rest* and _ice_": "rest and ice",
+    "~~rest~~ `ibuprofen`": "rest ibuprofen",
+    "# Advice\nRest": "Advice\nRest",
+    "> quoted": "quoted",
+    "[rest](http://x.y) and ![a picture](a.png)": "rest and a picture",
+    "Rest\n---\nIce": "Rest\n\nIce",
+    "- **no** coffee": "- no coffee",
+    # HTML: tags of blocks end a line.
+    "<b>Rest</b> the <span class='x'>knee</span>": "Rest the knee",
+    "<p>Rest</p><p>Ice</p>": "\nRest\n\nIce\n",
+    "Rest<br/>Ice": "Rest\nIce",
+    "<!-- no -->rest": "rest",
+    "&lt;5 mg &amp; more&#33;": "<5 mg & more!",
+    # What is not seen neither divides nor hides.
+    "re\u00adst, re\u200bst, re\u2060st\ufeff": "rest, rest, rest",
+    "布洛\u200b芬": "布洛芬",
+    # A text that shouts.
+    "TAKE IBUPROFEN 400 MG": "take ibuprofen 400 mg",
+    "İSTANBUL: REST THE KNEE": "İstanbul: rest the knee",
+    # And what is no layout.
+    "CT, MRI, ECG": "CT, MRI, ECG",
+    "Rest THE LEFT KNEE": "Rest THE LEFT KNEE",
+    "HbA1c <7%, p < 0.05, BP <140/90": "HbA1c <7%, p < 0.05, BP <140/90",
+    "a * b, 2*3*4, snake_case_name": "a * b, 2*3*4, snake_case_name",
+    "* rest\n* ice": "* rest\n* ice",
+}
+
+
+@pytest.mark.parametrize(("text", "plain"), SAME.items())
+def test_layout_goes_and_words_stay(text, plain):
+    assert PlainText(text).text == plain
+
+
+def test_a_stretch_is_found_in_the_original():
+    original = "**Rest** the <b>le\u00adft</b> knee &amp; [ankle](http://x.y)"
+    plain = PlainText(original)
+    for words, written in (("Rest", "Rest"), ("left", "le\u00adft"), ("knee", "knee"), ("ankle", "ankle")):
+        start = plain.text.index(words)
+        begin, end = plain.origin(start, start + len(words))
+        assert original[begin:end] == written
+    start = plain.text.index("&")
+    assert original[plain.origin(start, start + 1)[0] :].startswith("&amp;")
+
+
+PIECES = st.sampled_from(
+    [
+        "rest ",
+        "ICE",
+        "布洛芬",
+        "*",
+        "**",
+        "_",
+        "`",
+        "<b>",
+        "</b>",
+        "<br>",
+        "&amp;",
+        "&lt;",
+        "&#65;",
+        "\xad",
+        "\u200b",
+        "[a](b)",
+        "# ",
+        "> ",
+        "\n",
+        "---",
+        "~~",
+        "<",
+        "&",
+        "1",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_every_character_knows_where_it_came_from(text):
+    plain = PlainText(text)
+    last = 0
+    for place, char in enumerate(plain.text):
+        start, end = plain.origin(place, place + 1)
+        assert last <= start < end <= len(text)
+        last = start
+        # What replaces something stands where that begins.
+        assert text[start] in "&<" or text[start].casefold() == char.casefold()
+    if plain.text:
+        assert plain.origin(0, len(plain.text))[1] <= len(text)
+
+
+@given(st.text(max_size=60))
+def test_a_text_without_layout_stays(text):
+    words = "".join(char for char in text if char.isalnum() or char == " ").lower()
+    assert PlainText(words).text == words
+
+
+def test_edits_are_mapped():
+    edited = EditedText("a--b", [(1, 3, "+")])
+    assert edited.text == "a+b"
+    assert [edited.origin(place) for place in range(3)] == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    "text", ["<" * 50_000, "[" * 50_000, "&" * 50_000, "*" * 50_001, "<b " * 20_000, "> " * 20_000]
+)
+def test_hostile_texts_take_no_time(text):
+    # Minutes, where a pattern tries every stretch of a run.
+    start = time.perf_counter()
+    PlainText(text)
+    assert time.perf_counter() - start < 5
+
+
+def test_the_examples_hold():
+    failed, attempted = doctest.testmod(module)
+    assert attempted > failed == 0

@@ -1,0 +1,214 @@
+"""What phrases deny, how sure they are, and which words govern a list; the phrases were written for this table."""
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.text import negation as module
+from imapeval.text.negation import (
+    denies_next,
+    find_denied_verb,
+    find_governor,
+    find_predicate,
+    mentions_denial,
+    negated,
+    read_stance,
+)
+
+DENIED = """
+no surgery needed | avoid alcohol | without fever | there is no evidence of cancer | fracture ruled out
+HIV negative | isn't contagious | isnt contagious | won't help | refrain from driving | stop warfarin
+smoking cessation | quit smoking | contraindicated in pregnancy | stay away from pollen | give up smoking
+unnecessary | out of the question | absence of fever | neither aspirin | nor ibuprofen | tea is off limits
+hold off on surgery | 不需要手术 | 避免饮酒 | 已排除肿瘤 | 可以排除骨折 | 阴性 | 否认过敏 | 忌辛辣 | 禁食 | 戒烟
+停用阿司匹林 | 远离花粉 | 别熬夜 | 勿热敷 | 严禁饮酒 | 不宜久坐 | 免做手术 | 并非癌症 | 避光保存
+"""
+AFFIRMED = """
+surgery needed | not without risk | do not stop aspirin | never skip a dose | avoid stopping the tablets
+not only rest | nothing but rest | no doubt gout | no later than Monday | not more than 4 g | without delay
+do not hesitate to call | whether or not it hurts | gram-negative sepsis | Rh negative blood | cannot help smoking
+no problem | non-steroidal drugs | to stop bleeding | notable pain | nose drops | 不能不吃药 | 不要停药 | 不仅要休息
+不超过3天 | 不妨热敷 | 腹部不适 | 月经不调 | 无菌敷料 | 无症状 | 除非怀孕 | 未婚 | 非甾体抗炎药 | 革兰阴性菌
+没关系 | 禁忌症 | 特别注意 | 级别 | 心脏骤停 | 停经 | 戒断反应 | 少量饮水 | 无创通气 | 无需担心 | 避孕药
+"""
+
+
+def split(table: str) -> list[str]:
+    return [phrase.strip() for phrase in table.replace("\n", "|").split("|") if phrase.strip()]
+
+
+@pytest.mark.parametrize("phrase", split(DENIED))
+def test_denied(phrase):
+    stance = read_stance(phrase)
+    assert (stance.polarity, stance.certainty, stance.denies) == ("denied", "certain", True)
+    assert negated(phrase)
+    assert mentions_denial(phrase)
+
+
+@pytest.mark.parametrize("phrase", split(AFFIRMED))
+def test_affirmed(phrase):
+    stance = read_stance(phrase)
+    assert (stance.polarity, stance.certainty, stance.denies) == ("affirmed", "certain", False)
+    assert not negated(phrase)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "polarity", "certainty", "subject"),
+    [
+        ("kidney infection unlikely", "affirmed", "unlikely", "kidney infection"),
+        ("hardly contagious", "affirmed", "unlikely", "contagious"),
+        ("the risk of bleeding is very low", "affirmed", "unlikely", "the bleeding"),
+        ("cannot rule out cancer", "affirmed", "possible", "cancer"),
+        ("possibly gout", "affirmed", "possible", "gout"),
+        ("may be gout", "affirmed", "possible", "gout"),
+        ("suspected gout", "affirmed", "possible", "gout"),
+        ("looks like gout", "affirmed", "possible", "gout"),
+        ("probably not gout", "denied", "possible", "gout"),
+        ("肾盂肾炎可能性不大", "affirmed", "unlikely", "肾盂肾炎"),
+        ("几乎不会复发", "affirmed", "unlikely", "复发"),
+        ("复发风险很小", "affirmed", "unlikely", "复发"),
+        ("不排除肿瘤", "affirmed", "possible", "肿瘤"),
+        ("不能排除肿瘤", "affirmed", "possible", "肿瘤"),
+        ("可能是痛风", "affirmed", "possible", "痛风"),
+        ("疑似痛风", "affirmed", "possible", "痛风"),
+    ],
+)
+def test_how_sure(phrase, polarity, certainty, subject):
+    stance = read_stance(phrase)
+    assert (stance.polarity, stance.certainty, stance.subject) == (polarity, certainty, subject)
+    assert stance.denies == (certainty == "unlikely" or polarity == "denied")
+
+
+@pytest.mark.parametrize(
+    "phrase", ["eat less salt", "limit salt", "cut down on coffee", "少吃盐", "限制盐", "适量饮酒"]
+)
+def test_less_of_a_thing_is_no_denial(phrase):
+    stance = read_stance(phrase)
+    assert stance.restrains
+    assert not stance.denies
+
+
+def test_unlikely_twice_is_likely():
+    assert not read_stance("not without risk").denies
+    assert not read_stance("unlikely to be absent").denies
+
+
+@pytest.mark.parametrize(
+    ("clause", "governor"),
+    [
+        ("avoid alcohol", "avoid"),
+        ("Do not take aspirin", "Do not take"),
+        ("you should not eat nuts", "you should not eat"),
+        ("no biopsy", "no"),
+        ("Take neither aspirin", "Take neither"),
+        ("has no fever", "has no"),
+        ("there is no fracture", "there is no"),
+        ("refrain from smoking", "refrain from smoking"),
+        ("keep away from dust", "keep away from"),
+        ("without fever", "without"),
+        ("limit salt", "limit"),
+        ("rest", ""),
+        ("notable pain", ""),
+        ("nothing", ""),
+        ("not only rest", ""),
+        ("no doubt gout", ""),
+        ("48小时内不要热敷", "48小时内不要"),
+        ("不要喝咖啡", "不要喝"),
+        ("千万不要按摩", "千万不要"),
+        ("切勿热敷", "切勿"),
+        ("无发热", "无"),
+        ("没有必要手术", "没有必要"),
+        ("停用布洛芬", "停用"),
+        ("少吃盐", "少吃"),
+        ("无论如何", ""),
+        ("无创通气", ""),
+        ("别的药", ""),
+        ("少量饮水", ""),
+        ("不舒服", ""),
+    ],
+)
+def test_what_governs_a_list(clause, governor):
+    assert find_governor(clause) == governor
+
+
+@pytest.mark.parametrize(
+    ("clause", "predicate"),
+    [
+        ("smoking should be avoided", "should be avoided"),
+        ("beer is not allowed", "is not allowed"),
+        ("ibuprofen is contraindicated", "is contraindicated"),
+        ("surgery isn't necessary", "isn't necessary"),
+        ("bleeding is unlikely", "is unlikely"),
+        ("tea must not be drunk", "must not be drunk"),
+        ("aspirin is helpful", ""),
+        ("should be avoided", ""),
+        ("avoid smoking", ""),
+        ("咖啡都不能喝", "都不能喝"),
+        ("海鲜禁用", "禁用"),
+        ("手术没必要", "没必要"),
+        ("阿司匹林应避免使用", "应避免使用"),
+        ("不能喝", ""),
+        ("可以喝", ""),
+    ],
+)
+def test_what_denies_from_behind(clause, predicate):
+    assert find_predicate(clause) == predicate
+
+
+@pytest.mark.parametrize(
+    ("clause", "verb"),
+    [
+        ("gout is not contagious", "gout is not"),
+        ("it does not cause cancer", "it does not cause"),
+        ("children should not take aspirin", "children should not take"),
+        ("it is not only safe", ""),
+        ("gout is contagious", ""),
+        ("孕妇不能吃海鲜", "孕妇不能吃"),
+        ("不会引起癌症", "不会引起"),
+        ("痛风会复发", ""),
+    ],
+)
+def test_which_verb_is_denied(clause, verb):
+    assert find_denied_verb(clause) == verb
+
+
+@pytest.mark.parametrize(
+    ("before", "denied"),
+    [
+        ("I am not ", True),
+        ("she has never had a ", True),
+        ("there are no signs of ", True),
+        ("I don't have any ", True),
+        ("the patient denies ", True),
+        ("I am not sure about the ", False),
+        ("I cannot sleep because of ", False),
+        ("I have ", False),
+        ("not only ", False),
+        ("", False),
+        ("我没有", True),
+        ("未", True),
+        ("否认有", True),
+        ("没有任何", True),
+        ("我有", False),
+        ("不舒服，", False),
+    ],
+)
+def test_whether_what_follows_is_denied(before, denied):
+    assert denies_next(before) is denied
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_a_stance(text):
+    stance = read_stance(text)
+    assert stance == read_stance(text)
+    assert len(stance.subject) <= len(text)
+    for find in (find_governor, find_denied_verb):
+        assert text.startswith(find(text))
+    assert text.endswith(find_predicate(text)) or text.endswith("\n")
+
+
+def test_the_examples_hold():
+    failed, attempted = doctest.testmod(module)
+    assert attempted > failed == 0

@@ -1,0 +1,133 @@
+import doctest
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imapeval.text import phrases as module
+from imapeval.text.phrases import is_condition, qualify, read_phrase, split_condition
+from imapeval.types import Pair
+
+
+@pytest.mark.parametrize(
+    ("phrase", "core", "condition"),
+    [
+        ("see a doctor if the fever lasts", "see a doctor", "if the fever lasts"),
+        ("see a doctor, if the fever lasts", "see a doctor", "if the fever lasts"),
+        ("If the fever lasts, see a doctor", "see a doctor", "If the fever lasts"),
+        ("naproxen (if kidneys are healthy)", "naproxen", "if kidneys are healthy"),
+        ("naproxen (only when needed)", "naproxen", "only when needed"),
+        ("surgery unless it heals", "surgery", "unless it heals"),
+        ("rest until the swelling is down", "rest", "until the swelling is down"),
+        ("exercise once the pain is gone", "exercise", "once the pain is gone"),
+        ("萘普生（肾功能正常时）", "萘普生", "肾功能正常时"),
+        ("布洛芬（孕妇除外的情况下）", "布洛芬", "孕妇除外的情况下"),
+        ("三天不好转时，看医生", "看医生", "三天不好转时"),
+        ("如果发烧，看医生", "看医生", "如果发烧"),
+        ("看医生，如果发烧", "看医生", "如果发烧"),
+        # No conditions.
+        ("naproxen (oral)", "naproxen (oral)", ""),
+        ("ibuprofen (400 mg)", "ibuprofen (400 mg)", ""),
+        ("once daily", "once daily", ""),
+        ("ibuprofen 400 mg, once daily", "ibuprofen 400 mg, once daily", ""),
+        ("ibuprofen once a day", "ibuprofen once a day", ""),
+        ("阿司匹林（口服）", "阿司匹林（口服）", ""),
+        ("同时，多喝水", "同时，多喝水", ""),
+        ("每6小时一次", "每6小时一次", ""),
+        # Nothing but a condition is what it is about.
+        ("if it lasts", "if it lasts", ""),
+        ("", "", ""),
+    ],
+)
+def test_conditions(phrase, core, condition):
+    assert split_condition(phrase) == (core, condition)
+
+
+@pytest.mark.parametrize(
+    ("clause", "is_one"),
+    [
+        ("if it lasts", True),
+        ("Unless you are pregnant", True),
+        ("肾功能正常时", True),
+        ("一旦出血", True),
+        ("once daily", False),
+        ("iffy", False),
+        ("rest", False),
+        ("小时", False),
+        ("如下", False),
+    ],
+)
+def test_what_is_only_a_condition(clause, is_one):
+    assert is_condition(clause) is is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "fields"),
+    [
+        ("ibuprofen", {}),
+        ("no aspirin", {"polarity": "denied"}),
+        ("possibly gout", {"certainty": "possible"}),
+        ("肾盂肾炎可能性不大", {"certainty": "unlikely"}),
+        ("naproxen (if kidneys are healthy)", {"condition": "if kidneys are healthy"}),
+        ("ibuprofen 400 mg", {"amounts": ("400 mg",)}),
+        (
+            "不要吃布洛芬400毫克（肾功能不全时）",
+            {"polarity": "denied", "condition": "肾功能不全时", "amounts": ("400毫克",)},
+        ),
+    ],
+)
+def test_a_pair_is_qualified_by_its_value(value, fields):
+    pair = Pair("treatment", value, (3, 9))
+    assert qualify(pair) == Pair("treatment", value, (3, 9), **fields)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_qualifying_twice_is_qualifying_once(value):
+    pair = qualify(Pair("t", value))
+    assert qualify(pair) == pair
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("take ibuprofen", "use the ibuprofen"),
+        ("tumours", "a tumour"),
+        ("no surgery needed", "surgery"),
+        ("ibuprofen 400 mg", "ibuprofen"),
+        ("changing the diet", "a change of diet"),
+        ("oesophageal cancer", "cancer, esophageal"),
+        ("可以吃鸡蛋", "鸡蛋"),
+        ("不要喝啤酒", "啤酒"),
+        ("yes, gout", "gout"),
+    ],
+)
+def test_words_are_those_of_what_is_spoken_of(a, b):
+    assert read_phrase(a).words == read_phrase(b).words != frozenset()
+
+
+def test_tokens_know_the_order_of_chinese_characters():
+    ours, theirs = read_phrase("蜂蜜"), read_phrase("蜜蜂")
+    assert ours.words == theirs.words
+    assert ours.tokens.isdisjoint(theirs.tokens)
+
+
+def test_brackets():
+    phrase = read_phrase("computed tomography (CT)")
+    assert (phrase.outside, phrase.inside, phrase.qualified) == ("computed tomography", {"ct"}, False)
+    assert read_phrase("diabetes (type 1)").qualified
+    assert read_phrase("ibuprofen (400 mg)").inside == frozenset()
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+def test_any_text_is_a_phrase(text):
+    phrase = read_phrase(text)
+    core, condition = split_condition(text)
+    assert (phrase.core, phrase.condition) == (core, condition)
+    assert condition in text
+
+
+def test_the_examples_hold():
+    failed, attempted = doctest.testmod(module)
+    assert attempted > failed == 0
