@@ -51,19 +51,30 @@ class _Handler(BaseHTTPRequestHandler):
         key = hash_of(body)
         self.server.count(key)
         time.sleep(0.02 + int(key[:2], 16) / 5000)
-        values = re.findall(r"drug[0-9]+[a-z]", body["messages"][-1]["content"])
+        content = body["messages"][-1]["content"]
         # A model at temperature 0.9 does not always see everything.
-        kept = [value for value in values if hashlib.sha256((key + value).encode()).digest()[0] > 60]
-        imap = {"query": ["treatment"], "constraint": [], "inform": [{"term": "treatment", "values": kept}]}
+        seen = [
+            drug
+            for drug in re.findall(r"drug[0-9]+[a-z]", content)
+            if hashlib.sha256((key + drug).encode()).digest()[0] > 60
+        ]
+        if "<given>" in content:  # only the request for relations has it
+            answer = {
+                "relations": [
+                    {"reference": 1, "response": 1, "why": drug, "relation": "belonging"} for drug in seen[:1]
+                ]
+            }
+        else:
+            answer = {"query": ["treatment"], "constraint": [], "inform": [{"term": "treatment", "values": seen}]}
         reply = {
-            "choices": [{"finish_reason": "stop", "message": {"content": json.dumps(imap)}}],
+            "choices": [{"finish_reason": "stop", "message": {"content": json.dumps(answer)}}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 20},
         }
-        content = json.dumps(reply).encode()
+        encoded = json.dumps(reply).encode()
         self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(len(encoded)))
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(encoded)
 
     def log_message(self, format, *args):  # noqa: A002
         pass
@@ -143,7 +154,8 @@ def test_kill_9_at_20_moments_changes_no_score_and_pays_for_nothing_twice(counti
         folder.mkdir()
     expected = finish(folders[0], counting)
     calls = counting.total
-    assert calls == 3 * 3 * SAMPLES
+    # Three readings of three texts each, and at most one comparison of each reading.
+    assert 3 * 3 * SAMPLES < calls <= 3 * 4 * SAMPLES
     assert set(counting.seen.values()) == {1}
     counting.seen.clear()
 
