@@ -6,10 +6,12 @@
 4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
 5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
 
-The similarity of two values is the weighted mean of two numbers in 0..1: the encoder's cosine after removing what all
-names have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of
-their tokens, which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less
-where one frame of words holds two different things (`imapeval.text.comparison.measure_likeness`).
+The similarity of two values is the square root of the mean of two numbers in 0..1: the encoder's cosine after removing
+what all names have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice
+coefficient of their tokens, which sees the rare names that an encoder blurs. The mean is 0 where one affirms and the
+other denies, and less where one frame of words holds two different things
+(`imapeval.text.comparison.measure_likeness`). The root keeps the distance between a free rewording, which shares few
+words, and a contradiction, which earns nothing (docs/agreement.md).
 """
 
 from __future__ import annotations
@@ -44,10 +46,6 @@ if TYPE_CHECKING:
 _Fact = tuple[str, str]
 """Term and value."""
 
-COSINE = 0.6
-"""Weight of the cosine in the similarity; the words' overlap has the rest. More of it has reworded answers rank higher
-above wrong ones in the reference's words, less of it agrees a little better with clinicians (docs/agreement.md)."""
-
 _BY_WORDING: Mapping[Verdict, Relation] = {
     Verdict.SAME: Relation.EXACT,
     Verdict.NARROWER: Relation.CONTAINMENT,
@@ -62,7 +60,7 @@ class ValueMatcher:
 
     Attributes:
         graph: Decides exact, belonging and containment of linked values.
-        encoder: Its cosine is the part `COSINE` of the similarity.
+        encoder: Its cosine is half of the similarity.
         index: Names of the graph in the encoder's space; links values that no name equals, and knows the centre.
     """
 
@@ -85,9 +83,9 @@ class ValueMatcher:
             order=order,
             graph=self.graph.hash[:12],
             encoder=self.encoder.identity,
-            similarity=f"{COSINE:g}*centred-cosine+{1 - COSINE:g}*token-dice,by-stance",
+            similarity="root(centred-cosine+token-dice),by-stance",
             **others,
-            v="5",
+            v="6",
         )
 
     async def match(
@@ -205,7 +203,7 @@ class _Values:
         likeness = [[measure_likeness(v, w) for w in response] for v in reference]
         overlaps = np.array([[one.overlap for one in row] for row in likeness])
         weights = np.array([[one.weight for one in row] for row in likeness])
-        return np.round((COSINE * cosines.astype(np.float64) + (1 - COSINE) * overlaps) * weights, 4)
+        return np.round(np.sqrt((cosines.astype(np.float64) + overlaps) / 2 * weights), 4)
 
 
 def _judge_case(case: _Case, values: _Values, graph: Graph) -> list[Match]:
