@@ -1,0 +1,43 @@
+"""Writing files whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUFFIX = ".new"
+"""How the name of a file ends that a killed process may have left half written."""
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that a reader finds the old or the new content, never half of it.
+
+    A symbolic link at `path` is replaced, and what it points to is not touched. A new file can be read by its owner
+    only; one that is replaced keeps its mode. A device or a pipe, such as /dev/stdout, is written to as it is.
+
+    Raises:
+        OSError: The file cannot be written; what was there before still is.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}{SUFFIX}")
+    # O_EXCL follows no link that somebody put there.
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        with suppress(FileNotFoundError):
+            before = path.lstat()
+            if stat.S_ISREG(before.st_mode):
+                draft.chmod(stat.S_IMODE(before.st_mode))
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise

@@ -1,0 +1,64 @@
+"""Files are written whole: real files, links, pipes and a real limit on the size of files."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from imapeval.files import replace_file
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the links, modes and pipes of POSIX systems")
+
+
+def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path):
+    (tmp_path / "other").write_text("somebody's")
+    (tmp_path / "page").symlink_to(tmp_path / "other")
+    replace_file(tmp_path / "page", b"new")
+    assert (tmp_path / "other").read_text() == "somebody's"
+    assert not (tmp_path / "page").is_symlink()
+    assert (tmp_path / "page").read_bytes() == b"new"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_new_file_is_its_owners_and_an_old_one_keeps_its_mode(tmp_path: Path):
+    path = tmp_path / "page"
+    replace_file(path, b"one")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    replace_file(path, b"two")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+def test_a_pipe_is_written_to(tmp_path: Path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
+    reader.start()
+    replace_file(path, b"new")
+    reader.join()
+    assert read == [b"new"]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_disk_that_is_full_leaves_the_old_file(tmp_path: Path):
+    script = """
+import resource, sys
+from pathlib import Path
+from imapeval.files import replace_file
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    replace_file(Path(sys.argv[1]), bytes(5000))
+except OSError as error:
+    print(type(error).__name__)
+"""
+    path = tmp_path / "page"
+    path.write_text("old")
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "OSError\n"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
