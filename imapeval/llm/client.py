@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,6 +137,15 @@ class Model(Protocol):
                 "unsupported" (it never tells probabilities of given texts), and "rate-limit" where it lets nothing
                 through any more.
         """
+        ...
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A `Model` that keeps completions, and wants to know which of them were of no use."""
+
+    def reject(self, request: Request) -> None:
+        """Note that the completion of a request was of no use."""
         ...
 
 
