@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction import faults
 from imapeval.extraction.forms import Form
+from imapeval.llm.client import Keeping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ class Asker:
             ProviderError: The model did not answer.
         """
         try:
-            return understand(await self._complete(make))
+            return await self._read(make, understand)
         except SampleError as error:
             fault = faults.name_fault(error)
             if fault is None:
@@ -57,16 +58,26 @@ class Asker:
                 def change(form: Form) -> Request:
                     return faults.change(make(form), fault, lang=lang, note=self._note)
 
-                return understand(await self._complete(change))
+                return await self._read(change, understand)
             except ProviderError as second:
                 # The longer request did not fit the model; what was wrong is the first one's truncation.
                 raise error if second.kind == "too-long" else second from None
 
-    async def _complete(self, make: Callable[[Form], Request]) -> Completion:
+    async def _read(self, make: Callable[[Form], Request], understand: Callable[[Completion], _T]) -> _T:
+        request, completion = await self._complete(make)
+        try:
+            return understand(completion)
+        except SampleError:
+            if isinstance(self._model, Keeping):
+                self._model.reject(request)
+            raise
+
+    async def _complete(self, make: Callable[[Form], Request]) -> tuple[Request, Completion]:
         while True:
             form = self._form
+            request = make(form)
             try:
-                return await self._model.complete(make(form))
+                return request, await self._model.complete(request)
             except ProviderError as error:
                 if error.kind != "unsupported" or form is max(Form):
                     raise

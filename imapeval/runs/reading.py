@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic_core import from_json
 
 from imapeval import imapfile
 from imapeval.errors import InputError
+from imapeval.extraction.faults import Fault
 from imapeval.types import Failure, Outcome, Sample, Score, Turn
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from imapeval.types import Pair
 
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
+
+_FAULTS = frozenset(get_args(Fault))
 
 _HALF_CHARACTER = b"\\ud"
 """How the escape of a lone surrogate begins."""
@@ -67,8 +70,11 @@ class Result:
 
     @property
     def final(self) -> bool:
-        """Whether trying again would give the same: not so where the program or the language model failed."""
-        return isinstance(self.outcome, Score) or not (self.outcome.kind == "internal" or self.outcome.stage == "llm")
+        """Whether trying again would give the same: not so where the program failed, or the language model."""
+        outcome = self.outcome
+        return isinstance(outcome, Score) or not (
+            outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _FAULTS
+        )
 
 
 class Run:
