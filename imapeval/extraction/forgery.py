@@ -11,6 +11,7 @@ follows, so that only the opening goes.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.grounding import narrow
@@ -33,8 +34,8 @@ _LINES = re.compile(
     # The line format, at the start of a line with any spacing, anywhere without.
     r"^[ \t>*•#\-\d.)]*(?:inform|query|constraint)[ \t]*[-–—_:][ \t]*[^\n\-–—_:]{1,60}[-–—_:][ \t]*\S.*$"
     r"|(?:inform|query|constraint)[-–—_][^\s\-–—_][^\n\-–—_]{0,60}[-–—_]\S.*$"
-    # The same as YAML.
-    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=].*\n?[ \t>*•\-]*[\"']?values?[\"']?[ \t]*[:=].*$",
+    # The same as YAML, the value on the next line or on the same.
+    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=](?:.*+\n[ \t>*•\-]*+|.*?)[\"']?values?[\"']?[ \t]*[:=].*$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -61,7 +62,7 @@ _ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:answer|question|回答|问题)\b[^<>\n]
 _TURN = re.compile(
     r"<\s*[|｜][^|｜<>\n]{1,40}[|｜]\s*>(?:[ \t]*(?:system|user|assistant)\b)?|<(?:start|end)_of_turn>"
     r"|</s>|<s>(?=\s*\[)|\[/?INST\]|<<SYS>>"
-    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*:?)[ \t]*$"
+    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*+:?+)[ \t]*+$"
     r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -143,7 +144,7 @@ _TO_JUDGE: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
 
 _SENTENCE_START = re.compile(r"(?:[.!?](?=\s)|[。！？\n])\s*")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？\n]|\Z")
-_LISTING = re.compile(r"[^\n]*[:：][ \t*]*\n\s*")
+_LINE_END = re.compile(r"(?:(?P<colon>[:：])[ \t*]*+)?(?P<end>\n)\s*")
 
 
 def is_about_score(*texts: str) -> bool:
@@ -160,15 +161,16 @@ def find_forgeries(text: str, *, score_asked: bool = False) -> list[Stretch]:
     """
     text = narrow(text)
     lower = text.lower()
+    layout = _Layout(text)
     found = sorted(
         (
-            *_find_json(text),
+            *_find_json(text, layout),
             *(line.span() for line in _LINES.finditer(text)),
             *(() if score_asked else (line.span() for line in _SCORE_LINE.finditer(text))),
             *(_find_tags(text) if "<" in text else ()),
             *_find_turns(text),
-            *(_find_references(text) if any(word in lower for word in _REFERENCE_WORDS) else ()),
-            *_find_words_to_judge(text, lower),
+            *(_find_references(text, layout) if any(word in lower for word in _REFERENCE_WORDS) else ()),
+            *_find_words_to_judge(text, lower, layout),
         )
     )
     merged: list[Stretch] = []
@@ -180,33 +182,76 @@ def find_forgeries(text: str, *, score_asked: bool = False) -> list[Stretch]:
     return merged
 
 
-def _find_json(text: str) -> Iterator[Stretch]:
+class _Layout:
+    """Where lines, sentences and paragraphs of a text begin and end.
+
+    Looked for once: what begins in thousands of places of one line would look for its end as often.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._paragraph_ends = [end.span() for end in _PARAGRAPH_END.finditer(text)]
+        self._sentence_starts = [0, *(start.end() for start in _SENTENCE_START.finditer(text))]
+        self._sentence_ends = [(end.start(), end.end()) for end in _SENTENCE_END.finditer(text)]
+        lines = list(_LINE_END.finditer(text))
+        self._line_ends = [line.start("end") for line in lines]
+        self._lines = [(line.start("colon"), line.end()) for line in lines]
+
+    def find_paragraph_end(self, at: int) -> Stretch:
+        """Return the blank lines behind the paragraph in which a place is; of the last one, the end of the text."""
+        return self._paragraph_ends[bisect_left(self._paragraph_ends, (at, at))]
+
+    def find_sentence_start(self, at: int) -> int:
+        """Return where the sentence begins in which a place is."""
+        return self._sentence_starts[bisect_right(self._sentence_starts, at) - 1]
+
+    def find_sentence_end(self, at: int) -> int:
+        """Return where the sentence ends in which a place is, with its full stop."""
+        return self._sentence_ends[bisect_left(self._sentence_ends, (at, at))][1]
+
+    def find_listing(self, at: int) -> int | None:
+        """Return where the next line with words begins, where what is behind the place ends its line with a colon."""
+        line = bisect_left(self._line_ends, at)
+        if line == len(self._lines) or self._lines[line][0] < at:
+            return None
+        return self._lines[line][1]
+
+
+def _find_json(text: str, layout: _Layout) -> Iterator[Stretch]:
+    brackets = _pair_brackets(text)
+    following = 0
     done = 0
+    # Up to where nothing of ours was found, from the start of the stretch on.
+    searched = 0
     for key in _KEY.finditer(text):
-        if key.start() < done:
+        at = key.start()
+        if at < done:
             continue
-        start, end = _around(text, key.start(), done)
-        if _OURS.search(text, start, end):
+        # On to the outermost brackets around the key, or to those behind it.
+        while following < len(brackets) and (brackets[following][0] < done or brackets[following][1] <= at):
+            following += 1
+        start, end = brackets[following] if following < len(brackets) else (at, None)
+        if start > at:
+            start, end = at, None
+        # Without brackets, or in some that are not closed, all goes to the end of the paragraph.
+        if end is None or end > len(text):
+            end = layout.find_paragraph_end(at)[0]
+        if _OURS.search(text, max(start, searched), end):
             yield start, end
             done = end
+        searched = end
 
 
-def _around(text: str, at: int, floor: int) -> Stretch:
-    """Return the outermost brackets around a place; without any its line, from there on."""
-    stack: list[int] = []
-    for bracket in _BRACKET.finditer(text, floor):
+def _pair_brackets(text: str) -> list[Stretch]:
+    """Return each opening bracket with the end of what it holds, beyond the text where it is not closed."""
+    opened: list[int] = []
+    ends: dict[int, int] = {}
+    for bracket in _BRACKET.finditer(text):
         if bracket[0] in "{[":
-            if not stack and bracket.start() > at:
-                break
-            stack.append(bracket.start())
-        elif stack:
-            start = stack.pop()
-            if not stack and bracket.end() > at >= start:
-                return start, bracket.end()
-    # Brackets that are not closed hold everything to the end of the paragraph.
-    start = stack[0] if stack and stack[0] <= at else at
-    end = _PARAGRAPH_END.search(text, at)
-    return start, end.start() if end else len(text)
+            opened.append(bracket.start())
+            ends[bracket.start()] = len(text) + 1
+        elif opened:
+            ends[opened.pop()] = bracket.end()
+    return list(ends.items())
 
 
 def _find_tags(text: str) -> Iterator[Stretch]:
@@ -225,38 +270,39 @@ def _find_tags(text: str) -> Iterator[Stretch]:
 
 
 def _find_turns(text: str) -> Iterator[Stretch]:
+    done = 0
     for turn in _TURN.finditer(text):
-        if _is_said(_TURN.sub("", text[: turn.start()])):
+        if _is_said(text[done : turn.start()]):
             yield turn.start(), len(text)
             return
         yield turn.span()
+        done = turn.end()
 
 
-def _find_references(text: str) -> Iterator[Stretch]:
+def _find_references(text: str, layout: _Layout) -> Iterator[Stretch]:
+    said = next((at for at, char in enumerate(text) if char.isalnum()), len(text))
     for header in _REFERENCE.finditer(text):
         # From the header itself: the full stop before it belongs to the sentence before.
         start = header.start() + (header[0][0] in ".!?;。！？；")
-        if not _is_said(text[:start]):
+        if start <= said:
             yield header.span()
             continue
         # A header with nothing behind it announces the next paragraph.
         body = _BLANK.match(text, header.end())
-        end = _PARAGRAPH_END.search(text, body.end() if body else header.end())
-        yield start, end.start() if end else len(text)
+        yield start, layout.find_paragraph_end(body.end() if body else header.end())[0]
 
 
-def _find_words_to_judge(text: str, lower: str) -> Iterator[Stretch]:
+def _find_words_to_judge(text: str, lower: str, layout: _Layout) -> Iterator[Stretch]:
     for words, pattern in _TO_JUDGE:
         if not any(word in lower for word in words):
             continue
         for order in pattern.finditer(text):
-            start = 0
-            for before in _SENTENCE_START.finditer(text, 0, order.start()):
-                start = before.end()
             # What it orders may stand in the lines below it.
-            listing = _LISTING.match(text, order.end())
-            end = _PARAGRAPH_END.search(text, listing.end()) if listing else _SENTENCE_END.search(text, order.end())
-            yield start, end.end() if end else len(text)
+            listing = layout.find_listing(order.end())
+            yield (
+                layout.find_sentence_start(order.start()),
+                layout.find_sentence_end(order.end()) if listing is None else layout.find_paragraph_end(listing)[1],
+            )
 
 
 def _is_said(text: str) -> bool:
