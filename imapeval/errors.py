@@ -18,9 +18,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from imapeval.redaction import make_printable, redact
+
 
 class ImapEvalError(Exception):
-    """Root of all errors that imapeval raises on purpose."""
+    """Root of all errors that imapeval raises on purpose. Secrets in a message are hidden from the start."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(make_printable(redact(message)))
 
 
 class UsageError(ImapEvalError):

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
+from imapeval.redaction import make_printable, redact
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -217,22 +219,36 @@ class Score:
                 raise ValueError(f"score {name} is {number}; an undefined score is a Failure")
 
 
+MAX_RAW = 20_000
+"""Most characters of a failure's raw text. A completion of 2,048 tokens has some 8,000; a broken server may send
+anything."""
+
+_CUT = " [cut]"
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no score.
+    """Why there is no score. Secrets in its texts are hidden from the start.
 
     Attributes:
         stage: "sample" where the sample is at fault whatever the metric; else "extraction", "llm", "matching" or
             "metric".
         kind: Short machine-readable name, such as "no-query".
         message: For people: what happened and what can be done.
-        raw: The raw text that could not be used, where there is one.
+        raw: The beginning of the raw text that could not be used, where there is one.
     """
 
     stage: str
     kind: str
     message: str
     raw: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", make_printable(redact(self.message)))
+        if self.raw is not None:
+            # What is redacted is longer than what is kept, so that no half of a secret is left.
+            raw = redact(self.raw[: 2 * MAX_RAW])
+            object.__setattr__(self, "raw", raw if len(raw) <= MAX_RAW else raw[: MAX_RAW - len(_CUT)] + _CUT)
 
 
 Outcome = Score | Failure

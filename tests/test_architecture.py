@@ -22,7 +22,7 @@ MAX_LINES = 400
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "ground floor",
-        frozenset({"", "errors", "types", "signature", "imapfile", "files", "_optional", "_resources"}),
+        frozenset({"", "errors", "types", "signature", "imapfile", "files", "redaction", "_optional", "_resources"}),
     ),
     ("text", frozenset({"text"})),
     ("llm", frozenset({"llm"})),

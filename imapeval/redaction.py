@@ -1,0 +1,131 @@
+"""What must not be shown is taken out here: secrets, and characters that a terminal obeys.
+
+Errors, failures and log records pass through here when they are made, replies of servers when they arrive, command
+lines when they are recorded, and all that the program prints when it is printed.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import logging
+import os
+import re
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+HIDDEN = "[redacted]"
+
+_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "IMAPEVAL_TOKEN")
+"""Environment variables that hold secrets of ours."""
+
+_SHORTEST = 6
+_SHORTEST_WORD = 16
+_SHORTEST_VALUE = 16
+"""Characters of a secret that is searched for in texts; of one that is a single word, because servers without access
+control are given keys such as "EMPTY", "anything" or "ollama", which is the name of a host as well; and of a value in
+the query of an address, which is mostly a version or a name."""
+
+_ADDRESS = re.compile(
+    r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?://|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
+    r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
+    re.I,
+)
+"""The parts of RFC 3986, 3; slashes may be escaped as some servers do in JSON."""
+
+_VALUE = re.compile(r"(?<==)[^&;]+")
+
+_AUTHORIZATION = re.compile(
+    r"""(\bauthorization["']?\s{0,5}[:=]\s{0,5}["']?(?:(?:bearer|basic|token)\s+)?+|\bbearer\s+(?=\S{0,200}\d))"""
+    r"[\w.~+/=-]+",
+    re.I,
+)
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters (C0 but for line breaks and tabs, DEL, C1), and those that turn the direction of writing."""
+
+_protected: set[str] = set()
+
+
+def protect(secret: str) -> None:
+    """Have a secret hidden from now on, each line of it, in all its spellings."""
+    _protected.add(secret)
+
+
+def protect_url(url: str) -> None:
+    """Have user, password and the long values of the query of an address hidden from now on."""
+    parts = urlsplit(url)
+    login, at, _ = parts.netloc.rpartition("@")
+    if at:
+        user, _, password = login.partition(":")
+        basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+        for secret in (user, password, unquote(user), unquote(password), basic):
+            protect(secret)
+    for _, value in parse_qsl(parts.query):
+        if len(value) >= _SHORTEST_VALUE:
+            protect(value)
+
+
+def hide_secrets(text: str) -> str:
+    """Return the text without the keys, passwords and tokens that are in use here."""
+    secrets = frozenset(_protected).union(filter(None, map(os.environ.get, _VARIABLES)))
+    pattern = _compile(secrets)
+    return text if pattern is None else pattern.sub(HIDDEN, text)
+
+
+def redact(text: str) -> str:
+    """Return the text without those, and without what may be secret in any address or Authorization header."""
+    return _AUTHORIZATION.sub(rf"\1{HIDDEN}", _ADDRESS.sub(_redact_address, hide_secrets(text)))
+
+
+def make_printable(text: str) -> str:
+    """Return the text with characters that a terminal obeys as their escapes, so that JSON stays the same JSON."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def get_logger(name: str) -> logging.Logger:
+    """Return the logger of a module, whose records are redacted."""
+    logger = logging.getLogger(name)
+    # A filter that is there already is not added again.
+    logger.addFilter(_redact_record)
+    return logger
+
+
+def _redact_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = make_printable(redact(record.getMessage())), ()
+    if record.exc_info:
+        record.exc_text = make_printable(redact(logging.Formatter().formatException(record.exc_info)))
+    return True
+
+
+def _redact_address(found: re.Match[str]) -> str:
+    _, at, host = found["authority"].rpartition("@")
+    login = f"{HIDDEN}@" if at else ""
+    values = _hide_values(found["query"] or "") + _hide_values(found["fragment"] or "")
+    return found["scheme"] + login + host + found["path"] + values
+
+
+def _hide_values(part: str) -> str:
+    """Hide the values in a query or fragment, but not the end of a sentence behind it."""
+    said = part.rstrip(".,:;!)")
+    nameless = said.startswith("?") and len(said) > 1 and "=" not in said
+    hidden = f"?{HIDDEN}" if nameless else _VALUE.sub(HIDDEN, said)
+    return hidden + part[len(said) :]
+
+
+@functools.lru_cache(maxsize=8)
+def _compile(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    lines = {line.strip() for secret in secrets for line in (secret, *secret.splitlines())}
+    spellings = {spelling for line in lines if _is_secret(line) for spelling in _spell(line)}
+    # The longest first: one may be the beginning of another.
+    return re.compile("|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))) if spellings else None
+
+
+def _is_secret(text: str) -> bool:
+    return len(text) >= (_SHORTEST_WORD if text.isalpha() else _SHORTEST)
+
+
+def _spell(secret: str) -> set[str]:
+    """Return how a secret may stand in JSON, in Python's words and in an address."""
+    plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
+    return plain | {text.replace("/", r"\/") for text in plain} | {quote(secret, safe=""), quote(secret)}

@@ -1,0 +1,136 @@
+"""Nothing secret, and nothing that a terminal obeys, in what is shown, logged or written."""
+
+import base64
+import json
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.errors import InputError, ProviderError, UsageError
+from imapeval.redaction import get_logger, hide_secrets, make_printable, protect, protect_url, redact
+from imapeval.types import MAX_RAW, Failure
+
+KEY = "sk-0123456789"
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return KEY
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at http://me:pw@h:1/v1.", "at http://[redacted]@h:1/v1."),
+        ("http://only-a-token@h/v1", "http://[redacted]@h/v1"),
+        ("'http://h/v1?key=a&b=c#d=e', x", "'http://h/v1?key=[redacted]&b=[redacted]#d=[redacted]', x"),
+        ("https://h/v1?secret", "https://h/v1?[redacted]"),
+        ("--base-url=http://me:pw@h/v1", "--base-url=http://[redacted]@h/v1"),
+        ("openai:m@http://h:8000/v1", "openai:m@http://h:8000/v1"),
+        ("see https://example.org/a/@b", "see https://example.org/a/@b"),
+        (r'{"u": "http:\/\/me:pw@h\/v1"}', r'{"u": "http:\/\/[redacted]@h\/v1"}'),
+        ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
+        ('"authorization": "Basic bWU6cHc="', '"authorization": "Basic [redacted]"'),
+        ("got 'Bearer sk-1' here", "got 'Bearer [redacted]' here"),
+        ("Missing bearer or basic authentication in header", "Missing bearer or basic authentication in header"),
+        ("3 of 4: a/b ? c=d", "3 of 4: a/b ? c=d"),
+    ],
+)
+def test_addresses_and_headers_lose_what_may_be_secret(text, shown):
+    assert redact(text) == shown
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "{}",
+        "wrong key {} (check it)",
+        "x{}x",
+        "Bearer {}",
+        '{{"key": "{}"}}',
+    ],
+)
+def test_a_configured_key_is_found_wherever_it_stands(key, echo):
+    assert KEY not in redact(echo.format(key))
+    assert KEY not in hide_secrets(echo.format(key))
+
+
+def test_every_line_and_every_spelling_of_a_secret_is_hidden():
+    secret = 'first-line-1"/ä\nsecond-line-2'
+    protect(secret)
+    for text in (secret, json.dumps(secret), repr(secret), json.dumps(secret).replace("/", r"\/")):
+        assert "line-" not in hide_secrets(text), text
+
+
+def test_what_an_address_holds_is_hidden_where_it_is_echoed():
+    protect_url("http://someone:pass%2Fword1@h/v1?version=2024-10-21&sig=0123456789abcdef")
+    login = base64.b64encode(b"someone:pass/word1").decode()
+    shown = hide_secrets(f"pass/word1 pass%2Fword1 {login} 0123456789abcdef 2024-10-21")
+    assert shown == "[redacted] [redacted] [redacted] [redacted] 2024-10-21"
+
+
+@pytest.mark.parametrize("placeholder", ["EMPTY", "none", "ollama", "anything", "x"])
+def test_a_placeholder_is_no_secret(monkeypatch, placeholder):
+    monkeypatch.setenv("OPENAI_API_KEY", placeholder)
+    assert redact(f"the model at http://{placeholder}:1/v1") == f"the model at http://{placeholder}:1/v1"
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m", "\x1b]8;;http://x\x07", "\x9b2J", "a\rb", "\x07", "\x7f", "\u202e", "\u2066", "\u200f"]
+)
+def test_nothing_reaches_a_terminal_that_it_obeys(text):
+    shown = make_printable(f"{text}头痛\n\té")
+    assert not set(shown) & {
+        *map(chr, range(9)),
+        *map(chr, range(11, 32)),
+        "\x7f",
+        "\x9b",
+        "\u202e",
+        "\u2066",
+        "\u200f",
+    }
+    assert shown.endswith("头痛\n\té")
+    assert str(ProviderError(text, kind="server")) == str(make_printable(text))
+    assert Failure("llm", "server", text).message == make_printable(text)
+
+
+@given(st.text())
+def test_what_is_made_printable_stays_json(text):
+    dumped = json.dumps(text, ensure_ascii=False)
+    assert json.loads(make_printable(dumped)) == text
+    assert make_printable(make_printable(dumped)) == make_printable(dumped)
+
+
+def test_errors_and_failures_say_nothing_secret(key):
+    told = f"it said {key} at http://me:pw@h/v1"
+    for error in (UsageError(told), ProviderError(told, kind="server"), InputError(told, mend="")):
+        assert key not in str(error)
+        assert "pw" not in str(error)
+    failure = Failure("llm", "server", told, told)
+    assert key not in failure.message + str(failure.raw)
+    assert "pw" not in failure.message + str(failure.raw)
+
+
+def test_the_text_of_a_failure_is_cut_after_it_was_redacted(key):
+    failure = Failure("llm", "x", "m", "y" * (MAX_RAW - 10) + key + "z" * 100)
+    assert failure.raw is not None
+    assert len(failure.raw) == MAX_RAW
+    assert "sk-" not in failure.raw
+    assert Failure("llm", "x", "m", failure.raw) == failure
+
+
+def test_log_lines_are_redacted_with_what_led_to_them(key, caplog):
+    log = get_logger("imapeval.test")
+    try:
+        raise ValueError(f"it said {key}")
+    except ValueError as error:
+        log.warning("failed: %s \x1b[2J %s", "http://me:pw@h/", key, exc_info=error)
+    assert KEY not in caplog.text
+    assert "pw" not in caplog.text
+    assert "\x1b" not in caplog.text
+    assert "ValueError" in caplog.text
+    assert isinstance(log, logging.Logger)
