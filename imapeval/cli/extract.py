@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.dry_run import tell
-from imapeval.cli.interrupt import run_until_interrupted
+from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm import gather
 from imapeval.cli.options import (
     BaseUrl,
@@ -36,6 +36,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
+from imapeval.files import replace_file
 from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
@@ -94,11 +95,12 @@ def extract(
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
     extractor = open_extractor(open_graph(kg), llm=model, votes=votes)
-    with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
-        failures, stopped = run_until_interrupted(lambda stop: _write(samples, extractor, path, advance, stop))
-    if stopped:
+    try:
+        with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
+            failures = run_until_interrupted(lambda stop: _write(samples, extractor, path, advance, stop))
+    except Interrupted as interrupted:
         typer.echo("Stopped. What the model has read is kept: the same command goes on.", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(interrupted.code) from interrupted
     if json_output:
         listed = [{"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()]
         usage = None if ledger is None else ledger.report()
@@ -132,14 +134,15 @@ async def _write(
     failures = {sample.id: made for sample in samples if isinstance(made := found.get(sample.id), Failure)}
     if stop.is_set():
         return failures
+    lines = (
+        imapfile.dump(ImapRecord(sample.id, imap, None))
+        for sample in samples
+        if not isinstance(imaps := found[sample.id], Failure)
+        for imap in imaps
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            for sample in samples:
-                if not isinstance(imaps := found[sample.id], Failure):
-                    file.writelines(imapfile.dump(ImapRecord(sample.id, imap, None)) + "\n" for imap in imaps)
-        part.replace(path)
+        replace_file(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
     return failures

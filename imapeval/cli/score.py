@@ -14,7 +14,7 @@ import typer
 
 from imapeval.cli.dry_run import tell
 from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
-from imapeval.cli.interrupt import run_until_interrupted
+from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm import gather
 from imapeval.cli.options import (
     BaseUrl,
@@ -157,12 +157,12 @@ def score(
         seed=seed,
         resources=ready.resources,
     )
-    with (
-        RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
-        show_progress("scoring", total=len(samples), quiet=json_output) as advance,
-    ):
-        try:
-            _, stopped = run_until_interrupted(
+    try:
+        with (
+            RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
+            show_progress("scoring", total=len(samples), quiet=json_output) as advance,
+        ):
+            run_until_interrupted(
                 lambda stop: evaluate.evaluate(
                     samples,
                     metrics=ready.metrics,
@@ -174,17 +174,15 @@ def score(
                     stop=stop,
                 )
             )
-        except KeyboardInterrupt:
-            stopped = True
-        except ServiceError as error:
-            command = _resume_command(folder)
-            if error.kind == "over-budget" and max_cost is not None:
-                # With the same limit it would stop again at once.
-                command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
-            raise ServiceError(f"{error} To go on: {command}", kind=error.kind) from error
-    if stopped:
+    except Interrupted as interrupted:
         typer.echo(f"Stopped. To go on: {_resume_command(folder)}", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(interrupted.code) from interrupted
+    except ServiceError as error:
+        command = _resume_command(folder)
+        if error.kind == "over-budget" and max_cost is not None:
+            # With the same limit it would stop again at once.
+            command = re.sub(r"(?<= --max-cost)[ =]\S+", " MORE", command)
+        raise ServiceError(f"{error} To go on: {command}", kind=error.kind) from error
     done = Run(folder)
     results = done.results()
     table = export_csv(done)

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a run against a slow server."""
+"""Ctrl-C, SIGTERM and SIGHUP in the middle of a run against a slow server."""
 
 import json
 import os
@@ -18,6 +18,14 @@ from imapeval.types import Sample
 
 SAMPLES = [Sample(str(number), f"What helps in case {number}?", ("Rest.",), f"Ice {number}.") for number in range(20)]
 WriteData = Callable[..., Path]
+
+
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes standard input the terminal that controls the process, and so sends it SIGHUP when it is closed."""
 
 
 class SlowServer(ThreadingHTTPServer):
@@ -77,14 +85,19 @@ def slow() -> Iterator[SlowServer]:
 def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Callable[..., subprocess.Popen[str]]:
     data = write_data(SAMPLES)
 
-    def start(*command: str) -> subprocess.Popen[str]:
+    def start(*command: str, terminal: int | None = None) -> subprocess.Popen[str]:
         llm = ["--llm", "openai:m", "--base-url", slow.url, "--concurrency", "4"]
+        call = [sys.executable, "-m", "imapeval.cli.main", command[0], str(data), *command[1:], *llm]
+        if terminal is not None:
+            call = [sys.executable, "-c", TAKE_TERMINAL, *call]
         return subprocess.Popen(
-            [sys.executable, "-m", "imapeval.cli.main", command[0], str(data), *command[1:], *llm],
+            call,
             cwd=tmp_path,
             env={**os.environ, "IMAPEVAL_CACHE": str(tmp_path / "cache")},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdin=terminal,
+            stdout=subprocess.PIPE if terminal is None else terminal,
+            stderr=subprocess.PIPE if terminal is None else terminal,
+            start_new_session=terminal is not None,
             text=True,
             encoding="utf-8",
         )
@@ -104,17 +117,24 @@ SCORE = ("score", "--metrics", "imapscore:paper", "--relations", "graph", "--out
 COMMANDS = [("extract", "--out", "imaps.jsonl"), SCORE]
 
 
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
 @pytest.mark.parametrize(
-    "command", [pytest.param(COMMANDS[0], id="extract"), pytest.param(COMMANDS[1], id="score", marks=pytest.mark.slow)]
+    ("command", "number"),
+    [
+        pytest.param(SCORE, signal.SIGINT, id="score", marks=pytest.mark.slow),
+        *[pytest.param(COMMANDS[0], number, id=f"extract-{number.name}") for number in SIGNALS],
+    ],
 )
 def test_what_is_under_way_is_finished_and_kept(
-    slow: SlowServer, start: Callable[..., subprocess.Popen[str]], command: tuple[str, ...]
+    slow: SlowServer, start: Callable[..., subprocess.Popen[str]], command: tuple[str, ...], number: signal.Signals
 ) -> None:
     with start(*command) as process:
         wait_for(lambda: len(slow.answered) >= 6, process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + number, said
     assert "Finishing what is under way; Ctrl-C again drops it." in said
     assert "goes on" in said or "To go on: imapeval score" in said
     assert sorted(slow.begun) == sorted(slow.answered)
@@ -127,17 +147,47 @@ def test_what_is_under_way_is_finished_and_kept(
     assert len(slow.begun) == len(set(slow.begun)) == 3 * len(SAMPLES)
 
 
-def test_the_second_time_it_stops_at_once(slow: SlowServer, start: Callable[..., subprocess.Popen[str]]) -> None:
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_second_time_it_stops_at_once(
+    slow: SlowServer, start: Callable[..., subprocess.Popen[str]], number: signal.Signals
+) -> None:
     slow.seconds = 20
     with start(*SCORE) as process:
         wait_for(lambda: len(slow.begun) >= 4, process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.stderr is not None
         while "Finishing" not in process.stderr.readline():
             pass
         begun = time.monotonic()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert time.monotonic() - begun < 5
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "To go on: imapeval score" in said
+
+
+def test_a_terminal_that_is_closed_ends_the_run_in_order(
+    slow: SlowServer, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    ours, theirs = os.openpty()
+    with start(*COMMANDS[0], terminal=theirs) as process:
+        os.close(theirs)
+        wait_for(lambda: len(slow.answered) >= 6, process)
+        os.close(ours)
+        assert process.wait(60) == 128 + signal.SIGHUP
+    assert sorted(slow.begun) == sorted(slow.answered)
+    assert len(slow.begun) < 2 * len(SAMPLES)
+
+
+def test_under_nohup_it_goes_on(slow: SlowServer, start: Callable[..., subprocess.Popen[str]]) -> None:
+    slow.seconds = 0.1
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = start(*COMMANDS[0])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with process:
+        wait_for(lambda: len(slow.answered) >= 6, process)
+        process.send_signal(signal.SIGHUP)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.interrupt import run_until_interrupted
+from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.cli.llm import gather
 from imapeval.cli.options import (
     BaseUrl,
@@ -28,6 +28,7 @@ from imapeval.cli.options import (
 )
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
+from imapeval.files import replace_file
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -85,13 +86,14 @@ def paraphrase(
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
     ledger = open_ledger(settings)
     model = open_llm(settings, ledger=ledger)
-    with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
-        made, stopped = run_until_interrupted(
-            lambda stop: reword(samples, model=model, count=count, stop=stop, progress=advance)
-        )
-    if stopped:
+    try:
+        with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
+            made = run_until_interrupted(
+                lambda stop: reword(samples, model=model, count=count, stop=stop, progress=advance)
+            )
+    except Interrupted as interrupted:
         typer.echo("Stopped. What the model has written is kept: the same command goes on.", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(interrupted.code) from interrupted
     reworded = [item for sample in samples for item in made[sample.id] if not isinstance(item, Failure)]
     failures = [(s.id, n, f) for s in samples for n, f in enumerate(made[s.id], 1) if isinstance(f, Failure)]
     _write(reworded, path)
@@ -122,8 +124,6 @@ def _write(samples: "Sequence[Sample]", path: Path) -> None:
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.write_text("".join(f"{dump_sample(sample)}\n" for sample in samples), encoding="utf-8", newline="\n")
-        part.replace(path)
+        replace_file(path, "".join(f"{dump_sample(sample)}\n" for sample in samples).encode())
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
