@@ -110,7 +110,7 @@ _ROUNDS = 3
 _LEAST_LOOPED = 60
 """Characters that the repetitions take at least; "ha ha ha" is none."""
 
-_VALUE = re.compile(r'"(?:[^"\\]|\\.)*+"(?P<key>\s*:)?|^(?:Inform|Constraint)-.+$', re.MULTILINE)
+_VALUE = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)(?P<key>\s*:)?|^(?:Inform|Constraint)-.+$', re.MULTILINE)
 _MANY = 30
 """Values in a completion from which it counts how few of them differ."""
 _DISTINCT = 1 / 3

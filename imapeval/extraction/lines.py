@@ -21,9 +21,10 @@ _LINE = re.compile(
     r"[ \t>*•#\-\d.)]*(?P<kind>query|constraint|inform)[ \t]*(?P<sign>[-–—－:：])[ \t]*(?P<rest>\S.*)", re.IGNORECASE
 )
 _END = re.compile(r"[ \t*]*end[ \t*.。]*", re.IGNORECASE)
-_DIVIDER = re.compile(r"[ \t]*[-–—－][ \t]*")
-_COLON = re.compile(r"[ \t]*[-–—－:：][ \t]*")
-_ASKED = re.compile(r"[ \t]*[-–—－:：]?[ \t]*[?？]$")
+# The look behind keeps a run of spaces from being tried from each of them.
+_DIVIDER = re.compile(r"(?<![ \t])[ \t]*+[-–—－][ \t]*")
+_COLON = re.compile(r"(?<![ \t])[ \t]*+[-–—－:：][ \t]*")
+_ASKED = re.compile(r"(?<![ \t])[ \t]*+(?:[-–—－:：][ \t]*+)?[?？]$")
 _STRAY = re.compile(r"(?:query|constraint|inform)[-–—－]", re.IGNORECASE)
 """What stands in a line whose end was lost."""
 

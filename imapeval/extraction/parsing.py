@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,13 +31,19 @@ _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | 
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
-"""A string, a quotation mark that ends nowhere, or a bracket."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?P<end>"?)|[{}\[\]]', re.DOTALL)
+"""A bracket or a string, whose `end` is empty where it has none."""
+
+_OPENING = re.compile(r'\{(?=[ \t\r\n]*+["}])')
+"""Where an object may begin."""
 
 _CLOSING = {"{": "}", "[": "]"}
 
 _TRIES = 8
 """Places to cut a broken-off object back to. A group of a term and values takes at most 5 to undo."""
+
+_FALSE_STARTS = 100
+"""Openings of an object that lead to none before a completion is given up: each may be followed to its end."""
 
 _DEEPEST = 100
 """Brackets within each other that are still closed for a model. An imap has four; one that opens more is in a loop."""
@@ -190,7 +197,7 @@ def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
         whole = _decode(text)
         if isinstance(whole, list):
             return {key: whole}
-        fitting = [record for record in map(_fold_keys, _objects(text)) if key in record]
+        fitting = [record for record in map(_fold_keys, _objects(text, completion)) if key in record]
         if any(record != fitting[0] for record in fitting):
             why = f"it holds {len(fitting)} different objects with {key!r}"
             raise unreadable(completion, why, kind="different-objects")
@@ -203,10 +210,10 @@ def _recover(text: str) -> Any:
     """Return the value that begins at the first bracket, as far as it goes; None where it does not break off."""
     first = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
     stack: list[str] = []
-    ends: list[tuple[int, str]] = []
+    ends: deque[tuple[int, str]] = deque(maxlen=_TRIES)
     for token in _TOKEN.finditer(text, first):
         mark = token[0]
-        if mark == '"':
+        if token["end"] == "":
             break
         if mark in _CLOSING:
             if len(stack) == _DEEPEST:
@@ -218,7 +225,7 @@ def _recover(text: str) -> Any:
             return None
         ends.append((token.end(), "".join(reversed(stack))))
     # Cut back to the last place from which only brackets are missing.
-    for end, missing in reversed(ends[-_TRIES:]):
+    for end, missing in reversed(ends):
         found = _decode(text[first:end] + missing)
         if found is not None:
             return found
@@ -237,16 +244,23 @@ def _decode(text: str) -> Any:
         return None
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects in a text."""
+def _objects(text: str, completion: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects in a text.
+
+    Raises:
+        ExtractionError: There are too many openings that lead to none.
+    """
     decoder = json.JSONDecoder()
-    start = text.find("{")
-    while start >= 0:
-        end = start + 1
+    false_starts = 0
+    opening = _OPENING.search(text)
+    while opening:
         try:
-            found, end = decoder.raw_decode(text, start)
+            found, end = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict):
+            end = opening.end()
+            false_starts += 1
+            if false_starts > _FALSE_STARTS:
+                raise unreadable(completion, f"more than {_FALSE_STARTS} objects begin in it and do not end") from None
+        else:
             yield cast("dict[str, Any]", found)
-        start = text.find("{", end)
+        opening = _OPENING.search(text, end)
