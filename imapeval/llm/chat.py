@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _SHOWN = 300
 """Characters of a server's own words that a message quotes."""
 
+_COUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
+"""A number of tokens, as some servers write it in quotation marks."""
+
+_MOST_TOKENS = 10**9
+"""Of one reply. No context is as long; what says more is damaged, and would use up every --max-cost."""
+
 _INSTEAD = {
     "temperature": None,
     "seed": None,
@@ -109,13 +115,15 @@ def read(content: bytes | str, request: Request, *, who: str, answered: bool = F
             "usually ends in /v1.",
             kind="unreadable-reply",
             raw=text,
+            tokens=_find_cost(content),
         ) from error
     choice = reply.choices[0]
-    usage = Usage(0, 0) if reply.usage is None else reply.usage.usage
-    said = choice.message.content or ""
-    reason = choice.finish_reason or ""
-    if choice.message.refusal or reason == "content_filter":
-        said = choice.message.refusal or said
+    usage = read_usage(reply.usage)
+    said, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
+    refusal = _take_text(choice.message.refusal) or refusal
+    reason = _take_text(choice.finish_reason)
+    if refusal or reason == "content_filter":
+        said = refusal or said
         kind, what = "refusal", f"refused to answer: {said[:_SHOWN]!r}"
     elif reason == "length":
         kind, what = "truncated", f"was cut off at {request.max_tokens} tokens, or where its context was full"
@@ -124,9 +132,23 @@ def read(content: bytes | str, request: Request, *, who: str, answered: bool = F
     elif not said.strip():
         kind, what = "unreadable-reply", f"replied without any text (finish reason {choice.finish_reason!r})"
     else:
-        return Completion(said, reason, reply.model, usage, tokens=_read_tokens(choice.logprobs, request))
-    tokens = (usage.prompt_tokens, usage.completion_tokens)
-    raise ProviderError(f"{who} {what}", kind=kind, raw=said, tokens=tokens)
+        tokens = _read_tokens(choice.logprobs, request)
+        return Completion(said, reason, _take_text(reply.model), usage, tokens=tokens)
+    raise ProviderError(f"{who} {what}", kind=kind, raw=said, tokens=(usage.prompt_tokens, usage.completion_tokens))
+
+
+def read_usage(said: Any) -> Usage:
+    """Return what a reply says that it cost; zeros, which stand for "not told", where any of it cannot be meant.
+
+    Numbers with a fraction and numbers in quotation marks are read, as some servers write them.
+    """
+    fields = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+    prompt, completion = (_read_count(fields.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    if prompt is None or completion is None:
+        return Usage(0, 0)
+    details = fields.get("prompt_tokens_details")
+    reused = _read_count(cast("dict[str, Any]", details).get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(prompt, completion, min(prompt, reused or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,38 +267,32 @@ def _judge(fault: Fault, request: Request, *, ours: bool) -> tuple[str, str]:
 _LATER = "Try again later."
 
 
+# What a reply holds beside its text is taken as it comes: a completion is paid for, whatever form the rest has.
+
+
 class _ReplyMessage(BaseModel):
-    content: str | None = None
-    refusal: str | None = None
+    content: Any = None
+    refusal: Any = None
 
 
 class _Choice(BaseModel):
     message: _ReplyMessage
-    finish_reason: str | None = None
+    finish_reason: Any = None
     logprobs: Any = None
-
-
-class _PromptDetails(BaseModel):
-    cached_tokens: int | None = None
-
-
-class _ReplyUsage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-
-    @property
-    def usage(self) -> Usage:
-        reused = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
-        return Usage(self.prompt_tokens or 0, self.completion_tokens or 0, reused or 0)
 
 
 class _Reply(BaseModel):
     """The part of a chat completion that is used; servers differ in the rest."""
 
     choices: list[_Choice] = Field(min_length=1)
-    model: str = ""
-    usage: _ReplyUsage | None = None
+    model: Any = None
+    usage: Any = None
+
+
+class _Bill(BaseModel):
+    """A reply of which nothing but its cost is clear."""
+
+    usage: dict[str, Any]
 
 
 class _Chance(BaseModel):
@@ -290,6 +306,44 @@ class _Place(_Chance):
 
 class _Logprobs(BaseModel):
     content: list[_Place]
+
+
+def _join_parts(content: Any, kind: str) -> str:
+    """Return what a message's content has of that kind: a text, or the texts of a list of parts."""
+    texts: list[str] = []
+    for part in cast("list[Any]", content) if isinstance(content, list) else [content]:
+        if isinstance(part, dict):
+            fields = cast("dict[str, Any]", part)
+            # "output_text" is what OpenAI's other API calls it; the other types are thinking, images and the like.
+            fits = str(fields.get("type", kind)).removeprefix("output_") == kind
+            texts.append(_take_text(fields.get(kind)) if fits else "")
+        elif kind == "text":
+            texts.append(_take_text(part))
+    return "".join(texts)
+
+
+def _find_cost(content: bytes | str) -> tuple[int, int] | None:
+    """Return what a reply says that it cost although it holds no completion; None where it says nothing of it."""
+    try:
+        usage = read_usage(_Bill.model_validate_json(content).usage)
+    except ValidationError:
+        return None
+    return usage.prompt_tokens, usage.completion_tokens
+
+
+def _take_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _read_count(value: Any) -> int | None:
+    """Return a number of tokens, 0 where there is none; None for what cannot be one."""
+    if value is None:
+        return 0
+    if isinstance(value, str) and _COUNT.fullmatch(value):
+        value = float(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= _MOST_TOKENS:
+        return None
+    return int(value)
 
 
 def _read_tokens(logprobs: Any, request: Request) -> tuple[Token, ...]:

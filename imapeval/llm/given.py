@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, ValidationError
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.llm.client import Completion, Token, Usage
+from imapeval.llm import chat
+from imapeval.llm.client import Completion, Token
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.llm.chat import Fault
     from imapeval.llm.client import Request
 
 _SHOWN = 300
@@ -77,17 +77,18 @@ def read(content: bytes | str, request: Request, *, who: str) -> Completion:
     tokens = [
         Token(text, logprob) for text, logprob in zip(found.tokens, logprobs, strict=False) if logprob is not None
     ]
+    usage = chat.read_usage(reply.usage)
     if ends is None or len(tokens) < size:
         raise ProviderError(
             f"{who} tells the probabilities of tokens that do not spell the given text, or not of all its tokens",
             kind="unsupported",
             raw=" ".join(found.tokens),
+            tokens=(usage.prompt_tokens, usage.completion_tokens),
         )
-    usage = Usage(0, 0) if reply.usage is None else Usage(reply.usage.prompt_tokens, reply.usage.completion_tokens)
-    return Completion("", choice.finish_reason or "", reply.model, usage, tokens=tuple(tokens))
+    return Completion("", choice.finish_reason or "", reply.model or "", usage, tokens=tuple(tokens))
 
 
-def check(fault: Fault, *, who: str) -> None:
+def check(fault: chat.Fault, *, who: str) -> None:
     """Raise where an error reply says that the server tells no probabilities of given texts.
 
     Raises:
@@ -162,14 +163,9 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
-class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
 class _Reply(BaseModel):
     """The part of a completion that is used; servers differ in the rest."""
 
     choices: list[_Choice] = Field(min_length=1)
-    model: str = ""
-    usage: _Usage | None = None
+    model: str | None = None
+    usage: Any = None

@@ -117,6 +117,14 @@ class Ledger:
                 ),
             )
 
+    def pay_failure(self, request: Request, error: ProviderError) -> None:
+        """Count a call that ended in an error; a reply whose tokens the server does not count is estimated."""
+        usage = Usage(*(error.tokens or (0, 0)))
+        estimated = error.tokens is not None and not any(error.tokens)
+        if estimated:
+            usage = Usage(tokens.estimate_prompt(request), tokens.estimate(error.raw or ""))
+        self.pay(usage, failed=True, estimated=estimated)
+
     def pass_free(self) -> None:
         """Count a call that cost nothing."""
         if (part := _part_of(self)) is not None:
@@ -199,7 +207,8 @@ def _part_of(ledger: Ledger) -> Ledger | None:
 class Metered:
     """A `Model` that is asked only within the ledger's limit, and each of whose calls is entered there.
 
-    It belongs inside the cache, whose completions are free, and outside retries, whose attempts cost nothing.
+    It belongs inside the cache, whose completions are free, and outside retries, which tell the ledger themselves what
+    an attempt cost that they repeat (`Patient`).
     """
 
     def __init__(self, model: Model, ledger: Ledger) -> None:
@@ -233,7 +242,7 @@ class Metered:
             self._ledger.pay(usage, estimated=unknown)
             return completion
         except ProviderError as error:
-            self._ledger.pay(Usage(*(error.tokens or (0, 0))), failed=True)
+            self._ledger.pay_failure(request, error)
             raise
         finally:
             self._ledger.release(reserved)

@@ -100,7 +100,7 @@ def surround(
     ledger: Ledger | None = None,
 ) -> Model:
     """Return a bare model with patience, limits, ledger and cache around it; see `open_model`."""
-    model = Patient(model, rpm=rpm, tpm=tpm)
+    model = Patient(model, rpm=rpm, tpm=tpm, ledger=ledger)
     if ledger is not None:
         model = Metered(model, ledger)
     if cache is not None:

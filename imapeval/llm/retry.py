@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from imapeval.llm.client import Completion, Model, Request
+    from imapeval.llm.ledger import Ledger
 
 _DOWN = frozenset({"unreachable", "server", "timeout", "unreadable-reply"})
 """Failures that a server which is down would give as well."""
@@ -74,10 +75,18 @@ class Patient:
         rpm: Most requests a minute; None for no limit.
         tpm: Most tokens a minute; None for no limit.
         random: Of the pauses.
+        ledger: Where attempts are entered that were paid for and are repeated, such as replies without a text; None for
+            nowhere. What the last attempt comes to is not its business.
     """
 
     def __init__(
-        self, model: Model, *, rpm: int | None = None, tpm: int | None = None, random: Random | None = None
+        self,
+        model: Model,
+        *,
+        rpm: int | None = None,
+        tpm: int | None = None,
+        random: Random | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self._model = model
         self._random = random or Random()
@@ -85,6 +94,7 @@ class Patient:
         self._rates = Rates(rpm=rpm, tpm=tpm)
         self._breaker = Breaker(self._random)
         self._last_good = -math.inf
+        self._ledger = ledger
 
     @property
     def identity(self) -> str:
@@ -111,12 +121,14 @@ class Patient:
             except ProviderError as error:
                 if error.kind not in _PASSING:
                     raise
-                # That is no fault of the request, and the breaker says how long to wait.
-                if error.kind == "unreachable" or (call.looked and error.kind in _DOWN):
-                    continue
-                call.failures += 1
-                pause = self._judge(error, call)
-                _log.info("attempt %d failed, the next follows in %.1f s: %s", call.failures, pause, error)
+                pause = 0.0
+                # Else it is no fault of the request, and the breaker says how long to wait.
+                if error.kind != "unreachable" and not (call.looked and error.kind in _DOWN):
+                    call.failures += 1
+                    pause = self._judge(error, call)
+                    _log.info("attempt %d failed, the next follows in %.1f s: %s", call.failures, pause, error)
+                if self._ledger is not None and error.tokens is not None:
+                    self._ledger.pay_failure(request, error)
             await asyncio.sleep(pause)
 
     async def _attempt(self, request: Request, call: _Call) -> Completion:

@@ -235,6 +235,79 @@ def test_usage_is_read_in_every_form():
     assert chat.read(reply(), REQUEST, who=WHO).usage == Usage(0, 0)
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([{"type": "text", "text": '{"score"'}, {"type": "text", "text": ": 4}"}], '{"score": 4}'),
+        ([{"type": "output_text", "text": "four"}], "four"),
+        ([{"text": "four"}], "four"),
+        (["fo", "ur"], "four"),
+        ({"type": "text", "text": "four"}, "four"),
+        # Mistral's reasoning models.
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "5?"}]}, {"type": "text", "text": "4"}], "4"),
+        ([{"type": "image_url", "image_url": {"url": "x"}}, None, 3, {"type": "text", "text": "four"}], "four"),
+    ],
+)
+def test_a_content_of_parts_is_joined(content, text):
+    assert chat.read(reply(content), REQUEST, who=WHO).text == text
+
+
+@pytest.mark.parametrize("content", [None, "", " ", [], [{"type": "text"}], [{"type": "text", "text": 4}], {}, 4, True])
+def test_a_content_without_text_is_told_with_what_it_cost(content):
+    with pytest.raises(ProviderError) as caught:
+        chat.read(reply(content, usage={"prompt_tokens": 5, "completion_tokens": 2}), REQUEST, who=WHO)
+    assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", (5, 2))
+
+
+def test_a_reply_without_a_choice_may_cost_something():
+    said = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}
+    for bill, tokens in ((said, (5, 0)), ({"choices": []}, None), ({"usage": "much"}, None)):
+        with pytest.raises(ProviderError) as caught:
+            chat.read(json.dumps(bill), REQUEST, who=WHO)
+        assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", tokens)
+
+
+def test_a_refusal_may_be_a_part():
+    with pytest.raises(ProviderError) as caught:
+        chat.read(reply([{"type": "refusal", "refusal": "I won't."}]), REQUEST, who=WHO)
+    assert (caught.value.kind, caught.value.raw) == ("refusal", "I won't.")
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens": 5.0, "completion_tokens": 2.0}, Usage(5, 2)),
+        ({"prompt_tokens": "5", "completion_tokens": "2"}, Usage(5, 2)),
+        ({"prompt_tokens": "5.0", "completion_tokens": 2}, Usage(5, 2)),
+        (
+            {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": "4"}},
+            Usage(5, 2, 4),
+        ),
+        # More cannot be reused than was asked; else the price would be negative.
+        ({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(5, 2, 5)),
+        ({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": "none"}, Usage(5, 2)),
+        # Half of it would be too cheap.
+        ({"prompt_tokens": 5, "completion_tokens": "many"}, Usage(0, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": 2}, Usage(0, 0)),
+        ({"prompt_tokens": 1e300, "completion_tokens": 2}, Usage(0, 0)),
+        ({"prompt_tokens": "9" * 5000, "completion_tokens": 2}, Usage(0, 0)),
+        ({"prompt_tokens": float("nan"), "completion_tokens": 2}, Usage(0, 0)),
+        ({"prompt_tokens": True, "completion_tokens": [2]}, Usage(0, 0)),
+        ("12 tokens", Usage(0, 0)),
+        ([5, 2], Usage(0, 0)),
+    ],
+)
+def test_no_usage_costs_a_completion(usage, read):
+    completion = chat.read(reply("text", usage=usage), REQUEST, who=WHO)
+    assert (completion.text, completion.usage) == ("text", read)
+
+
+def test_fields_that_nobody_needs_cost_no_completion():
+    said = {"choices": [{"finish_reason": 1, "message": {"content": "text", "refusal": False}}], "model": None}
+    completion = chat.read(json.dumps(said), REQUEST, who=WHO)
+    assert (completion.text, completion.finish_reason, completion.model) == ("text", "", "")
+
+
 def test_what_a_truncation_cost_is_told():
     with pytest.raises(ProviderError) as caught:
         chat.read(

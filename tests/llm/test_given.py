@@ -47,6 +47,20 @@ async def test_asks_for_the_text_back_with_the_probabilities_of_its_tokens(fault
     assert (completion.text, completion.usage) == ("", Usage(6, 1))
 
 
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ({"prompt_tokens": 6.0, "completion_tokens": "1"}, Usage(6, 1)),
+        ({"prompt_tokens": None}, Usage(0, 0)),
+        ("?", Usage(0, 0)),
+    ],
+)
+async def test_no_usage_costs_the_probabilities(faulty, usage, read):
+    faulty.script = [{**GOOD, "usage": usage, "model": None}]
+    completion = await OpenAIModel("stub", base_url=faulty.url).complete(REQUEST)
+    assert (len(completion.tokens), completion.usage) == (6, read)
+
+
 async def test_is_paid_for_once(faulty, tmp_path):
     faulty.script = [GOOD]
     model = Cached(Patient(OpenAIModel("stub", base_url=faulty.url)), tmp_path / "c.sqlite")

@@ -5,7 +5,12 @@ from random import Random
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError
+from imapeval.llm import retry
 from imapeval.llm.client import Completion, Message, Request, Usage
+from imapeval.llm.ledger import Ledger, Spent
+from imapeval.llm.open import surround
+from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.prices import Price
 from imapeval.llm.retry import Patient
 
 
@@ -317,3 +322,35 @@ def test_may_be_used_in_one_event_loop_after_another(timeless):
 def test_the_models_own_words():
     model = patient(Server(lambda *_: None, concurrency=7))
     assert (model.identity, model.concurrency) == ("server", 7)
+
+
+EMPTY = {"choices": [{"finish_reason": "stop", "message": {"content": ""}}], "usage": {"prompt_tokens": 9}}
+WHOLE = {
+    "choices": [{"finish_reason": "stop", "message": {"content": "text"}}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+}
+
+
+async def test_an_empty_reply_is_counted_as_often_as_it_is_paid(faulty, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    ledger = Ledger(price=Price(1.0, 4.0))
+    model = surround(OpenAIModel("stub", base_url=faulty.url), ledger=ledger)
+    # A page that stands in for the server costs nothing.
+    faulty.script = [EMPTY, "html", EMPTY, WHOLE]
+    assert (await model.complete(ask())).text == "text"
+    assert ledger.spent == Spent(3, failed=2, prompt_tokens=27, completion_tokens=2, usd=pytest.approx(35e-6))
+    faulty.script = [EMPTY]
+    with pytest.raises(ProviderError):
+        await model.complete(ask())
+    assert len(faulty.bodies) == 4 + 5
+    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.prompt_tokens) == (3 + 5, 2 + 5, 27 + 45)
+
+
+async def test_an_empty_reply_whose_cost_is_not_told_is_estimated(faulty, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    ledger = Ledger()
+    faulty.script = [{**EMPTY, "usage": None}]
+    with pytest.raises(ProviderError):
+        await surround(OpenAIModel("stub", base_url=faulty.url), ledger=ledger).complete(ask())
+    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.estimated) == (5, 5, 5)
+    assert ledger.spent.prompt_tokens > 0
