@@ -88,9 +88,15 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "male-female man-woman better-worse improve-worsen fast-slow rapid-slow quick-slow soft-hard loose-tight "
     "sitting-standing sitting-lying enlarged-shrunken benign-malignant acute-chronic primary-secondary single-multiple "
     "unilateral-bilateral systolic-diastolic overactive-underactive pass-persist resolve-persist enough-insufficient "
-    "present-absent raise-drop above-below over-under with-without up-down "
+    "present-absent raise-drop above-below over-under with-without up-down excellent-poor good-poor good-bad well-poorly "
+    "better-poorly much-little plenty-little reduced-preserved hereditary-acquired inherited-acquired forward-back "
+    "first-second first-third second-third helpful-useless advisable-pointless painful-painless thick-thin wide-narrow "
+    "deep-shallow deep-superficial heavy-light easy-difficult easy-hard sudden-gradual suddenly-gradually "
+    "continuous-intermittent constant-intermittent proximal-distal anterior-posterior medial-lateral central-peripheral "
+    "systemic-topical obstructive-restrictive dominant-recessive constrict-dilate tachycardia-bradycardia "
+    "symptomatic-asymptomatic sterile-infected tighten-loosen inhale-exhale refrigerate-freeze "
     "前-后 早-晚 大-小 多-少 高-低 上-下 左-右 内-外 轻-重 快-慢 强-弱 冷-热 干-湿 干-潮 开-关 男-女 升-降 长-短 阴-阳 新-旧 生-熟 软-硬 松-紧 "
-    "粗-细 厚-薄 深-浅 远-近 增-减 增-降 加-减 有-无 急-慢 抬-垂 良-恶 缺-出"
+    "粗-细 厚-薄 深-浅 远-近 增-减 增-降 加-减 有-无 急-慢 抬-垂 良-恶 缺-出 先-后 藏-冻"
 )
 
 
