@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, UsageError
+from imapeval.files import SUFFIX
 from imapeval.imapfile import ImapRecord
+from imapeval.report.html import write_report
 from imapeval.runs import Result, Run, RunWriter, Settings, export_csv
 from imapeval.runs.writing import MAX_RAW
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
@@ -174,6 +176,7 @@ import resource, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from imapeval.errors import UsageError
+from imapeval.report.html import write_report
 from imapeval.runs import Result, RunWriter, Settings
 from imapeval.types import Sample, Score
 resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
@@ -243,3 +246,40 @@ def test_a_file_name_that_is_no_unicode(tmp_path: Path):
     with RunWriter(tmp_path / "run", SAMPLES, settings=settings, source="bad\udcff.jsonl", command=["bad\udcff"]):
         pass
     assert Run(tmp_path / "run").manifest["data"]["source"] == "bad\udcff.jsonl"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+@pytest.mark.parametrize("name", ["results.csv", "report.html", "manifest.json", "samples.jsonl", "results.jsonl"])
+def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path, name: str):
+    theirs = tmp_path / "theirs"
+    if (folder / name).exists():
+        (folder / name).rename(theirs)
+    else:
+        theirs.write_text("theirs")
+    before = theirs.read_bytes()
+    (folder / name).symlink_to(theirs)
+    with write(folder) as run:
+        run.add(imaps=[], results=RESULTS[2:])
+        run.finish()
+    export_csv(Run(folder))
+    write_report(folder)
+    assert theirs.read_bytes() == before
+    assert not (folder / name).is_symlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
+def test_imaps_that_are_a_link_are_not_added_to(folder: Path, tmp_path: Path):
+    (folder / "imaps.jsonl").unlink()
+    (folder / "imaps.jsonl").symlink_to(tmp_path / "theirs")
+    with pytest.raises(UsageError, match=r"cannot write to .*imaps\.jsonl"):
+        write(folder)
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_what_a_killed_process_left_half_written_is_removed(folder: Path, tmp_path: Path):
+    for place in (folder, tmp_path / "begun"):
+        place.mkdir(exist_ok=True)
+        (place / f".manifest.json.1f2e3d4c{SUFFIX}").write_text("{")
+        with write(place):
+            pass
+        assert not list(place.glob(f".*{SUFFIX}"))

@@ -8,6 +8,7 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.errors import InputError, UsageError
+from imapeval.files import replace_file
 
 
 def export(
@@ -33,10 +34,7 @@ def export(
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        part.replace(path)
+        replace_file(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
     if json_output:

@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
+from imapeval.files import replace_file
 from imapeval.integrations.exchange import choose_scorer
 from imapeval.runs import Run
 from imapeval.samples.inspect_log import lacks_answer, read_question, read_references
@@ -124,7 +125,7 @@ def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str =
             record = {**_place(sample), "answer": sample.response, **_precomputed(found)}
             lines.append(json.dumps(record))
     try:
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        replace_file(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise InputError(f"cannot be written ({error})", path=path, mend="Name another file.") from error
     return len(lines)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval import __version__
 from imapeval.errors import UsageError
+from imapeval.files import replace_file
 from imapeval.report.payload import dump_for_script
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def write_page(page: str, path: Path) -> None:
     """
     try:
         # A column that is only passed through may hold half a character, which UTF-8 cannot.
-        path.write_bytes(page.encode(errors="replace"))
+        replace_file(path, page.encode(errors="replace"))
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."

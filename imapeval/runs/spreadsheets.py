@@ -1,21 +1,50 @@
-"""CSV cells that a spreadsheet shows and does not run."""
+"""CSV whose cells a spreadsheet shows and does not run."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import csv
+import io
+import unicodedata
+from typing import TYPE_CHECKING
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection")."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_Cell = TypeVar("_Cell")
+_FORMULA = frozenset("=+-@")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), in whatever width it is written."""
+
+_ALONE = ("\t", "\r")
+"""What it drops at the beginning of a cell, and what makes two cells of one in some (likewise OWASP)."""
+
+_PASSED_OVER = frozenset("\"'`´‚„「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣\u115f\u1160\u2800\u3164\uffa0")
+"""Beside whole categories of characters: quotation marks (Unicode, Quotation_Mark), accents used as such, and what has
+no ink though it is no blank (Default_Ignorable_Code_Point; Braille)."""
 
 
-def disarm(cell: _Cell) -> _Cell | str:
-    """Return a cell as it is written: a number as it is, a text so that nobody's spreadsheet runs it.
+def dump_csv(heads: Iterable[object], rows: Iterable[Iterable[object]]) -> bytes:
+    """Return a table as the bytes of a CSV file.
 
-    A text that begins like a formula gets an apostrophe before it. None becomes an empty cell.
+    Numbers are written as they are, None as an empty cell. A text that begins like a formula, be it behind blanks, line
+    breaks, quotation marks or what cannot be seen, gets an apostrophe before it.
     """
-    if cell is None:
-        return ""
-    # "*" and "-0.5" from a number are no texts; a text that begins like a formula is one, whatever follows.
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow(map(_disarm, heads))
+    writer.writerows(map(_disarm, row) for row in rows)
+    # Half a character, from an id, is no UTF-8.
+    return buffer.getvalue().encode(errors="replace")
+
+
+def _disarm(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and _may_run(cell) else cell
+
+
+def _may_run(text: str) -> bool:
+    first = next((character for character in text if not _is_passed_over(character)), "")
+    return text.startswith(_ALONE) or unicodedata.normalize("NFKC", first) in _FORMULA
+
+
+def _is_passed_over(character: str) -> bool:
+    category = unicodedata.category(character)
+    # Controls and what is invisible, separators, marks without a letter, quotation marks.
+    return category[0] in "CZ" or category in {"Mn", "Me", "Pi", "Pf"} or character in _PASSED_OVER

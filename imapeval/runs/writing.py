@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
+import os
 import platform
 import sys
 from contextlib import contextmanager, suppress
@@ -15,8 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from imapeval import __version__, imapfile
 from imapeval.errors import UsageError
-from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, Result, Run, read_results, whole_lines
-from imapeval.runs.spreadsheets import disarm
+from imapeval.files import SUFFIX, replace_file
+from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, read_results, whole_lines
+from imapeval.runs.spreadsheets import dump_csv
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ MAX_RAW = 20_000
 server may send anything."""
 
 _CUT = " [cut]"
+
+_APPEND = os.O_WRONLY | os.O_APPEND
+
+_USAGE_BYTES = 1024
+"""Of `usage.json`, from its first writing on: to write over it again takes no more room, which a full disk has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ class RunWriter:
     ) -> None:
         self.folder = folder
         self._ledger = ledger
+        self._usage: IO[bytes] | None = None
         self._samples = samples
         lines = _encode("".join(_dump_sample(sample) + "\n" for sample in samples))
         self._manifest: dict[str, Any] = {
@@ -107,12 +114,18 @@ class RunWriter:
         try:
             if (folder / MANIFEST).exists():
                 self._continue(Run(folder).manifest)
-            elif any(path.name not in _BEFORE_MANIFEST for path in folder.iterdir()):
+            elif any(path.name != _LOCK and path not in _list_drafts(folder) for path in folder.iterdir()):
                 raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
+            with _writing(folder):
+                for draft in _list_drafts(folder):
+                    draft.unlink()
             self._write_manifest()
             _replace(folder / SAMPLES, lines)
             self.finished = {result.key: result for result in self._keep_final()}
-            self._results, self._imaps = (_open_append(folder / name) for name in (RESULTS, IMAPS))
+            self._imaps, self._results = (_open(folder / name, _APPEND) for name in (IMAPS, RESULTS))
+            if ledger is not None:
+                self._usage = _open(folder / USAGE, os.O_WRONLY)
+                ledger.follow(self._note_usage)
         except BaseException:
             self._lock.close()
             raise
@@ -126,8 +139,9 @@ class RunWriter:
         # What was still under way when the work was stopped has been paid for since; what ends the run says why itself.
         with suppress(UsageError):
             self._tell_usage()
-        for file in (self._results, self._imaps, self._lock):
-            file.close()
+        for file in (self._results, self._imaps, self._usage, self._lock):
+            if file is not None:
+                file.close()
 
     def keep_imaps(self, ids: Iterable[str]) -> None:
         """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
@@ -137,7 +151,7 @@ class RunWriter:
         staying = [line for line in lines if imapfile.parse(line, path=path).id in kept]
         self._imaps.close()
         _replace(path, b"".join(line + b"\n" for line in staying))
-        self._imaps = _open_append(path)
+        self._imaps = _open(path, _APPEND)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
         """Append imaps, then results, so that a result on disk always has its imap there.
@@ -182,6 +196,13 @@ class RunWriter:
         if self._ledger is not None and usage is not None:
             self._ledger.carry(usage)
 
+    def _note_usage(self, usage: Mapping[str, Any]) -> None:
+        # A call may end after the run, and none may fail because its cost cannot be written: the next note has it too.
+        if self._usage is not None and not self._usage.closed:
+            with suppress(OSError):
+                self._usage.seek(0)
+                self._usage.write(json.dumps(usage).encode().ljust(_USAGE_BYTES))
+
     def _tell_usage(self) -> None:
         if self._ledger is not None and (usage := self._ledger.report()) != self._manifest["usage"]:
             self._manifest["usage"] = usage
@@ -198,8 +219,11 @@ class RunWriter:
 
 
 _LOCK = ".lock"
-_BEFORE_MANIFEST = {_LOCK, f"{MANIFEST}.new"}
-"""What a process that was killed at once may have left behind."""
+
+
+def _list_drafts(folder: Path) -> list[Path]:
+    """Return what a process that was killed may have left behind of the files that only the folder's writer writes."""
+    return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{SUFFIX}")]
 
 
 def _lock(folder: Path) -> IO[bytes]:
@@ -231,23 +255,17 @@ def _writing(path: Path) -> Generator[None]:
         ) from error
 
 
-def _open_append(path: Path) -> IO[bytes]:
-    # Unbuffered: a line that was written is out of reach of a kill, and nothing is left to fail on closing.
+def _open(path: Path, flags: int) -> IO[bytes]:
+    # Unbuffered: what was written is out of reach of a kill, and nothing is left to fail on closing.
+    # Texts are their owner's, and what a link points to is not ours to write to.
+    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with _writing(path):
-        return path.open("ab", buffering=0)
+        return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that a reader finds the old or the new content, never half of it."""
-    new = path.with_name(path.name + ".new")
     with _writing(path):
-        try:
-            new.write_bytes(content)
-            new.replace(path)
-        except OSError:
-            with suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise
+        replace_file(path, content)
 
 
 def export_csv(run: Run) -> Path:
@@ -258,15 +276,14 @@ def export_csv(run: Run) -> Path:
     """
     outcomes = {(r.id, r.metric): r.outcome for r in run.results()}
     metrics = list(run.manifest["settings"]["metrics"])
+    table: list[list[object]] = []
+    for sample in run.samples():
+        found = [outcomes.get((sample.id, name)) for name in metrics]
+        scores = [outcome.value if isinstance(outcome, Score) else None for outcome in found]
+        failure = next((outcome.kind for outcome in found if isinstance(outcome, Failure)), None)
+        table.append([sample.id, sample.system, sample.lang, *scores, failure])
     path = run.folder / "results.csv"
-    with _writing(path), path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(map(disarm, ["id", "system", "lang", *metrics, "failure"]))
-        for sample in run.samples():
-            found = [outcomes.get((sample.id, name)) for name in metrics]
-            scores = [outcome.value if isinstance(outcome, Score) else None for outcome in found]
-            failure = next((outcome.kind for outcome in found if isinstance(outcome, Failure)), None)
-            writer.writerow(map(disarm, [sample.id, sample.system, sample.lang, *scores, failure]))
+    _replace(path, dump_csv(["id", "system", "lang", *metrics, "failure"], table))
     return path
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
+from imapeval.files import replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
-from imapeval.runs.spreadsheets import disarm
+from imapeval.runs.spreadsheets import dump_csv
 from imapeval.study.findings import (
     Agreement,
     Ceiling,
@@ -22,7 +21,7 @@ from imapeval.study.findings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from imapeval.study.findings import Differences, MetricMatrix, Study
@@ -50,15 +49,14 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
         "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
         "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
         "matrix.csv": _dump_matrix(study.matrix),
-        "correlations.tex": write_correlations(study),
-        "comparisons.tex": write_comparisons(study),
+        "correlations.tex": _encode(write_correlations(study)),
+        "comparisons.tex": _encode(write_comparisons(study)),
     }
     paths = tuple(folder / name for name in contents)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in zip(paths, contents.values(), strict=True):
-            # Half a character, from an id, is no UTF-8.
-            path.write_bytes(content.encode(errors="replace"))
+            replace_file(path, content)
     except OSError as error:
         raise UsageError(
             f"cannot write tables to {folder} ({error.strerror}). Choose another folder, or free some space."
@@ -66,31 +64,28 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     return paths
 
 
-def _dump_rows(kind: type[Any], rows: Sequence[Any]) -> str:
+def _dump_rows(kind: type[Any], rows: Sequence[Any]) -> bytes:
     names = [field.name for field in fields(kind)]
-    return _dump(names, ([getattr(row, name) for name in names] for row in rows))
+    return dump_csv(names, ([getattr(row, name) for name in names] for row in rows))
 
 
-def _dump_differences(rows: Sequence[Differences]) -> str:
+def _dump_differences(rows: Sequence[Differences]) -> bytes:
     heads = ["dimension", "first", "second", "bin", "share", "mean_absolute", "n"]
     lines = (
         [row.dimension, row.first, row.second, name, share, row.mean_absolute, row.n]
         for row in rows
         for name, share in row.bins.items()
     )
-    return _dump(heads, lines)
+    return dump_csv(heads, lines)
 
 
-def _dump_matrix(matrix: MetricMatrix | None) -> str:
+def _dump_matrix(matrix: MetricMatrix | None) -> bytes:
     if matrix is None:
-        return _dump(["metric"], [])
+        return dump_csv(["metric"], [])
     lines = ([metric, *values] for metric, values in zip(matrix.metrics, matrix.values, strict=True))
-    return _dump(["metric", *matrix.metrics], lines)
+    return dump_csv(["metric", *matrix.metrics], lines)
 
 
-def _dump(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(map(disarm, heads))
-    writer.writerows(map(disarm, row) for row in rows)
-    return buffer.getvalue()
+def _encode(text: str) -> bytes:
+    # Half a character, from an id, is no UTF-8.
+    return text.encode(errors="replace")

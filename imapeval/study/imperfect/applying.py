@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.runs.spreadsheets import disarm
+from imapeval.files import replace_file
+from imapeval.runs.spreadsheets import dump_csv
 from imapeval.samples import system_of
 from imapeval.types import Score
 
@@ -84,10 +84,9 @@ def write_predictions(predictions: Sequence[Prediction], path: Path) -> None:
         UsageError: The file cannot be written.
     """
     try:
-        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            writer = csv.DictWriter(file, [field.name for field in fields(Prediction)])
-            writer.writeheader()
-            writer.writerows({name: disarm(cell) for name, cell in asdict(row).items()} for row in predictions)
+        replace_file(
+            path, dump_csv([field.name for field in fields(Prediction)], (astuple(row) for row in predictions))
+        )
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable."

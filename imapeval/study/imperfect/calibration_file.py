@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from imapeval.errors import InputError, UsageError
+from imapeval.files import replace_file
 from imapeval.study.imperfect.calibration import Calibration, Curve, Errors
 from imapeval.study.rated import Scale
 from imapeval.study.resample import Interval
@@ -86,7 +87,7 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         data=calibration.data,
     )
     try:
-        path.write_text(content.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        replace_file(path, f"{content.model_dump_json(indent=2)}\n".encode())
     except OSError as error:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable."
