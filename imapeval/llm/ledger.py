@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm import tokens
-from imapeval.llm.client import Usage
+from imapeval.llm.client import Keeping, Usage
 from imapeval.llm.prices import Price
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from imapeval.llm.client import Completion, Model, Request
 
@@ -71,6 +71,7 @@ class Ledger:
         self._under_way = 0
         self._longest: int | None = None
         self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
+        self._note: Callable[[dict[str, Any]], None] | None = None
 
     @property
     def spent(self) -> Spent:
@@ -92,6 +93,12 @@ class Ledger:
         with self._lock:
             self._spent = _add(self._spent, replace(before, usd=usd))
 
+    def follow(self, note: Callable[[dict[str, Any]], None]) -> None:
+        """Have every change told, as a `report`, the moment it is made and before what was paid for is used."""
+        with self._lock:
+            self._note = note
+            note(self.report())
+
     def report(self) -> dict[str, Any]:
         """Return what was spent and the price, as it is written into manifests and `--json`."""
         return {**asdict(self._spent), "price": None if self.price is None else asdict(self.price)}
@@ -104,8 +111,7 @@ class Ledger:
         with self._lock:
             if usage.completion_tokens:
                 self._longest = max(self._longest or 0, usage.completion_tokens)
-            self._spent = _add(
-                self._spent,
+            self._enter(
                 Spent(
                     1,
                     failed=int(failed),
@@ -114,7 +120,7 @@ class Ledger:
                     completion_tokens=usage.completion_tokens,
                     reused_tokens=usage.reused_tokens,
                     usd=cost,
-                ),
+                )
             )
 
     def pay_failure(self, request: Request, error: ProviderError) -> None:
@@ -130,7 +136,12 @@ class Ledger:
         if (part := _part_of(self)) is not None:
             part.pass_free()
         with self._lock:
-            self._spent = replace(self._spent, calls=self._spent.calls + 1, cached=self._spent.cached + 1)
+            self._enter(Spent(1, cached=1, usd=None if self.price is None else 0.0))
+
+    def _enter(self, spent: Spent) -> None:
+        self._spent = _add(self._spent, spent)
+        if self._note is not None:
+            self._note(self.report())
 
     async def reserve(self, request: Request) -> float:
         """Set aside what the request may cost, in USD, and return it; to be given to `release` after the call.
@@ -271,6 +282,11 @@ class Counted:
         if completion.cached:
             self._ledger.pass_free()
         return completion
+
+    def reject(self, request: Request) -> None:
+        """Tell the cache; see `Cached.reject`. What was paid stays counted."""
+        if isinstance(self._model, Keeping):
+            self._model.reject(request)
 
 
 def describe(report: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """A run on disk: samples x metrics in a folder that survives `kill -9`.
 
-    manifest.json    versions, settings (they decide whether a run can be continued), data, command, counts
+    manifest.json    versions, settings (they decide whether a run can be continued), data, command, counts, usage
+    usage.json       what the language model's work cost, written over with every call: of a run that was killed it is
+                     newer than the manifest's
     samples.jsonl    the samples as they were read, so that a run can be read without the data it came from; of one
                      without a response, `response` is null
     imaps.jsonl      the facts behind the scores (see `imapeval.imapfile`)
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from imapeval.types import Pair
 
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
+USAGE = "usage.json"
 
 _FAULTS = frozenset(get_args(Fault))
 
@@ -103,6 +106,8 @@ class Run:
                 mend="Start a new run, or name another.",
             )
         self.manifest: dict[str, Any] = manifest
+        if (usage := _read_usage(folder)) is not None:
+            self.manifest["usage"] = usage
 
     def samples(self) -> list[Sample]:
         """Return the samples in the order of the data.
@@ -186,6 +191,29 @@ def _is_manifest(manifest: object) -> bool:
             return True
         case _:
             return False
+
+
+def _read_usage(folder: Path) -> dict[str, Any] | None:
+    """Return what `usage.json` tells; None where it is absent or damaged."""
+    try:
+        usage = json.loads((folder / USAGE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    match usage:
+        case {
+            "calls": int(),
+            "cached": int(),
+            "failed": int(),
+            "estimated": int(),
+            "prompt_tokens": int(),
+            "completion_tokens": int(),
+            "reused_tokens": int(),
+            "usd": int() | float() | None,
+            "price": dict() | None,
+        }:
+            return usage
+        case _:
+            return None
 
 
 def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
