@@ -54,7 +54,8 @@ def read(completion: str, *, terms: Sequence[str] = ()) -> Lines | None:
     found: dict[str, list[tuple[str, str | None]]] = {"query": [], "constraint": [], "inform": []}
     begun = ended = False
     damaged = False
-    for text in filter(None, map(str.strip, completion.replace("```", "\n").splitlines())):
+    texts = [text for line in completion.replace("```", "\n").splitlines() if (text := line.strip())]
+    for text in texts:
         if line := _LINE.fullmatch(text):
             kind, rest = line["kind"].lower(), line["rest"]
             term = _ASKED.sub("", rest)
@@ -67,8 +68,8 @@ def read(completion: str, *, terms: Sequence[str] = ()) -> Lines | None:
         elif not ended:
             # Words before the lines are no harm; what stands among them was a line, or part of one.
             damaged = damaged or begun or _DIVIDER.search(text) is not None
-    # An end alone is how a text without facts is written.
-    if not begun and (not ended or damaged):
+    # An end alone is how a text without facts is written; behind words it may be the end of a refusal.
+    if not begun and (not ended or len(texts) > 1):
         return None
     whole = ended and not damaged
     return Lines(tuple(found["query"]), tuple(found["constraint"]), tuple(found["inform"]), whole)

@@ -87,6 +87,8 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
     """
     entries = _read(completion, "query")
     if isinstance(entries, Lines):
+        if entries.inform and not entries.query:
+            raise unreadable(completion, "it holds no lines of a question")
         query = sift((term, ASKED) for term, _ in entries.query)
         constraint = sift(entries.constraint)
     else:
@@ -94,7 +96,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         # A key that is not ours may be a damaged one of ours.
         missing = "constraint" not in entries.record and len(entries.record) > 1
         entries = _Object(entries.record, entries.whole and not missing)
-        constraint = sift(_pairs(entries.record.get("constraint", [])))
+        constraint = sift(_pairs(entries.record.get("constraint") or []))
     if entries.whole and loses_all(query):
         raise unreadable(completion, f"none of its {len(query.dropped)} queries is one")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.whole)
@@ -111,7 +113,12 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
         ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
     entries = _read(completion, "inform", terms=asked)
-    inform = sift(entries.inform if isinstance(entries, Lines) else _pairs(entries.record["inform"]))
+    if isinstance(entries, Lines):
+        if not entries.inform and (entries.query or entries.constraint):
+            raise unreadable(completion, "it holds no lines of an answer")
+        inform = sift(entries.inform)
+    else:
+        inform = sift(_pairs(entries.record["inform"]))
     if entries.whole and loses_all(inform):
         raise unreadable(completion, f"none of its {len(inform.dropped)} entries is a pair")
     return Parsed(inform.found, inform.dropped, entries.whole)
@@ -120,9 +127,11 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
 def find_object(completion: str, key: str) -> Mapping[str, Any]:
     """Return the one object with that key; a list that is all there is counts as the key's value.
 
+    An empty list alone does not: that nothing was found is said in the form that was asked for, or not at all.
+
     Raises:
-        ExtractionError: There is none (kind "unreadable-completion"), or there are several that differ (kind
-            "different-objects").
+        ExtractionError: There is none (kind "unreadable-completion"), or there are several that differ, or a key has
+            two contents that differ (kind "different-objects").
     """
     return _find_object(strip_thoughts(completion), key, completion)
 
@@ -144,26 +153,32 @@ def strip_thoughts(completion: str) -> str:
 
 
 def _queries(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a query: from names, from {"term", "value"} or from {name: value}."""
+    """Yield the pairs of a query: from names, from {"term", "value"} or from {name: value}, which may not be empty."""
     if isinstance(items, dict):
-        items = list(cast("dict[str, Any]", items))
+        items = list(cast("dict[str, Any]", items)) or [None]
     for item in cast("list[Any]", items) if isinstance(items, list) else [items]:
         term = cast("dict[str, Any]", item).get("term") if isinstance(item, dict) else item
         yield term, ASKED
 
 
 def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a list of {"term", "values"} or {"term", "value"}, or of {term: values}."""
+    """Yield the pairs of a list of {"term", "values"} or {"term", "value"}, or of {term: values}.
+
+    That there are none only a list says, whose groups have terms: `{"facts": []}` is something else.
+    """
     if isinstance(items, dict) and "term" not in items:
-        items = [{"term": term, "values": value} for term, value in cast("dict[str, Any]", items).items()]
+        groups = cast("dict[str, Any]", items)
+        items = [{"term": term, "values": value} for term, value in groups.items()] if any(groups.values()) else [None]
     for item in cast("list[Any]", items if isinstance(items, list) else [items]):
         if not isinstance(item, dict):
             yield None, item
             continue
         record = _fold_keys(cast("dict[str, Any]", item))
-        values = record.get("values", record.get("value", [None]))
+        term, values = record.get("term"), record.get("values", record.get("value", [None]))
+        if not isinstance(term, str):
+            values = values or [None]
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
-            yield record.get("term"), value
+            yield term, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +210,7 @@ def _read(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | 
 def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
     for text in (*_FENCE.findall(body), body):
         whole = _decode(text)
-        if isinstance(whole, list):
+        if isinstance(whole, list) and whole:
             return {key: whole}
         fitting = [record for record in map(_fold_keys, _objects(text, completion)) if key in record]
         if any(record != fitting[0] for record in fitting):
@@ -236,9 +251,31 @@ def _fold_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name.casefold(): value for name, value in record.items()}
 
 
+class _DoubledKeyError(ValueError):
+    """A key stands twice in an object, with contents that differ: the last would hide the others."""
+
+
+def _build(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object with these members.
+
+    Raises:
+        _DoubledKeyError: Two of them are called the same, in whatever case, and differ.
+    """
+    contents: dict[str, Any] = {}
+    for name, value in members:
+        first = contents.setdefault(name.casefold(), value)
+        # NaN, which models write, differs from itself.
+        if first is not value and first != value:
+            raise _DoubledKeyError(f"an object has the key {name!r} twice, with contents that differ")
+    return dict(members)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_build)
+
+
 def _decode(text: str) -> Any:
     try:
-        return json.loads(text)
+        return _DECODER.decode(text)
     # Not only malformed JSON: a number of thousands of digits is a ValueError, deep nesting a RecursionError.
     except (ValueError, RecursionError):
         return None
@@ -248,14 +285,15 @@ def _objects(text: str, completion: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects in a text.
 
     Raises:
-        ExtractionError: There are too many openings that lead to none.
+        ExtractionError: There are too many openings that lead to none, or a key has two contents that differ.
     """
-    decoder = json.JSONDecoder()
     false_starts = 0
     opening = _OPENING.search(text)
     while opening:
         try:
-            found, end = decoder.raw_decode(text, opening.start())
+            found, end = _DECODER.raw_decode(text, opening.start())
+        except _DoubledKeyError as error:
+            raise unreadable(completion, str(error), kind="different-objects") from None
         except (ValueError, RecursionError):
             end = opening.end()
             false_starts += 1

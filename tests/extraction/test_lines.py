@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from imapeval.errors import ExtractionError
 from imapeval.extraction import lines
 from imapeval.extraction.parsing import parse_inform, parse_question
 from imapeval.types import Pair, QuestionImap
@@ -41,6 +42,28 @@ def test_lines_are_divided_at_the_first_sign_that_is_none_of_the_terms(line, ask
 )
 def test_what_may_have_lost_a_line_is_not_whole(completion):
     assert not parse_inform(completion).whole
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "I'm sorry, but I cannot do this.\nEnd",
+        "无法提取。\nEnd",
+        "<html>\nEnd\n</html>",
+        "Query-treatment-?\nEnd",
+        "Constraint-age-34 years\nEnd",
+    ],
+)
+def test_an_end_behind_something_else_does_not_say_that_there_is_nothing(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(completion)
+    assert caught.value.kind == "unreadable-completion"
+
+
+def test_lines_of_an_answer_are_no_imap_of_a_question():
+    with pytest.raises(ExtractionError):
+        parse_question("Inform-treatment-rest\nEnd")
+    assert parse_question("Constraint-age-34 years\nEnd").found.query == ()
 
 
 @pytest.mark.parametrize("completion", ["", "Rest.", "To inform you: rest.", '{"inform": []}', "The end"])

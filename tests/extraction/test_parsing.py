@@ -56,6 +56,25 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
         '{"inform": null}',
         '{"inform": "rest"}',
         json.dumps({"inform": [{"term": "treatment", "value": "x" * (MAX_CHARACTERS + 1)}]}),
+        # Only an empty list under the key says that there is nothing.
+        "[]",
+        "```json\n[]\n```",
+        "<think>Nothing?</think>[]",
+        "[[]]",
+        "[{}]",
+        '{"inform": {}}',
+        '{"inform": {"facts": []}}',
+        '{"inform": {"treatment": []}}',
+        '{"inform": {"treatment": {}}}',
+        '{"inform": {"term": {"name": "treatment"}, "values": []}}',
+        '{"inform": [{"term": {"name": "treatment"}, "values": []}]}',
+        '{"inform": [{"term": {"name": "treatment"}, "values": ["rest"]}]}',
+        '{"inform": [{"term": "treatment", "values": [{"value": "rest"}]}]}',
+        '{"inform": [{"term": "treatment", "values": {}}]}',
+        '{"inform": [{"values": []}]}',
+        '{"inform": [{"term": ["treatment"], "values": []}]}',
+        '{"inform": [{}]}',
+        '{"result": {"inform": []}}',
         "[" * 100_000,
         '{"inform":' * 5_000,
         '{"inform": ' + "9" * 10_000 + "}",
@@ -66,6 +85,30 @@ def test_what_cannot_be_read_is_an_error_and_keeps_the_raw_text(completion):
         parse_inform(completion)
     assert caught.value.kind == "unreadable-completion"
     assert caught.value.raw == completion
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        INFORM[:-1] + ', "inform": []}',
+        '{"inform": [], ' + INFORM[1:],
+        INFORM[:-1] + ', "Inform": []}',
+        '{"inform": [{"term": "treatment", "values": ["rest"], "values": []}]}',
+        '[{"term": "treatment", "values": ["rest"], "Values": []}]',
+        '{"a": {"x": 1, "x": 2}, "b": ' + INFORM + "}",
+        "Here: " + INFORM[:-1] + ', "inform": null} Bye.',
+    ],
+)
+def test_a_key_that_stands_twice_with_different_contents_is_an_error(completion):
+    with pytest.raises(ExtractionError) as caught:
+        parse_inform(completion)
+    assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
+
+
+def test_a_key_that_stands_twice_with_the_same_contents_says_one_thing():
+    completion = INFORM[:-1] + ", " + INFORM[1:]
+    assert parse_inform(completion).found == PAIRS
+    assert parse_inform('{"inform": [{"term": "a", "value": "b", "sure": NaN}]}').found == (Pair("a", "b"),)
 
 
 def test_objects_that_differ_are_an_error():
@@ -95,7 +138,8 @@ def test_of_what_breaks_off_the_beginning_is_read(completion, found):
 
 
 def test_no_facts_is_not_an_error():
-    for completion in ('{"inform": []}', "End", "```\nEnd\n```"):
+    empty_group = '{"inform": [{"term": "cause", "values": []}]}'
+    for completion in ('{"inform": []}', 'Here: {"inform": []}', empty_group, "End", "```\nEnd\n```"):
         parsed = parse_inform(completion)
         assert (parsed.found, parsed.whole) == ((), True)
     assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
@@ -147,8 +191,31 @@ def test_reads_the_question_in_either_shape(query):
     assert parsed.dropped == ()
 
 
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ("[]", "unreadable-completion"),
+        ('{"query": {}, "constraint": []}', "unreadable-completion"),
+        ('{"query": [{}], "constraint": []}', "unreadable-completion"),
+        ('{"query": [{"term": {"name": "cause"}}], "constraint": []}', "unreadable-completion"),
+        ('{"query": null, "constraint": []}', "unreadable-completion"),
+        ('{"query": ["cause"], "query": [], "constraint": []}', "different-objects"),
+    ],
+)
+def test_what_is_no_list_of_queries_is_not_taken_for_an_empty_one(completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        parse_question(completion)
+    assert (caught.value.kind, caught.value.raw) == (kind, completion)
+
+
 def test_a_question_without_a_query_is_read_as_such():
     assert parse_question('{"query": [], "constraint": []}').found.query == ()
+
+
+@pytest.mark.parametrize("constraint", [[], {}, None])
+def test_a_question_without_constraints_is_read_as_such(constraint):
+    parsed = parse_question(json.dumps({"query": {"cause": ""}, "constraint": constraint}))
+    assert (parsed.found.query, parsed.found.constraint, parsed.dropped) == ((Pair("cause", "?"),), (), ())
 
 
 def test_an_unreadable_constraint_does_not_spoil_the_query():

@@ -43,9 +43,30 @@ def test_reads_relations_whatever_their_wrapping(completion):
     assert parse(completion) == Answer(VERDICTS, {}, ())
 
 
-@pytest.mark.parametrize("completion", ['{"relations": []}', "[]", "```\n[]\n```"])
+@pytest.mark.parametrize("completion", ['{"relations": []}', '```\n{"relations": []}\n```'])
 def test_nothing_listed_is_nothing_related(completion):
     assert parse(completion) == Answer({}, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ("[]", "unreadable-completion"),
+        ("```\n[]\n```", "unreadable-completion"),
+        ('{"relations": {}}', "unreadable-completion"),
+        ('{"relations": null}', "unreadable-completion"),
+        ('{"relations": "none"}', "unreadable-completion"),
+        (COMPLETION[:-1] + ', "relations": []}', "different-objects"),
+        (
+            COMPLETION.replace('"relation": "belonging"', '"relation": "belonging", "relation": "exact"'),
+            "different-objects",
+        ),
+    ],
+)
+def test_what_is_no_list_of_relations_does_not_say_that_nothing_is_related(completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        parse(completion)
+    assert (caught.value.kind, caught.value.raw) == (kind, completion)
 
 
 @pytest.mark.parametrize(
