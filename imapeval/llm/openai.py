@@ -7,13 +7,15 @@ import json
 import math
 import os
 import weakref
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
-from imapeval.errors import ProviderError, UsageError
+from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm import chat, given
+from imapeval.redaction import protect, protect_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -23,13 +25,16 @@ if TYPE_CHECKING:
 
     from imapeval.llm.client import Completion, Request
 
-_OPENAI = "https://api.openai.com/v1"
-
 _RAW = {"X-Stainless-Raw-Response": "true"}
 """Has the package hand out the HTTP response as it is, as its `with_raw_response` does."""
 
-_CONNECT_SECONDS = 10.0
-"""To reach the server at all. Twice the openai package's: on a busy computer a handshake has to wait its turn."""
+_REPLY_BYTES = 1 << 20
+_TOKEN_BYTES = 256
+"""A reply may have so many bytes, and so many more for each token that may be told in it: one with its text, its bytes
+and its probability has about a hundred."""
+
+_SHOWN = 200
+"""Characters of an address that a message quotes."""
 
 
 class OpenAIModel:
@@ -40,6 +45,7 @@ class OpenAIModel:
     refuses that it need not be told (a temperature, a seed, the one of two names of the limit) is left out from then
     on.
 
+    Requests hold texts that may be personal data: they go to the address that was given, and no redirect is followed.
     Connections belong to an event loop and are closed together with it.
 
     Args:
@@ -50,7 +56,7 @@ class OpenAIModel:
         concurrency: See `Model`; no limit by itself.
 
     Raises:
-        UsageError: The address is none, or OpenAI's own server is meant and there is no key.
+        UsageError: The address is none, or OpenAI's own server is meant and there is no key, or no header can carry it.
     """
 
     def __init__(
@@ -59,19 +65,16 @@ class OpenAIModel:
         self._name = name
         self._timeout = timeout
         self.concurrency = concurrency
-        address = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self._shown = _OPENAI if address is None else _show_url(address)
-        self._address = address or _OPENAI
-        self._own = address is None
-        # A line break at its end, as files have, could not be sent.
-        self._key = os.environ.get("OPENAI_API_KEY", "").strip() or None
+        self._address = _find_address(base_url)
+        self._own = self._address is _OPENAI
+        self._key = _read_key()
         if self._own and self._key is None:
             raise UsageError(
                 f"the model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set. Set it, or give the "
                 "address of your own server, as in --base-url http://127.0.0.1:8000/v1."
             )
         self._identity = identify(name, base_url=base_url)
-        self._who = f"the model {name!r} at {self._shown}"
+        self._who = f"the model {name!r} at {self._address.url}"
         # OpenAI's newer models accept only the one name, other servers may know only the other.
         self._limit = "max_completion_tokens" if self._own else "max_tokens"
         self._refused: frozenset[str] = frozenset()
@@ -99,11 +102,13 @@ class OpenAIModel:
         """
         while True:
             body = self.write(request)
-            response = await self._post(body, "/completions" if request.given else "/chat/completions")
+            response = await self._post(body, request)
             if response.is_success:
                 completion = self._read(response.content, request)
                 self._answered = True
                 return completion
+            if response.has_redirect_location:
+                raise self._refuse_redirect(response)
             fault = chat.Fault.of(response.status_code, response.text)
             if request.given:
                 given.check(fault, who=self._who)
@@ -125,9 +130,12 @@ class OpenAIModel:
             return given.read(content, request, who=self._who)
         return chat.read(content, request, who=self._who, answered=self._answered)
 
-    async def _post(self, body: Mapping[str, Any], path: str) -> httpx2.Response:
+    async def _post(self, body: Mapping[str, Any], request: Request) -> httpx2.Response:
         import openai
 
+        from imapeval.llm.connection import OversizedReplyError, largest_reply
+
+        path = "/completions" if request.given else "/chat/completions"
         try:
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError as error:
@@ -138,11 +146,15 @@ class OpenAIModel:
         client = await self._client()
         # A server without access control is sent no key.
         headers: Any = _RAW if self._key else {**_RAW, "Authorization": openai.Omit()}
+        largest = _limit_reply(request, len(content))
+        largest_reply.set(largest)
         try:
             async with asyncio.timeout(self._timeout):
                 # Bytes out, bytes in: turning requests and replies into the package's types and back would take more
                 # time than all the rest of a call.
-                reply: Any = await client.post(path, content=content, cast_to=object, options={"headers": headers})
+                reply: Any = await client.post(
+                    path + self._address.query, content=content, cast_to=object, options={"headers": headers}
+                )
                 return reply.http_response
         except openai.APIStatusError as error:
             return error.response
@@ -152,8 +164,24 @@ class OpenAIModel:
                 "(--concurrency).",
                 kind="timeout",
             ) from error
+        except OversizedReplyError as error:
+            raise ProviderError(
+                f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, which no answer to this request has. "
+                "The rest was not read. Is the address that of a language model?",
+                kind="too-large",
+            ) from error
         except openai.APIConnectionError as error:
             raise self._explain_connection(error) from error
+
+    def _refuse_redirect(self, response: httpx2.Response) -> ProviderError | ServiceError:
+        target = urljoin(str(response.request.url), response.headers["Location"])[:_SHOWN]
+        message = (
+            f"{self._who} refers to {target} (status {response.status_code}). Requests hold texts and are not sent on. "
+            "If that is the server that you mean, give its address (--base-url)."
+        )
+        if self._answered:  # then something in between wants a login, and does not concern every request
+            return ProviderError(message, kind="server")
+        return ServiceError(message, kind="not-found")
 
     def _explain_connection(self, error: openai.APIConnectionError) -> ProviderError:
         import httpx2
@@ -163,7 +191,7 @@ class OpenAIModel:
         match cause:
             case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
                 kind, what = "unreachable", "cannot be reached ({}). Is the server running, and is the address right?"
-            case httpx2.DecodingError() | httpx2.TooManyRedirects():
+            case httpx2.DecodingError():
                 kind, what = "unreadable-reply", "sent no reply ({})"
             case _:
                 kind, what = "server", "broke the connection off ({}). Has the server been stopped?"
@@ -173,7 +201,12 @@ class OpenAIModel:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
-            client = self._clients[loop] = _connect(self._address, self._key, self.concurrency)
+            from imapeval.llm.connection import connect
+
+            address = self._address
+            client = self._clients[loop] = connect(
+                address.url, login=address.login, key=self._key, connections=self.concurrency
+            )
             _closers[client] = _close_with_loop(client)
             await anext(_closers[client])
         return client
@@ -187,27 +220,8 @@ def identify(name: str, *, base_url: str | None = None) -> str:
     Raises:
         UsageError: The address is none.
     """
-    address = base_url or os.environ.get("OPENAI_BASE_URL") or None
-    return f"openai:{name}" + ("" if address is None else f"@{_show_url(address)}")
-
-
-def _connect(address: str, key: str | None, connections: int) -> openai.AsyncOpenAI:
-    import httpx2
-    import openai
-
-    return openai.AsyncOpenAI(
-        base_url=address,
-        api_key=key or "none",  # the package insists on one
-        max_retries=0,
-        http_client=httpx2.AsyncClient(
-            # Its own limits begin anew with every byte, so that a dripping server would never meet them.
-            timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
-            follow_redirects=True,
-            # A proxy that the environment names has no way to a server on this computer.
-            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
-        ),
-    )
+    address = _find_address(base_url)
+    return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
 
 
 _closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
@@ -242,19 +256,70 @@ def _read_retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _show_url(url: str) -> str:
-    """Return the address without what may be secret in it: user, password, query.
+def _limit_reply(request: Request, sent: int) -> int:
+    """Return the most bytes of a reply. Some servers repeat the request in it, some its text once more."""
+    told = len(request.given) or request.max_tokens
+    return _REPLY_BYTES + 2 * sent + _TOKEN_BYTES * told * (1 + request.logprobs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Of a server.
+
+    Attributes:
+        url: Without what may be secret.
+        login: User and password, where there are any.
+        query: What is added to the address of every request, with its question mark; or "".
+    """
+
+    url: str
+    login: tuple[str, str] | None = None
+    query: str = ""
+
+
+_OPENAI = _Address("https://api.openai.com/v1")
+
+
+def _find_address(base_url: str | None) -> _Address:
+    """Return where the server is, and have what is secret in the address hidden from now on.
 
     Raises:
         UsageError: It is no address of a server.
     """
+    given_url = base_url or os.environ.get("OPENAI_BASE_URL")
+    if not given_url:
+        return _OPENAI
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(given_url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
+    # A password with a slash in it ends where the path begins, and what is left of it would be shown.
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.path + parts.fragment:
+        source = "--base-url" if base_url else "OPENAI_BASE_URL"
         raise UsageError(
-            f"{url!r} is not the address of a server. Give one such as http://127.0.0.1:8000/v1 (--base-url)."
+            f"what {source} gives is not the address of a server. Give one such as http://127.0.0.1:8000/v1, or "
+            "https://USER:PASSWORD@HOST/v1 with %2F for each slash in the password and %40 for each @."
         )
-    return f"{parts.scheme}://{host}" + (f":{port}" if port else "") + parts.path.rstrip("/")
+    protect_url(given_url)
+    login = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
+    shown = f"[{host}]" if ":" in host else host
+    url = f"{parts.scheme}://{shown}" + (f":{port}" if port else "") + parts.path.rstrip("/")
+    return _Address(url, login, f"?{parts.query}" if parts.query else "")
+
+
+def _read_key() -> str | None:
+    """Return the key, and have it hidden from now on.
+
+    Raises:
+        UsageError: No header can carry it.
+    """
+    # A line break at its end, as files have, is none of its own.
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            "OPENAI_API_KEY holds a line break or another character that no key has and no header can carry. Copy the "
+            "key again, and nothing with it."
+        )
+    protect(key)
+    return key or None
