@@ -24,8 +24,8 @@ _SENTENCE_END = re.compile(
 # Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and the
 # words that open a list of examples. 和, 及 and 与 are not split inside the common words that contain them.
 _ITEM_END = re.compile(
-    r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|\s+[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
-    r"|\s+(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
+    r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
+    r"|(?<!\s)\s++(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
     r"|whereas|followed by)\s+"
     r"|以及|或者|还有|并且|而且|同时|此外|另外|其次|包括|例如|比如|因为|由于|但是|然而"
     r"|(?<![饱温缓平中总柔暖祥随谐])和(?![缓谐平解睦蔼气])|(?<![以涉普波累顾殃危触提推])及(?![时早其格至])"

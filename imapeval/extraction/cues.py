@@ -168,7 +168,7 @@ TERMS: tuple[Term, ...] = (
         r"\bdos(?:e|es|age|ing)\b|\bhow (?:much|many|often)\b|\bhow should (?:i|it) (?:take|be taken)\b|\bmg\b[^.]{0,20}\?",
         r"剂量|用量|用法|怎么吃|怎么服|吃多少|几片|几次|多少毫克|服多久|如何服用|怎么用",
         (),
-        r"\d\s*(?:mg|ml|g|mcg|iu|tablets?|times|drops)\b|\bdaily\b|\bonce\b|\btwice\b|\d+\s*(?:毫克|克|毫升|片|次|粒|滴)|每[日天次]",
+        r"\d\s*(?:mg|ml|g|mcg|iu|tablets?|times|drops)\b|\bdaily\b|\bonce\b|\btwice\b|\d\s*(?:毫克|克|毫升|片|次|粒|滴)|每[日天次]",
     ),
     _term(
         "diet",

@@ -32,8 +32,10 @@ _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.mat
     0x2019: 39,
 }
 
-_WORD = re.compile(rf"[^\W\d_{HAN}]+(?:'[a-z]+)?")
-_COMPOUND = re.compile(rf"[^\W\d_{HAN}]+(?:-[^\W\d_{HAN}]+)+")
+_LETTER = rf"[^\W\d_{HAN}]"
+_WORD = re.compile(rf"{_LETTER}+(?:'[a-z]+)?")
+# From the beginning of a word alone: a long one would be tried from each of its letters.
+_COMPOUND = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:-{_LETTER}++)++")
 _CHINESE = re.compile(f"[{HAN}]+")
 _NUMBER_WORDS = {
     **dict.fromkeys(("one", "once", "single"), "1"),
@@ -93,7 +95,7 @@ _FUNCTION_CHARACTERS = frozenset("的了着过地得和与及或等也还都就�
 
 _POLAR_TERM = re.compile(
     r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
-    r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.*吗|能.*吗"
+    r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.{0,200}吗|能.{0,200}吗"
 )
 _POLAR = re.compile(
     r"^(?:(?:yes|no|not|can(?:not)?|can't|may|should|must|is|are|it|do|does|don't|be|best|better|allowed|safe"

@@ -42,7 +42,7 @@ _PERSONAL = re.compile(
     r"|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
     r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
     r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b"
-    r"|[\d一二三四五六七八九十两半]+个?(?:天|周|星期|月|年)(?:来|了|前|余)?)",
+    r"|(?<![\d一二三四五六七八九十两半])[\d一二三四五六七八九十两半]++个?(?:天|周|星期|月|年)(?:来|了|前|余)?)",
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
@@ -52,8 +52,8 @@ _NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
 _BEFORE = 40
 """Characters before a word in which its denial is looked for."""
 # The turns of a dialogue, as `imapeval.samples` writes them.
-_PATIENT = re.compile(r"^\s*(?:Patient: |患者：)", re.MULTILINE)
-_DOCTOR = re.compile(r"^\s*(?:Doctor: |医生：).*$", re.MULTILINE)
+_PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
+_DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
 _CONSTRAINT_TERMS = {
     "disease": ("disease", "疾病"),
     "symptom": ("symptom", "症状"),

@@ -51,7 +51,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
 }
 _TAIL: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"\s+(?:etc|and so on|as well|too|for you|if needed|if necessary|online|soon|now)$", re.IGNORECASE
+        r"(?<!\s)\s++(?:etc|and so on|as well|too|for you|if needed|if necessary|online|soon|now)$", re.IGNORECASE
     ),
     "zh": re.compile(
         r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
