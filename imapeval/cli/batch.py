@@ -96,7 +96,7 @@ def export(
     # Reading alone asks for no relations.
     relations = relations or ("graph" if chosen is None else "llm")
     require_work(imaps=imaps, votes=votes, relations=relations, judging=judging)
-    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
     with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
         rehearsal = open_rehearsal(settings, reply=folder.recall())

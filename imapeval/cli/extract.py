@@ -82,7 +82,7 @@ def extract(
         max_cost=max_cost,
         batch=batch,
     )
-    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     if dry_run:
         tell(samples, settings, json_output=json_output)
         return

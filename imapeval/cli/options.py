@@ -28,7 +28,7 @@ Missing = Annotated[
     list[str] | None,
     typer.Option(metavar="TEXT", help="A response that is this text, such as N/A, is none: not scored. Repeatable."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Take the first samples only.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Read the first samples only; what follows is not checked.")]
 Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")]
 Set = Annotated[
     list[str] | None,

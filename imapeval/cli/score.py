@@ -131,7 +131,7 @@ def score(
         relations=relations,
         judging=bool(list_asking(chosen)),
     )
-    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     if dry_run:
         tell(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.inspect_log import load_inspect
-from imapeval.samples.rows import Row, read_csv, read_jsonl, read_parquet
+from imapeval.samples.rows import Row, list_names, read_csv, read_jsonl, read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +71,7 @@ def _load_imapscore_file(path: Path) -> Iterator[Row]:
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
             raise InputError(
-                f"{len(predictions)} columns named '<system>_prediction' among {_quote(row.fields)}, expected one",
+                f"{len(predictions)} columns named '<system>_prediction' among {list_names(row.fields)}, expected one",
                 path=path,
                 line=row.line,
                 mend="Give an upstream imapScore file, or leave out the loader.",
@@ -153,7 +153,3 @@ def choose_loader(source: str, name: str | None = None) -> Loader:
             f"({', '.join(LOADERS)}).",
         )
     return _SUFFIXES[suffix]
-
-
-def _quote(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
@@ -12,7 +13,7 @@ from imapeval import _resources
 from imapeval.errors import InputError, UsageError
 from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import Row, read_number, show
+from imapeval.samples.rows import Row, list_names, read_number, show
 from imapeval.text.language import detect_lang
 from imapeval.types import Lang, Sample, Turn
 
@@ -29,6 +30,7 @@ def read(
     loader: str | None = None,
     columns: Mapping[str, str] | None = None,
     missing: Iterable[str] = (),
+    limit: int | None = None,
 ) -> list[Sample]:
     """Read samples.
 
@@ -50,6 +52,7 @@ def read(
         loader: A name in `LOADERS`; None chooses by file type.
         columns: For data with other column names: our name -> the data's name.
         missing: Texts that say that there is no response, such as "N/A". White space around them does not count.
+        limit: Most samples; what comes after them is neither read nor checked. None takes all.
 
     Returns:
         The samples in the order of the data, at least one.
@@ -63,7 +66,7 @@ def read(
     wanted = dict(columns or {})
     if unknown := [name for name in wanted if name not in _COLUMNS and not name.startswith("ratings.")]:
         raise UsageError(f"cannot map to {unknown[0]!r}. Columns: {', '.join(_COLUMNS)}, ratings.<dimension>.")
-    rows = list(choose_loader(source, loader)(source))
+    rows = list(islice(choose_loader(source, loader)(source), limit))
     if not rows:
         raise InputError("there are no rows", path=source, mend="Give a file with at least one row.")
     names = dict.fromkeys(name for row in rows for name in row.fields)
@@ -263,7 +266,7 @@ class _Builder:
             self._refuse(row, f"there is no {name}", mend=f"Give a {name}.")
         self._refuse(
             row,
-            f"there is no column {name!r}; the columns are {', '.join(map(repr, row.fields))}",
+            f"there is no column {name!r}; the columns are {list_names(row.fields)}",
             mend=f"Say which column it is with --map {name}=<column>.",
         )
 
@@ -275,8 +278,7 @@ def _check_mapping(columns: Mapping[str, str], names: Collection[str], *, source
     for name, column in columns.items():
         if column not in names:
             raise InputError(
-                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are "
-                f"{', '.join(map(repr, names))}",
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_names(names)}",
                 path=source,
                 mend=f"Correct --map {name}={column}.",
             )

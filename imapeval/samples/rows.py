@@ -8,6 +8,7 @@ import io
 import json
 import math
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,16 @@ from imapeval.errors import InputError
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping
+
+_BATCH = 1024
+"""Rows of a Parquet file that are in memory at once: of long answers a few megabytes."""
+
+_BUFFER = 1 << 20
+"""Bytes of a column that are read at once; by default pyarrow reads a row group, which may be all of the file."""
+
+_MOST_NAMES = 50
+"""Columns that a message names: more than the tables of people have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +64,8 @@ def read_jsonl(source: str) -> Iterator[Row]:
     """
     path = Path(source)
     number = 0
-    for line, raw in enumerate(read_bytes(path).removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
-        text = _decode(raw, path=path, line=line).strip()
+    for line, decoded in _read_lines(path):
+        text = decoded.strip()
         if not text:
             continue
         try:
@@ -73,6 +83,8 @@ def read_jsonl(source: str) -> Iterator[Row]:
             )
         number += 1
         yield Row(number, line, cast("dict[str, Any]", fields))
+    if not number:
+        raise _refuse_empty(path)
 
 
 def read_csv(source: str) -> Iterator[Row]:
@@ -84,8 +96,9 @@ def read_csv(source: str) -> Iterator[Row]:
         InputError: The file is unreadable or empty, is not UTF-8, or a row does not fit the header.
     """
     path = Path(source)
-    raw = read_bytes(path).removeprefix(codecs.BOM_UTF8)
-    reader = csv.reader(io.StringIO(_decode(raw, path=path, line=1), newline=""), strict=True)
+    # A lone carriage return ends a line of CSV, too.
+    lines = (part for _, text in _read_lines(path) for part in io.StringIO(text, newline=""))
+    reader = csv.reader(lines, strict=True)
     header: list[str] = []
     number = 0
     with _fields_of_any_length():
@@ -94,6 +107,8 @@ def read_csv(source: str) -> Iterator[Row]:
             try:
                 cells = next(reader)
             except StopIteration:
+                if not (number or any(header)):
+                    raise _refuse_empty(path) from None
                 return
             except csv.Error as error:
                 raise InputError(
@@ -128,14 +143,19 @@ def read_parquet(source: str) -> Iterator[Row]:
     parquet: Any = require(
         "pyarrow.parquet", distribution="pyarrow", extra="parquet", needed_for="Reading Parquet files"
     )
+    pyarrow: Any = require("pyarrow", distribution="pyarrow", extra="parquet", needed_for="Reading Parquet files")
     path = Path(source)
     number = 0
+    with _reading(path):
+        file = path.open("rb")
     try:
-        for batch in parquet.ParquetFile(io.BytesIO(read_bytes(path))).iter_batches():
-            for fields in batch.to_pylist():
-                number += 1
-                yield Row(number, number, fields)
-    except (ValueError, OSError) as error:  # pyarrow's: not Parquet at all, and Parquet that is damaged
+        with file, parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
+            for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
+                for fields in batch.to_pylist():
+                    number += 1
+                    yield Row(number, number, fields)
+    # What pyarrow raises for what is not Parquet at all, and for Parquet that is damaged.
+    except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
         problem = " ".join(str(error).split())
         raise InputError(
             f"no Parquet file ({problem})", path=path, mend="Write it again as Parquet, or as JSONL."
@@ -148,14 +168,10 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         InputError: It is absent, unreadable or empty.
     """
-    try:
+    with _reading(path):
         raw = path.read_bytes()
-    except FileNotFoundError as error:
-        raise InputError("no such file", path=path, mend="Check the path.") from error
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable file.") from error
     if not raw.strip():
-        raise InputError("the file is empty", path=path, mend="Give a file with at least one row.")
+        raise _refuse_empty(path)
     return raw
 
 
@@ -168,29 +184,54 @@ def read_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def list_names(names: Iterable[str]) -> str:
+    """Return names of columns as they stand in a message; of a table with very many the first ones."""
+    shown = [show(name) for name in names]
+    more = f" and {len(shown) - _MOST_NAMES:,} more" if len(shown) > _MOST_NAMES else ""
+    return ", ".join(shown[:_MOST_NAMES]) + more
+
+
 def show(value: Any) -> str:
     """Return a value as it stands in a message: as Python writes it, cut where it is long."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _decode(raw: bytes, *, path: Path, line: int) -> str:
+def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file with their numbers, one by one, so that no more is read than somebody wants."""
+    with _reading(path), path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            raw = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            try:
+                yield number, raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
+                    path=path,
+                    line=number,
+                    mend="Save the whole file as UTF-8.",
+                ) from error
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[None]:
     try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
-            path=path,
-            line=line + raw.count(b"\n", 0, error.start),
-            mend="Save the whole file as UTF-8.",
-        ) from error
+        yield
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, mend="Check the path.") from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable file.") from error
+
+
+def _refuse_empty(path: Path) -> InputError:
+    return InputError("the file is empty", path=path, mend="Give a file with at least one row.")
 
 
 def _check_header(cells: list[str], *, path: Path, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
-    if twice := [name for name in header if header.count(name) > 1]:
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise InputError(
-            f"the column {twice[0]!r} stands twice in the header", path=path, line=line, mend="Rename one."
+            f"the column {show(twice[0])} stands twice in the header", path=path, line=line, mend="Rename one."
         )
     if len(header) == 1 and (separator := next((mark for mark in ";\t|" if mark in header[0]), None)):
         raise InputError(

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.samples.rows import read_csv, read_number
+from imapeval.samples.rows import list_names, read_csv, read_number
 from imapeval.study.findings import ALL
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def read_paper_table(path: Path) -> dict[tuple[str, str, str], float]:
             value = row.fields.get(name)
             if not isinstance(value, str) or not value:
                 raise InputError(
-                    f"there is no {name}; the columns are {', '.join(map(repr, row.fields))}",
+                    f"there is no {name}; the columns are {list_names(row.fields)}",
                     path=path,
                     line=row.line,
                     mend="Give the columns metric, system, dimension and value.",

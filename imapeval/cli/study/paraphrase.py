@@ -80,7 +80,7 @@ def paraphrase(
     )
     if settings is None:
         raise UsageError("rewording needs a language model. Name one: --llm openai:NAME.")
-    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or ())[:limit]
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     path = out or Path(f"{name_of(data)}-reworded.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")

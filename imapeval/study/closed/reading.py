@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import read_number, show
+from imapeval.samples.rows import list_names, read_number, show
 from imapeval.study.closed.grades import measure_grades
 from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
 from imapeval.study.closed.ordinal import measure_order
@@ -116,7 +116,7 @@ def _read_column(rows: Sequence[Row], name: str, path: Path) -> list[_Cell]:
                 f"there is no column {name!r}",
                 path=path,
                 line=row.line,
-                mend=f"Name one of: {', '.join(map(repr, row.fields))}.",
+                mend=f"Name one of: {list_names(row.fields)}.",
             )
     return [_Cell(row.fields[name], name, path, row.line) for row in rows]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
-from imapeval.samples.rows import Row, read_number, show
+from imapeval.samples.rows import Row, list_names, read_number, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +95,7 @@ class Source:
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
             return str(value)
         raise self.refuse(
-            f"there is no {column!r}; {where} are {', '.join(map(repr, fields)) or 'none'}"
+            f"there is no {column!r}; {where} are {list_names(fields) or 'none'}"
             if column not in fields
             else f"the {column!r} is {show(value)}, which is no id",
             row,

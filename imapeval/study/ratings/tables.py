@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
-from imapeval.samples.rows import show
+from imapeval.samples.rows import list_names, show
 from imapeval.study.ratings.source import ROLES, Entry
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def read_table(source: Source) -> Iterator[Entry]:
     for name, column in source.columns.items():
         if column not in found:
             raise InputError(
-                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are "
-                f"{', '.join(map(repr, found))}",
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_names(found)}",
                 path=source.path,
                 mend=f"Correct --map {name}={column}.",
             )
@@ -58,8 +57,7 @@ def read_table(source: Source) -> Iterator[Entry]:
         yield from _read_long(source, rows, roles, rater)
     elif roles["dimension"] in found:
         raise InputError(
-            f"there is a column {roles['dimension']!r} but none named 'rating'; the columns are "
-            f"{', '.join(map(repr, found))}",
+            f"there is a column {roles['dimension']!r} but none named 'rating'; the columns are {list_names(found)}",
             path=source.path,
             mend="Say which column holds the numbers with --map rating=<column>.",
         )
