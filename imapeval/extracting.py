@@ -6,11 +6,11 @@ A sample without a response is not read, nor is one with a text of more than `MA
 from __future__ import annotations
 
 import asyncio
-import logging
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ImapEvalError, SampleError
+from imapeval.redaction import get_logger
 from imapeval.types import Failure, Imap, Sample
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _AHEAD = 256
 
 _Made = TypeVar("_Made")
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 async def extract(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction import faults
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Keeping
+from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class Asker:

@@ -7,7 +7,6 @@ fails in a way that has a name (`faults`), the request is changed and asked once
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +18,7 @@ from imapeval.extraction.forgery import is_about_score
 from imapeval.extraction.forms import Form
 from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
+from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.text.phrases import drop_self_contradictions, qualify
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
@@ -40,7 +40,7 @@ _SCHEMAS: Mapping[str, Mapping[str, Any]] = {QUESTION: parsing.QUESTION_SCHEMA, 
 
 _T = TypeVar("_T")
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class PromptedReader:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-import logging
 import os
 import re
 import subprocess
@@ -21,6 +20,7 @@ from imapeval._optional import installed
 from imapeval.errors import MissingExtraError, ProviderError, ServiceError
 from imapeval.llm import weights
 from imapeval.llm.openai import OpenAIModel
+from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,7 @@ _STAMP = re.compile(r"[\d.]+ (?P<level>[A-Z]) +")
 _LAST_WORDS = 2.0
 """Seconds that a dying process has to be gone and its log to be read after its connection broke."""
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class LocalModel:

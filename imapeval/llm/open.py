@@ -31,7 +31,7 @@ def _open_local(name: str, base_url: str | None, concurrency: int | None) -> Mod
 
     if base_url is not None:
         raise UsageError(
-            f"the model 'local:{name}' has a server of its own, started here: leave {base_url} out. A server that runs "
+            f"the model 'local:{name}' has a server of its own, started here: leave --base-url out. A server that runs "
             "already is asked as 'openai:NAME' with its address."
         )
     return LocalModel(name, **({} if concurrency is None else {"concurrency": concurrency}))
@@ -42,7 +42,7 @@ def _open_vllm(name: str, base_url: str | None, concurrency: int | None) -> Mode
 
     if base_url is not None:
         raise UsageError(
-            f"the model 'vllm:{name}' runs in this process: leave {base_url} out. A vLLM server is asked as "
+            f"the model 'vllm:{name}' runs in this process: leave --base-url out. A vLLM server is asked as "
             "'openai:NAME' with its address."
         )
     return VLLMModel(name) if concurrency is None else VLLMModel(name, concurrency=concurrency)

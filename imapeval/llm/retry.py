@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.limits import Gate, Rates
+from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -60,7 +61,7 @@ _PATIENCE_AT_FIRST = 10.0
 _VERDICT_HOLDS = 30.0
 """Seconds for which a server that was given up is not looked for again: for the requests that are still to come."""
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class Patient:

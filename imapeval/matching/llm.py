@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Request
 from imapeval.matching.relating import RELATIONS_SCHEMA, list_facts, parse_relations
+from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise
 from imapeval.types import Failure, Lang, Pair, Relation
 
@@ -37,7 +37,7 @@ _MAX_TOKENS = 2048
 """Of a completion. A related pair takes some 40, so that there is room for 50; where that is not enough the request is
 repeated with more room."""
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 _Fact = tuple[str, str]
 """Term and value."""

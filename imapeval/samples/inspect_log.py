@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import struct
 import sys
@@ -12,6 +11,7 @@ from zipfile import BadZipFile
 
 from imapeval._optional import require
 from imapeval.errors import InputError
+from imapeval.redaction import get_logger
 from imapeval.samples.rows import Row, read_lang
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _UNREAD = {"messages", "events", "events_data", "store", "timelines"}
 
 _READERS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 def load_inspect(source: str) -> Iterator[Row]:

@@ -11,7 +11,6 @@ for aggregations of its own, and would log no numbers with the samples.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.integrations.exchange import Columns
+from imapeval.redaction import get_logger
 from imapeval.scoring import share
 from imapeval.types import Failure, Score
 
@@ -35,7 +35,7 @@ _register: Any = require("lm_eval.api.registry", **_NEEDED).register_filter
 TEMPLATE = Path(__file__).with_name("imapeval_open_qa.yaml")
 """A task file to start from."""
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class Answer(str):
