@@ -49,8 +49,8 @@ _FIRST_LOOK, _LAST_LOOK = 0.05, 1.0
 """Seconds between two looks for the completion of another process: twice as many each time."""
 
 _UNUSABLE_SECONDS = 3600.0
-"""How long a completion that was of no use still stands for the same request in the same process. A run must not pay for
-it again and again; a server process lives for weeks, and is to notice that the model behind it was mended."""
+"""How long a completion that was of no use still stands for the same request in a process that ran by then. A run must
+not pay for it again and again; a server process lives for weeks, and is to notice that the model was mended."""
 
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 """What SQLite says where the disk has no room: the first by the file system, the second by a quota or limit."""
@@ -179,9 +179,10 @@ class Cached:
                 changed = connection.execute(
                     "INSERT INTO claim VALUES (:key, :session, :until) ON CONFLICT (key) DO UPDATE "
                     "SET session = excluded.session, until = excluded.until "
-                    # One that lasts longer than a lease was made before the clock was set back.
-                    "WHERE claim.session = excluded.session OR claim.until NOT BETWEEN :now AND excluded.until",
-                    {"key": key, "session": self._session, "now": now, "until": now + _LEASE},
+                    # One that lasts much longer than a lease was made before the clock was set back; one that lasts a
+                    # little longer, since this session looked at the clock.
+                    "WHERE claim.session = excluded.session OR claim.until NOT BETWEEN :now AND :now + 2 * :lease",
+                    {"key": key, "session": self._session, "now": now, "until": now + _LEASE, "lease": _LEASE},
                 )
                 return changed.rowcount > 0
         except ResourceError as error:
