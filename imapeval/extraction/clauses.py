@@ -80,14 +80,10 @@ def trim(text: str, start: int, end: int, *, offset: int = 0) -> Piece | None:
         start += marker.end()
     while start < end and text[start] in _TRIM:
         start += 1
-    while start < end and (text[end - 1] in _TRIM or _unopened(text, start, end)):
+    # No opening bracket is trimmed away, so that what has none has none after each step.
+    unopened = [closing for closing, opening in _BRACKETS.items() if text.find(opening, start, end) < 0]
+    while start < end and (text[end - 1] in _TRIM or text[end - 1] in unopened):
         end -= 1
     if start == end or not any(char.isalnum() for char in text[start:end]):
         return None
     return Piece(text[start:end], offset + start, offset + end)
-
-
-def _unopened(text: str, start: int, end: int) -> bool:
-    """Say whether `text[start:end]` ends with a bracket that it does not open."""
-    opening = _BRACKETS.get(text[end - 1])
-    return opening is not None and opening not in text[start:end]

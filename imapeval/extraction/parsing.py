@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from imapeval.errors import ExtractionError
 from imapeval.extraction import lines
 from imapeval.extraction.lines import Lines
-from imapeval.extraction.sifting import ASKED, Parsed, loses_all, sift
+from imapeval.extraction.sifting import ASKED, LONGEST_TERM, Parsed, loses_all, sift
 from imapeval.types import QuestionImap
 
 if TYPE_CHECKING:
@@ -136,6 +136,29 @@ def find_object(completion: str, key: str) -> Mapping[str, Any]:
     return _find_object(strip_thoughts(completion), key, completion)
 
 
+def find_objects(text: str, completion: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield the outermost JSON objects in a text, each with its start and end.
+
+    Raises:
+        ExtractionError: There are too many openings that lead to none, or a key has two contents that differ.
+    """
+    false_starts = 0
+    opening = _OPENING.search(text)
+    while opening:
+        try:
+            found, end = _DECODER.raw_decode(text, opening.start())
+        except _DoubledKeyError as error:
+            raise unreadable(completion, str(error), kind="different-objects") from None
+        except (ValueError, RecursionError):
+            end = opening.end()
+            false_starts += 1
+            if false_starts > _FALSE_STARTS:
+                raise unreadable(completion, f"more than {_FALSE_STARTS} objects begin in it and do not end") from None
+        else:
+            yield opening.start(), end, cast("dict[str, Any]", found)
+        opening = _OPENING.search(text, end)
+
+
 def unreadable(completion: str, why: str, *, kind: str = "unreadable-completion") -> ExtractionError:
     """Return the error that says why a completion cannot be read, and holds it."""
     return ExtractionError(
@@ -175,8 +198,10 @@ def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
             continue
         record = _fold_keys(cast("dict[str, Any]", item))
         term, values = record.get("term"), record.get("values", record.get("value", [None]))
-        if not isinstance(term, str):
-            values = values or [None]
+        if not isinstance(term, str) or len(term) > LONGEST_TERM:
+            # Once, however many values it has: what is wrong is the term.
+            yield term, values
+            continue
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
             yield term, value
 
@@ -212,7 +237,9 @@ def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
         whole = _decode(text)
         if isinstance(whole, list) and whole:
             return {key: whole}
-        fitting = [record for record in map(_fold_keys, _objects(text, completion)) if key in record]
+        fitting = [
+            record for record in (_fold_keys(found) for _, _, found in find_objects(text, completion)) if key in record
+        ]
         if any(record != fitting[0] for record in fitting):
             why = f"it holds {len(fitting)} different objects with {key!r}"
             raise unreadable(completion, why, kind="different-objects")
@@ -279,26 +306,3 @@ def _decode(text: str) -> Any:
     # Not only malformed JSON: a number of thousands of digits is a ValueError, deep nesting a RecursionError.
     except (ValueError, RecursionError):
         return None
-
-
-def _objects(text: str, completion: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects in a text.
-
-    Raises:
-        ExtractionError: There are too many openings that lead to none, or a key has two contents that differ.
-    """
-    false_starts = 0
-    opening = _OPENING.search(text)
-    while opening:
-        try:
-            found, end = _DECODER.raw_decode(text, opening.start())
-        except _DoubledKeyError as error:
-            raise unreadable(completion, str(error), kind="different-objects") from None
-        except (ValueError, RecursionError):
-            end = opening.end()
-            false_starts += 1
-            if false_starts > _FALSE_STARTS:
-                raise unreadable(completion, f"more than {_FALSE_STARTS} objects begin in it and do not end") from None
-        else:
-            yield cast("dict[str, Any]", found)
-        opening = _OPENING.search(text, end)

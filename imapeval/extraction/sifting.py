@@ -22,6 +22,9 @@ ASKED = "?"
 MAX_CHARACTERS = 200
 """Longest term or value. The longest of 1,573 values that a strong model extracted from medical answers has 88."""
 
+LONGEST_TERM = 2 * MAX_CHARACTERS
+"""Characters of a term with all of its white space. Thousands of values may stand with it, each a pair of its own."""
+
 _FILLERS = frozenset(
     (
         *("not specified", "not mentioned", "not stated", "not given", "not provided", "not available"),
@@ -95,6 +98,8 @@ def loses_all(parsed: Parsed[tuple[Pair, ...]]) -> bool:
 
 def _read_pair(term: Any, value: Any) -> Pair | Reason:
     """Return the pair, or why it is none."""
+    if isinstance(term, str) and len(term) > LONGEST_TERM:
+        return "too long"
     if not (isinstance(term, str) and _is_plain(value)):
         return "no pair"
     pair = Pair(_clean(term), _clean(str(value)))

@@ -211,8 +211,9 @@ def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
     """Return the items, a condition that goes on behind its "or" as one: "if it swells or reddens"."""
     joined: list[_Item] = []
     for item in found:
-        if joined and item.listed and not item.comma and not item.turned and is_condition(joined[-1].piece.text):
-            start, end = joined[-1].piece.start, item.piece.end
+        start, end = joined[-1].piece.start if joined else 0, item.piece.end
+        goes_on = joined and item.listed and not item.comma and not item.turned and end - start <= MAX_VALUE
+        if goes_on and is_condition(joined[-1].piece.text):
             joined[-1] = replace(joined[-1], piece=Piece(text[start:end], start, end))
         else:
             joined.append(item)
@@ -234,17 +235,15 @@ def _govern(found: list[_Item], lang: Lang) -> Iterator[Piece]:
 
 def _govern_group(group: list[_Item], lang: Lang) -> list[Piece]:
     governing = ""
-    open_ended = forced = loose = False
+    open_ended = forced = loose = conjoined = False
+    last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
     pieces: list[Piece] = []
     for place, item in enumerate(group):
         piece = item.piece
-        if (
-            item.comma
-            and lang == "zh"
-            and (_DENIES_BEING.search(governing) or any(one.conjoined for one in group[:place]))
-        ):
+        if item.comma and lang == "zh" and (conjoined or _DENIES_BEING.search(governing)):
             # 无发热、皮疹，头痛三天: the list ends with the comma.
             governing = ""
+        conjoined = conjoined or item.conjoined
         governor = find_governor(piece.text)
         own = _is_clause(piece.text[len(governor) :], lang)
         if item.joined_by_or and (negator := _negates(governing, lang)) and _goes_on(piece.text, governor, lang):
@@ -264,7 +263,8 @@ def _govern_group(group: list[_Item], lang: Lang) -> list[Piece]:
         elif (
             governing
             and (forced or not own or (open_ended and item is group[-1] and not _opens(piece.text, lang)))
-            and not (loose and not _shares(group, place, lang))
+            # What the verb before its list denies it shares up to an "or", in Chinese up to a comma.
+            and not (loose and (item.comma if lang == "zh" else place > last_or))
         ):
             piece = _put_before(piece, (own and forced and _negates(governing, lang)) or governing, lang)
         else:
@@ -290,13 +290,6 @@ def _is_clause(text: str, lang: Lang) -> bool:
 def _goes_on(text: str, governor: str, lang: Lang) -> bool:
     """Tell whether what is behind an "or" goes on with the denial before it: no subject, no denial of its own."""
     return not _negates(governor, lang) and not _SUBJECT.match(text)
-
-
-def _shares(group: list[_Item], place: int, lang: Lang) -> bool:
-    """Tell whether an item belongs to what the verb before its list denies."""
-    if lang == "zh":
-        return not group[place].comma
-    return any(item.joined_by_or for item in group[place:])
 
 
 def _negates(governor: str, lang: Lang) -> str:

@@ -195,6 +195,8 @@ _DENIED_VERB = re.compile(
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
 )
+_GOVERNING = 200
+"""Characters within which a clause says what governs it; each thing that it governs is completed by these words."""
 # The verbs that a governor may end with.
 _LAST_VERB = re.compile(
     r"\s(?:taking|using|eating|drinking|doing|take|use|eat|drink|give|do|have|apply|start|try|smoke|touch|induce|perform|get"
@@ -226,7 +228,7 @@ def find_denied_verb(text: str) -> str:
     >>> find_denied_verb("gout is not contagious"), find_denied_verb("痛风不会引起不孕")
     ('gout is not', '痛风不会引起')
     """
-    found = _DENIED_VERB.match(text)
+    found = _DENIED_VERB.match(text, 0, _GOVERNING)
     return found[0] if found else ""
 
 
@@ -245,7 +247,7 @@ def find_governor(text: str) -> str:
     >>> find_governor("avoid alcohol"), find_governor("48小时内不要热敷"), find_governor("rest")
     ('avoid', '48小时内不要', '')
     """
-    found = _GOVERNOR.match(text)
+    found = _GOVERNOR.match(text, 0, _GOVERNING)
     return found[0] if found else ""
 
 
