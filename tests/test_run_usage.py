@@ -3,15 +3,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from imapeval.errors import UsageError
 from imapeval.llm.client import Usage
 from imapeval.llm.ledger import Ledger
 from imapeval.llm.prices import Price
-from imapeval.runs import RunWriter, Settings
+from imapeval.runs import Run, RunWriter, Settings
 from imapeval.types import Sample
 
 PRICE = Price(1.0, 4.0)
@@ -65,7 +68,7 @@ def test_a_session_that_asks_nothing_changes_nothing(tmp_path: Path):
 
 
 KILLED = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
 from imapeval.evaluate import evaluate
 from imapeval.llm.client import Completion, Message, Request, Usage
@@ -78,6 +81,7 @@ class Slow:
     identity, concurrency = "slow", 4
     async def complete(self, request):
         await asyncio.sleep(0.002)
+        os.write(answered, b".")
         return Completion("{}", "stop", "m", Usage(10, 1))
 
 class Reading:
@@ -99,29 +103,48 @@ class One:
     def score(self, cases):
         return [Score(1.0) for _ in cases]
 
+answered = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 samples = [Sample(str(n), "Why?", ("So.",), "Because.") for n in range(10_000)]
 ledger = Ledger()
-settings = Settings({"one": "one|reading|matching"}, "reading", "matching")
+settings = Settings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
 with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
     work = evaluate(samples, metrics=[One()], extractor=Reading(Metered(Slow(), ledger)), matcher=Matching(), run=run)
     asyncio.run(work)
 """
 
 
-def test_a_killed_run_knows_what_it_cost_but_for_the_last_batch(tmp_path: Path):
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stderr=subprocess.PIPE, text=True)
-    results = tmp_path / "results.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        if results.exists() and results.read_bytes().count(b"\n") >= 200:
-            break
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.communicate()[1] == ""
-    found = usage(tmp_path)
-    assert found is not None
-    scored = results.read_bytes().count(b"\n")
-    assert scored >= 200
-    # The manifest is written after the results: it may lack the batch that was being written.
-    assert found["calls"] >= scored - 64
-    assert found["prompt_tokens"] == 10 * found["calls"]
+def test_a_killed_run_knows_what_it_cost(tmp_path: Path):
+    folder, answers = tmp_path / "run", tmp_path / "answers"
+    command = [sys.executable, "-c", KILLED, str(folder), str(answers)]
+    for session in (1, 2, 3):
+        before = answers.stat().st_size if answers.exists() else 0
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if answers.exists() and answers.stat().st_size >= before + 100:
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.communicate()[1] == ""
+        found = Run(folder).manifest["usage"]
+        answered = answers.stat().st_size
+        # Four at a time were under way.
+        assert answered - 4 * session <= found["calls"] <= answered
+        assert found["prompt_tokens"] == 10 * found["calls"]
+
+
+def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path]):
+    disk = mount_disk(200_000)
+    ledger = Ledger(price=PRICE)
+    with write(disk / "run", ledger) as run:
+        with (disk / "other").open("wb", buffering=0) as other, suppress(OSError):
+            while other.write(b"x" * 4096):
+                pass
+        for _ in range(20):
+            ledger.pay(Usage(1000, 100))
+        with pytest.raises(UsageError):
+            run.add(imaps=[], results=[])
+    (disk / "other").unlink()
+    resumed = Ledger(price=PRICE)
+    with write(disk / "run", resumed):
+        assert resumed.spent == ledger.spent

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import logging
 import sqlite3
 import threading
 import time
@@ -22,7 +21,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
+from imapeval.files import make_file
 from imapeval.llm.client import Completion, Token, Usage, canonical
+from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -57,12 +58,12 @@ _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, request TEXT NOT NULL, completion TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS unusable (key TEXT PRIMARY KEY, since REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, until REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS unusable (key TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 """
 """Times are those of the system's clock, which processes share."""
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class Cached:
@@ -295,6 +296,7 @@ def _restore(token: Mapping[str, Any]) -> Token:
 
 def _connect(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
+    make_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:
         _write_ahead(connection)

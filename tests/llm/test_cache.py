@@ -82,6 +82,67 @@ async def test_errors_are_never_kept(tmp_path, kind):
     assert (await cached.complete(REQUEST)).text == "good"
 
 
+async def test_what_was_of_no_use_is_asked_anew_by_whoever_begins_later(tmp_path):
+    path = tmp_path / "c.sqlite"
+    model = ScriptedModel(["<html>", "still <html>", "good"])
+    first, beside = Cached(model, path), Cached(model, path)
+    await first.complete(REQUEST)
+    first.reject(REQUEST)
+    # A run pays for it once, and so do those that run beside it.
+    assert [(await cached.complete(REQUEST)).text for cached in (first, beside)] == ["<html>"] * 2
+    second = Cached(model, path)
+    assert second.find(REQUEST) is None
+    assert (await second.complete(REQUEST)).text == "still <html>"
+    second.reject(REQUEST)
+    assert (await second.complete(REQUEST)).cached
+    third = Cached(model, path)
+    assert (await third.complete(REQUEST)).text == "good"
+    assert (await Cached(model, path).complete(REQUEST)).text == "good"
+    assert len(model.requests) == 3
+
+
+async def test_a_process_that_lives_long_asks_anew_too(tmp_path, monkeypatch):
+    cached = Cached(ScriptedModel(["<html>", "good"]), tmp_path / "c.sqlite")
+    await cached.complete(REQUEST)
+    cached.reject(REQUEST)
+    assert (await cached.complete(REQUEST)).text == "<html>"
+    monkeypatch.setattr(cache, "_UNUSABLE_SECONDS", 0.0)
+    assert (await cached.complete(REQUEST)).text == "good"
+
+
+async def test_a_full_disk_loses_no_completion_and_is_written_to_once_there_is_room(tmp_path, caplog):
+    path = tmp_path / "c.sqlite"
+    model = ScriptedModel(lambda request: echo(request) * 2000)
+    cached = Cached(model, path)
+    await cached.complete(ask(0))
+    connection = cached._connection
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    for _ in range(2):
+        for number in range(5):
+            assert (await cached.complete(ask(number))).text == f"re: {number}" * 2000
+    assert len(model.requests) == 5
+    (warning,) = caplog.records
+    assert str(path) in warning.getMessage()
+    cached.reject(ask(4))
+    assert Cached(model, path).find(ask(1)) is None
+
+    connection.execute("PRAGMA max_page_count = 100000")
+    await cached.complete(ask(5))
+    later = Cached(model, path)
+    assert [later.find(ask(number)) is None for number in range(6)] == [False, False, False, False, True, False]
+    assert len(caplog.records) == 1
+
+
+async def test_an_import_says_that_it_cannot_be_written(tmp_path):
+    cached = Cached(ScriptedModel([]), tmp_path / "c.sqlite")
+    cached.find(REQUEST)
+    (pages,) = cached._connection.execute("PRAGMA page_count").fetchone()
+    cached._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(ResourceError, match=r"c\.sqlite.*full"):
+        cached.keep(REQUEST, Completion("text" * 5000, "stop", "m", Usage(1, 1)))
+
+
 class Slow:
     """Answers when it is told to."""
 

@@ -106,6 +106,7 @@ def start(path, server, *arguments):
     return subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env={**os.environ, "OPENAI_API_KEY": ""})
 
 
+@pytest.mark.slow
 def test_each_request_is_asked_by_one_of_two_processes(server, tmp_path):
     path = tmp_path / "c.sqlite"
     with start(path, server, REQUESTS) as one, start(path, server, REQUESTS) as other:
@@ -118,6 +119,7 @@ def test_each_request_is_asked_by_one_of_two_processes(server, tmp_path):
     assert sum(tokens for _, _, tokens in told) == 10 * REQUESTS
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_path):
     path = tmp_path / "c.sqlite"
     server.seconds = 60  # nobody is answered

@@ -1,0 +1,90 @@
+"""A disk for the cache that has no room left: the run goes on, and loses nothing that is answered."""
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.types import Sample
+
+WriteData = Callable[..., Path]
+
+SAMPLES = [Sample(str(n), f"What helps in case {n}?", (f"Rest {n}.",), f"Ice {n}.") for n in range(40)]
+ROOM = 2_000_000
+"""Bytes: for some of the 120 completions of 30,000."""
+THOUGHTS = " ".join(map(str, range(5000)))
+
+
+@pytest.fixture
+def server(serve: Callable[..., Any]) -> Any:
+    seen: Counter[str] = Counter()
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        content = body["messages"][-1]["content"]
+        seen[content] += 1
+        facts = [{"term": "help", "values": re.findall("(?:Rest|Ice) [0-9]+", content)[-1:]}]
+        said = json.dumps({"query": ["help"], "constraint": [], "inform": facts})
+        message = {"content": f"<think>{THOUGHTS}</think>{said}"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10}
+        return 200, {"choices": [{"finish_reason": "stop", "message": message}], "usage": usage}
+
+    server = serve(answer)
+    server.seen = seen
+    return server
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("full", ["disk", "file"])
+def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
+    mount_disk: Callable[[int], Path], write_data: WriteData, tmp_path: Path, server: Any, full: str
+) -> None:
+    cache = mount_disk(ROOM) if full == "disk" else tmp_path / "cache"
+    data = write_data(SAMPLES)
+
+    def run(out: str, *, limited: bool) -> subprocess.CompletedProcess[str]:
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY))
+
+        llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph", "--price", "1,1")
+        command = ("score", str(data), "--metrics", "imapscore:paper", "--out", out, "--json", *llm)
+        return subprocess.run(
+            [sys.executable, "-m", "imapeval.cli.main", *command],
+            cwd=tmp_path,
+            env={**os.environ, "IMAPEVAL_CACHE": str(cache)},
+            preexec_fn=limit if limited else None,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    done = run("run", limited=full == "file")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["samples"], told["failed"]) == (len(SAMPLES), 0)
+    assert server.calls == 3 * len(SAMPLES)
+    assert set(server.seen.values()) == {1}
+    assert (told["usage"]["calls"], told["usage"]["prompt_tokens"]) == (server.calls, 100 * server.calls)
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["usage"] == told["usage"]
+    warned = [line for line in done.stderr.splitlines() if str(cache) in line]
+    assert len(warned) == 1
+    assert "cannot be written" in warned[0]
+
+    # With room again, what was written is free, and the rest is asked once more.
+    if full == "disk":
+        mount_disk(50 * ROOM)
+    again = run("again", limited=False)
+    assert again.returncode == 0, again.stderr
+    assert str(cache) not in again.stderr
+    assert 3 * len(SAMPLES) < server.calls < 6 * len(SAMPLES)
+    assert set(server.seen.values()) == {1, 2}
+    results = [(tmp_path / out / "results.jsonl").read_text().splitlines() for out in ("run", "again")]
+    assert sorted(results[0]) == sorted(results[1])
