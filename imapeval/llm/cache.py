@@ -40,11 +40,11 @@ _BUSY_SECONDS = 30.0
 _BUSY_PAUSE = 0.01
 """Seconds between two looks where SQLite does not wait by itself."""
 
-_LEASE = 20.0
+_LEASE = 10.0
 """Seconds after which the claim of a process that does not renew it is void: how long a killed one holds up others."""
 
-_RENEWAL = 5.0
-"""Seconds after which a claim is renewed. Three may be missed, as when the event loop is held up."""
+_RENEWAL = 2.0
+"""Seconds after which a claim is renewed. Some may be missed, as when the event loop is held up."""
 
 _FIRST_LOOK, _LAST_LOOK = 0.05, 1.0
 """Seconds between two looks for the completion of another process: twice as many each time."""

@@ -1,12 +1,15 @@
 import json
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from imapeval.runs import Run
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -27,6 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked += 1
+        time.sleep(self.server.seconds)
         asked = body["response_format"]["json_schema"]["name"]
         reply = {
             "choices": [
@@ -47,7 +51,11 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     asked = 0
+    seconds = 0.0
     request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        """Nothing: who is killed breaks off its connections."""
 
 
 @pytest.fixture
@@ -67,7 +75,7 @@ def options(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return ["--llm", "openai:m", "--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--concurrency", "2"]
 
 
-def manifest(folder: Path) -> dict[str, object]:
+def manifest(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["usage"]
 
 
@@ -124,6 +132,44 @@ def test_the_budget_ends_the_work_and_a_higher_one_goes_on(
     done = imapeval(*command, "--max-cost", "0.02")
     assert done.returncode == 0, done.stderr
     assert server.asked == 8
+
+
+@pytest.mark.slow
+def test_kills_hide_nothing_of_what_was_paid(
+    write_data: WriteData,
+    tmp_path: Path,
+    server: Server,
+    options: list[str],
+    imapeval_process: Callable[..., subprocess.Popen[str]],
+):
+    samples = [
+        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"At home, rest {n}.") for n in range(60)
+    ]
+    command = ["score", write_data(samples), "--metrics", "imapscore:paper", "--relations", "graph", "--out", "run"]
+    command += ["--price", "1,4", *options]
+    server.seconds = 0.05
+    kills = 3
+    for kill in range(1, kills + 1):
+        with imapeval_process(*command) as process:
+            deadline = time.monotonic() + 60
+            while server.asked < 20 * kill and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.kill()
+        # Of two at a time: what was under way may or may not have been read.
+        told = Run(tmp_path / "run").manifest["usage"]["prompt_tokens"]
+        assert (server.asked - 2 * kill) * PROMPT_TOKENS <= told <= server.asked * PROMPT_TOKENS
+    # The limit is that of all sessions together: there is room for ten more calls.
+    stopped = server.asked
+    with imapeval_process(*command, "--max-cost", str((stopped + 10) * COST)) as process:
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 2, said
+    assert stopped < server.asked <= stopped + 10 + 2 * kills
+    with imapeval_process(*command) as process:
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, said
+    usage = manifest(tmp_path / "run")
+    assert 3 * len(samples) <= server.asked <= 3 * len(samples) + 2 * kills
+    assert (server.asked - 2 * kills) * COST <= usage["usd"] <= server.asked * COST + 1e-9
 
 
 def test_the_command_to_go_on_names_the_limit_to_raise(
