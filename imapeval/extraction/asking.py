@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
-from imapeval.extraction import faults
+from imapeval.extraction import faults, parsing
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Keeping
 from imapeval.redaction import get_logger
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _log = get_logger(__name__)
+
+MAX_CHARACTERS = 1_000_000
+"""Of a completion that is read. More than any request asks for: a server that sends it is broken, or in a loop."""
+
+_SHOWN = 1_000
+"""Characters that are kept of a completion that is longer."""
 
 
 class Asker:
@@ -66,7 +73,11 @@ class Asker:
     async def _read(self, make: Callable[[Form], Request], understand: Callable[[Completion], _T]) -> _T:
         request, completion = await self._complete(make)
         try:
-            return understand(completion)
+            if len(completion.text) > MAX_CHARACTERS:
+                why = f"it has {len(completion.text)} characters, more than the {MAX_CHARACTERS} that are read"
+                raise parsing.unreadable(completion.text[:_SHOWN], why)
+            # In a thread: to hold a list of facts against a long text takes seconds.
+            return await asyncio.to_thread(understand, completion)
         except SampleError:
             if isinstance(self._model, Keeping):
                 self._model.reject(request)

@@ -16,6 +16,7 @@ from imapeval.errors import ExtractionError
 from imapeval.extraction.clauses import Piece, sentences
 from imapeval.extraction.cues import TERMS, Term, asked_terms
 from imapeval.extraction.mentions import Dictionary, Mention, Scanner
+from imapeval.extraction.offload import offload
 from imapeval.extraction.statements import read_items, read_statements
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
@@ -91,14 +92,20 @@ class LexiconReader:
         Raises:
             ExtractionError: The question has no letter in it.
         """
+        return await offload(lambda: self._read_question(question, lang), question)
+
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        """Return one pair for every item of the answer that states something."""
+        return await offload(lambda: self._read_answer(answer, question, imap, lang), answer, question)
+
+    def _read_question(self, question: str, lang: Lang) -> QuestionImap:
         if not any(char.isalpha() for char in question):
             raise ExtractionError("the question has no word in it, so nothing is asked", kind="no-query", raw=question)
         plain = PlainText(_drop_doctor(question)).text
         query = tuple(Pair(term.label(lang), "?") for term in asked_terms(plain, lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._given(question, lang))))
 
-    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
-        """Return one pair for every item of the answer that states something."""
+    def _read_answer(self, answer: str, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)

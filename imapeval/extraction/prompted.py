@@ -16,6 +16,7 @@ from imapeval.extraction import faults, forms, parsing, prompting, selecting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forgery import is_about_score
 from imapeval.extraction.forms import Form
+from imapeval.extraction.offload import offload
 from imapeval.extraction.source import Source
 from imapeval.llm.client import Request
 from imapeval.redaction import get_logger
@@ -89,7 +90,7 @@ class PromptedReader:
             ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (kinds of `Fault`).
             ProviderError: The model did not answer.
         """
-        source = Source(question, under_evaluation=False)
+        source = await offload(lambda: Source(question, under_evaluation=False), question)
 
         def understand(completion: Completion) -> QuestionImap:
             said = _read_whole(parsing.parse_question, completion.text)
@@ -108,7 +109,8 @@ class PromptedReader:
             ExtractionError: No completion can be used (kinds of `Fault`).
             ProviderError: The model did not answer.
         """
-        source = Source(answer, under_evaluation=True, score_asked=is_about_score(question))
+        score_asked = is_about_score(question)
+        source = await offload(lambda: Source(answer, under_evaluation=True, score_asked=score_asked), answer)
         asked = [pair.term for pair in imap.query]
 
         def understand(completion: Completion) -> tuple[Pair, ...]:
