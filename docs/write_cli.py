@@ -20,7 +20,7 @@ Every command prints a table or a sentence for people and, with `--json`, JSON f
 | 0 | done |
 | 1 | more samples failed than `--max-failures` allows; without that option, all of them; or a `--threshold` is missed |
 | 2 | bad usage or bad input: one message on stderr says what, where, and what to do about it |
-| 130 | stopped with Ctrl-C; the message says how to go on |
+| 130, 143, 129 | stopped with Ctrl-C, SIGTERM or SIGHUP (a closed terminal); the message says how to go on |
 """
 
 
