@@ -42,7 +42,7 @@ _LOG_LINES = 40
 _QUOTED = 4
 """Of their complaints, how many a message quotes: the first, because the others follow from it."""
 
-_STAMP = re.compile(r"[\d.]+ (?P<level>[A-Z]) +")
+_STAMP = re.compile(r"(?<![\d.])[\d.]++ (?P<level>[A-Z]) +")
 """Before a line of llama.cpp's log: time and level, of which E is an error."""
 
 _LAST_WORDS = 2.0

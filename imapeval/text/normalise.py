@@ -27,7 +27,7 @@ _ABBREVIATION = 5
 _SHORT = 64
 """Characters of a text whose normal form is remembered: values, and not answers."""
 
-_AROUND_HAN = re.compile(f"(?<=[{HAN}]) +| +(?=[{HAN}])")
+_AROUND_HAN = re.compile(f"(?<=[{HAN}]) +|(?<! ) ++(?=[{HAN}])")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 _SEPARATOR = re.compile(r"[^\w+%.]|_|(?<!\d)\.|\.(?!\d)")

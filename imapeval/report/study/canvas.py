@@ -68,7 +68,7 @@ _SETTINGS: dict[str, Any] = {
 }
 
 _NAMESPACE = re.compile(r"^\{[^}]*\}")
-_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NUMBER = re.compile(r"-?(?<!\d)\d++\.\d{3,}")
 _REFERENCE = "href"
 
 
@@ -212,7 +212,7 @@ def _simplify(element: ElementTree.Element) -> dict[str, str]:
     given = {_NAMESPACE.sub("", name): value for name, value in element.attrib.items()}
     pairs = (part.split(":", 1) for part in given.pop("style", "").split(";") if ":" in part)
     for name, value in ((name.strip(), value.strip()) for name, value in pairs):
-        if name in {"font", "font-size"} and (size := re.search(r"([\d.]+)px", value)):
+        if name in {"font", "font-size"} and (size := re.search(r"(?<![\d.])([\d.]++)px", value)):
             given["font-size"] = size[1]
         elif not name.startswith("font"):
             given[name] = _VARIABLES.get(value, value)
