@@ -237,9 +237,7 @@ def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
         whole = _decode(text)
         if isinstance(whole, list) and whole:
             return {key: whole}
-        fitting = [
-            record for record in (_fold_keys(found) for _, _, found in find_objects(text, completion)) if key in record
-        ]
+        fitting = [record for *_, found in find_objects(text, completion) if key in (record := _fold_keys(found))]
         if any(record != fitting[0] for record in fitting):
             why = f"it holds {len(fitting)} different objects with {key!r}"
             raise unreadable(completion, why, kind="different-objects")

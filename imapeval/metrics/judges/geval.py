@@ -25,11 +25,20 @@ from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.metrics.base import Case, Need
     from imapeval.metrics.judges.jury import Jury
     from imapeval.types import Lang, Outcome
 
-DIMENSIONS = ("accuracy", "completeness", "specificity")
+DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
+    "accuracy": ("accuracy", "准确性"),
+    "completeness": ("completeness", "完整性"),
+    "specificity": ("specificity", "具体性"),
+}
+"""What a score of each criterion may stand behind in a completion: its names in the prompts."""
+
+DIMENSIONS = tuple(DIMENSION_LABELS)
 """The criteria; those that clinicians rated in Wang et al. 2024."""
 
 _CRITERIA: tuple[tuple[str, ...], ...] = (DIMENSIONS, *((name,) for name in DIMENSIONS))
@@ -96,7 +105,8 @@ class GEval(WeightedJudge):
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
-        return await self.rate(Question(self._form, case.lang, texts, schema=_SCHEMA), jury)
+        question = Question(self._form, case.lang, texts, schema=_SCHEMA)
+        return await self.rate(question, jury, labels=DIMENSION_LABELS[criterion])
 
 
 def build_geval() -> list[GEval]:

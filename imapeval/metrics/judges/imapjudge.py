@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.metrics.base import option
 from imapeval.metrics.imapscore import undefined
 from imapeval.metrics.judges.facts import list_facts, list_matches
-from imapeval.metrics.judges.geval import DIMENSIONS
+from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
 from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.jury import Question
 from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_scores
@@ -87,7 +87,7 @@ class ImapJudge(Judge):
         }
         question = Question(_TASK, case.lang, texts, schema=_SCHEMA)
         rated = await jury.poll(
-            question, lambda completion: read_scores(completion.text, DIMENSIONS), samples=self.samples
+            question, lambda completion: read_scores(completion.text, DIMENSION_LABELS), samples=self.samples
         )
         scores = {name: fmean(scores[name] for scores in rated) for name in DIMENSIONS}
         return Score(fmean(scores.values()), {**scores, "samples": float(len(rated))})

@@ -130,7 +130,7 @@ class Judge(ABC):
             **more,
             model="none" if self.jury is None else self.jury.model.identity,
             prompts="/".join(prompting.identify(task, VERSION) for task in (*self.tasks, RETRY_NOTE)),
-            v="1",
+            v="2",
         )
 
     def prepare(self, parts: Parts) -> Self:

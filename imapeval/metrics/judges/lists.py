@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import faults, parsing
-from imapeval.metrics.judges.scores import read_score
+from imapeval.metrics.judges.scores import read_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +99,7 @@ def read_questions(completion: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in _read_list(completion, "questions"):
         fields = _read_object(item, completion)
-        question, answer = (_read_text(fields.get(name), completion) for name in ("question", "answer"))
+        question, answer = (_read_member(fields, name, completion) for name in ("question", "answer"))
         if question and answer:
             found.setdefault(question, answer)
     return dict(list(found.items())[:MAX_QUESTIONS])
@@ -112,7 +112,7 @@ def read_answers(completion: str, *, questions: int) -> list[str]:
         ExtractionError: As `read_facts`; also where a number is missing, or has two answers.
     """
     answers = {
-        number: _read_text(fields.get("answer"), completion)
+        number: _read_member(fields, "answer", completion)
         for number, fields in _read_numbered(completion, "answers", questions).items()
     }
     return [answers[number] for number in range(1, questions + 1)]
@@ -122,10 +122,10 @@ def read_overlaps(completion: str, *, pairs: int) -> list[int]:
     """Return the scores of so many numbered pairs.
 
     Raises:
-        ExtractionError: As `read_answers`, and kinds of `read_score`.
+        ExtractionError: As `read_answers`, and kinds of `read_value`.
     """
     numbered = _read_numbered(completion, "scores", pairs)
-    return [read_score(f"score: {numbered[number].get('score')}") for number in range(1, pairs + 1)]
+    return [read_value(numbered[number].get("score"), completion) for number in range(1, pairs + 1)]
 
 
 def _read_numbered(completion: str, key: str, count: int) -> dict[int, Mapping[str, Any]]:
@@ -134,7 +134,7 @@ def _read_numbered(completion: str, key: str, count: int) -> dict[int, Mapping[s
     for item in _read_list(completion, key):
         fields = _read_object(item, completion)
         number = fields.get("number")
-        if not isinstance(number, int) or found.get(number, fields) != fields:
+        if not isinstance(number, int) or isinstance(number, bool) or found.get(number, fields) != fields:
             raise faults.faulty("unreadable-completion", completion)
         found[number] = fields
     if not set(range(1, count + 1)) <= found.keys():
@@ -160,6 +160,13 @@ def _read_object(item: Any, completion: str) -> Mapping[str, Any]:
     if not isinstance(item, dict):
         raise faults.faulty("unreadable-completion", completion)
     return cast("Mapping[str, Any]", item)
+
+
+def _read_member(fields: Mapping[str, Any], name: str, completion: str) -> str:
+    """Return the text under that name, which has to be there: an object without it says something else."""
+    if name not in fields:
+        raise faults.faulty("unreadable-completion", completion)
+    return _read_text(fields[name], completion)
 
 
 def _read_text(item: Any, completion: str) -> str:

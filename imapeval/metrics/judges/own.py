@@ -28,8 +28,6 @@ from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.metrics.base import Case, Metric, Need
     from imapeval.metrics.judges.jury import Jury
     from imapeval.metrics.judges.own_prompt import OwnPrompt
@@ -65,11 +63,6 @@ class OwnGEval(WeightedJudge):
     def scale(self) -> Scale:
         """The prompt's."""
         return self.prompt.scale
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """The score's own first, then those of the prompt."""
-        return ("score", *self.prompt.labels)
 
     @property
     def requires(self) -> frozenset[Need]:
@@ -116,7 +109,7 @@ class OwnGEval(WeightedJudge):
             schema=score_schema(self.scale) if self.prompt.is_form else None,
             template=self.prompt.template,
         )
-        return await self.rate(question, jury)
+        return await self.rate(question, jury, labels=self.prompt.labels)
 
     def _show_facts(self, case: Case) -> dict[str, str] | Failure:
         if case.imap is None or case.matches is None:

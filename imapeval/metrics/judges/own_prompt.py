@@ -6,7 +6,8 @@ names as "(1-5)") and `languages` (else all). Sections `## system`, `## user` an
 own; without them all of it is one. A file that has `criteria` and `steps` in its head and no text gets our form
 around them, and `given` lists what is shown in it.
 
-Every text stands between markers, and nothing in it can end them; a note says that it is data.
+Every text stands between markers, and nothing in it can end them; a note says that it is data, and a line behind the
+paragraph of the last text says so once more.
 """
 
 from __future__ import annotations
@@ -71,6 +72,15 @@ _STATED = re.compile(
 """A scale, as forms name it: "Coherence (1-5)"."""
 _LABEL = re.compile(r"[\s\-*•]*(?P<label>[^\W\d][^:：()（）\n]{0,39}?)\s*(?:[(（][^()（）]*[)）])?\s*[:：]")
 """How a form ends whose place for the score is to be filled in: "- Coherence:"."""
+_BLANK = (
+    r"[\"'(（\[]*(?:[NX](?!\w)|[#?_…]|\.\.\.|-?\d|<[^<>\n]{1,40}>|(?:score|rating|integer|number)\b|分数|评分|整数)"
+)
+_FIELD = re.compile(
+    rf"[\"'](?P<key>[^\W\d][^\"'\n]{{0,39}})[\"']\s*:\s*{_BLANK}"
+    rf"|<(?P<tag>[^\W\d]\w{{0,39}})>\s*{_BLANK}[^<>\n]{{0,40}}</(?P=tag)>",
+    re.IGNORECASE,
+)
+"""A place for the score in JSON or in a tag, as prompts show them: `{"grade": N}`, `<grade>1-5</grade>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +140,14 @@ def read_prompt(path: Path) -> OwnPrompt:
             )
         lang = detect_lang(_PLACE.sub("", body))
         scale = _read_scale(head, path) or _find_scale(body, path)
-        messages, labels, is_form = _split(body, path), _find_label(body), False
+        messages, labels, is_form = _split(body, path), _find_labels(body), False
     variables = frozenset(found["name"] for message in messages for found in _PLACE.finditer(message.content))
     if not variables & _SHOWN:
         single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
         mend = f"Write {{{{response}}}} where the answer goes{single}."
         raise InputError("has no place for the response", path=path, mend=mend)
     digest = hashlib.sha256(content).hexdigest()
-    template = Template(path.name, digest, _add_note(_mark(messages), lang))
+    template = Template(path.name, prompting.fence(_add_note(_mark(messages), lang), lang=lang))
     labels = tuple(dict.fromkeys((*labels, name)))
     return OwnPrompt(
         name, digest, lang, _read_languages(head, path), scale, template, variables, labels, is_form=is_form
@@ -315,10 +325,11 @@ def _split(body: str, path: Path) -> tuple[Message, ...]:
     return messages
 
 
-def _find_label(body: str) -> tuple[str, ...]:
-    """Return what stands before the place for the score, where the text ends with it."""
+def _find_labels(body: str) -> tuple[str, ...]:
+    """Return what stands before a place for the score: at the end of the text, in JSON or in a tag."""
     found = _LABEL.fullmatch(body.rstrip().rpartition("\n")[2])
-    return () if found is None else (found["label"].strip(),)
+    ends = () if found is None else (found["label"].strip(),)
+    return (*ends, *(field["key"] or field["tag"] for field in _FIELD.finditer(body)))
 
 
 def _mark(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -1,7 +1,10 @@
 """Scores in completions, and how likely each of them was. Pure.
 
-Strict with the content: a score is a whole number of the scale and the completion gives one only. What is off the
-scale ("6", "4.5", "8/10", "3 to 4"), missing, or said in two ways is an error with that name, never a guess.
+A score is what the completion states as one: in the field of a JSON object, behind a label ("Score: 4", "评分：4分",
+"<score>4</score>") that begins a sentence, behind "[RESULT]", or as a number that is the whole reply or its first line.
+A number that merely occurs in it is none, nor is one that a condition or a refusal leads up to. It has to be a whole
+number of the scale, and the only one that is stated. What is off the scale ("6", "4.5", "8/10", "3 to 4", `4e2`),
+missing, or said in two ways is an error with that name, never a guess.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError
 from imapeval.extraction import faults, parsing
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 LOWEST, HIGHEST = 1, 5
 """Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
+
+LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
+"""What stands before a score of nothing in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +52,48 @@ class Scale:
 ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
 
 _NUMBER = (
-    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d+)?)"
-    r"(?:\s*(?:/|／|out\s+of)\s*(?P<of>\d+)|\s*(?:[-–—~～至到或]|to\b|or\b)\s*(?P<to>\d+))?"
+    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b)\s*+(?P<of>\d++))?+"
+    r"(?:\s*+(?:[-–—~～至到或]|to\b|or\b)\s*+(?P<to>\d++))?+(?:[ \t]*+(?:分|颗?星|points?\b|stars?\b))?+(?![0-9A-Za-z])"
 )
-"""A number, as it may be said: "4", "4/5", "3 to 4", "4.5" or "4,5"."""
-_ANY = re.compile(_NUMBER, re.IGNORECASE)
-_ITEM = re.compile(r"^[ \t]*\d+[.)、）][ \t]+(?=\w)", re.MULTILINE)
+"""A number, as it may be said: "4", "4/5", "3 to 4", "4.5", "4,5" or "4分"."""
+
+_MARKS = " \t\"'“”‘’`*_|"
+_OPENING = rf"[{_MARKS}({{（【\[]"
+_CLOSING = rf"[{_MARKS})}}）】\]]"
+
+_END = (
+    rf"(?={_CLOSING}*+(?:\Z|[\r\n。！]|<(?=[/|a-z])|[.!](?=[\s\"'*)<]|\Z)|(?:[,，;；、(（–—-]|(?<=\s)(?:because|as|since)\b|因为|由于)"
+    r"(?!\s*+(?:\d|(?:or|and|maybe|perhaps|possibly|if|unless|which)\b|或|也许|可能|如果|若))))"
+)
+"""What may follow a score: the end of its sentence or line, or a reason; nothing that takes it back."""
+
+_BARE = re.compile(
+    rf"\s*+(?:[-•#>]++\s++)?+{_OPENING}*+(?:我?[给打评得])?+{_NUMBER}{_CLOSING}*+[.。!！]?{_CLOSING}*+(?:<[^<>\n]*+>\s*+)*+(?=\n|\Z)",
+    re.IGNORECASE,
+)
+"""A line that is nothing but a number, perhaps with a special token of the model behind it."""
+_VALUE = re.compile(rf"\s*+{_OPENING}*+{_NUMBER}{_END}", re.IGNORECASE)
+"""The text in a field of a JSON object, whose reason may follow."""
+_RESULT = re.compile(rf"\[RESULT\]\s*+[:：]?\s*+{_OPENING}*+{_NUMBER}", re.IGNORECASE)
+_STATED = re.compile(_END, re.IGNORECASE)
+
+_ITEM = re.compile(r"^[ \t]*+\d++[.)、）][ \t]++(?=\w)", re.MULTILINE)
 """The number of a list's item, as in "1. The answer is complete": it may be meant as a score, but need not."""
-_RESULT = re.compile(
-    rf"\[RESULT\]\s*[:：]?\s*[(\[（]?\s*(?:{_NUMBER}(?P<more>[ \t)\]）,;，；、]*+\d)?)?", re.IGNORECASE
+_FENCE = re.compile(r"```\w*")
+
+_SENTENCE = 200
+"""Characters before a label within which its sentence begins."""
+_SENTENCE_END = re.compile(r".*(?:[\n。！？；!?;]|\.(?=\s))", re.DOTALL)
+_LEADING = re.compile(rf"(?:{_OPENING}|[-–—•#>0-9.)、）])*+")
+_MEMBER_END = re.compile(rf"[\s{_MARKS}]*+[,}}]")
+"""After a field of an object."""
+_HEDGE = re.compile(
+    r"\b(?:if|unless|would|could|might|were|cannot|unable|refuse|decline)\b|\bcan['’]?t\b"
+    r"|如果|若|假如|假设|除非|要是|无法|不能|难以|拒绝",
+    re.IGNORECASE,
 )
+"""Before a label: the score is not given, or only under a condition."""
+
 _LONGEST_DIGITS = 9
 """Of a number that is read; more are none of a scale, and thousands are refused by Python."""
 
@@ -73,32 +111,42 @@ class Weighed:
     mass: float
 
 
-def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = ("score",)) -> int:
-    """Return the score of a form: the number after the first label that there is, or the only number that there is.
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A score that a completion states.
 
-    >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5")
-    (4, 3)
+    Attributes:
+        score: None where it is none of the scale.
+        at: Where its number begins in the body; -1 where that is not known.
+    """
+
+    score: int | None
+    at: int = -1
+
+
+def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> int:
+    """Return the one score that a completion states, in a field or behind a label of these, or alone.
+
+    >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5", labels=("accuracy",)), read_score("**4**")
+    (4, 3, 4)
 
     Raises:
         ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.extraction.faults`.
     """
-    return _settle(_find(_body(completion), labels, scale), completion, scale)
+    return _settle(_find(_body(completion), tuple(labels), scale, completion), completion)
 
 
-def read_scores(completion: str, keys: Sequence[str]) -> dict[str, int]:
-    """Return the scores of a JSON object with those keys, or of lines that begin with them.
+def read_scores(completion: str, labels: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return a score for each name, each behind labels of its own: in a JSON object, or on lines.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    try:
-        record = parsing.find_object(completion, keys[0])
-    except ExtractionError as error:
-        if error.kind == "different-objects":
-            raise faults.faulty("different-scores", completion) from None
-        body = _body(completion)
-        return {key: _settle(_after(body, key, ONE_TO_FIVE), completion, ONE_TO_FIVE) for key in keys}
-    return {key: _settle(list(_ANY.finditer(str(record.get(key, "")))), completion, ONE_TO_FIVE) for key in keys}
+    body = _body(completion)
+    return {
+        name: _settle(_find(body, tuple(known), ONE_TO_FIVE, completion, alone=False), completion)
+        for name, known in labels.items()
+    }
 
 
 def read_result(completion: str) -> int:
@@ -107,13 +155,22 @@ def read_result(completion: str) -> int:
     Raises:
         ExtractionError: As of `read_score`.
     """
-    found = list(_RESULT.finditer(parsing.strip_thoughts(completion)))
-    if any(match["more"] for match in found):
-        raise faults.faulty("different-scores", completion)
-    return _settle([match for match in found if match["number"]], completion, ONE_TO_FIVE)
+    body = _body(completion)
+    found = list(_RESULT.finditer(body))
+    stated = any(_STATED.match(body, match.end()) for match in found)
+    return _settle([_Said(_read(match, ONE_TO_FIVE)) for match in found if stated], completion)
 
 
-def weigh(completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = ("score",)) -> Weighed | None:
+def read_value(value: Any, completion: str) -> int:
+    """Return the score that stands in a field of the completion's JSON.
+
+    Raises:
+        ExtractionError: As of `read_score`.
+    """
+    return _settle([_Said(score) for score in _read_value(value, ONE_TO_FIVE)], completion)
+
+
+def weigh(completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> Weighed | None:
     """Return the score of a form, weighted by the probabilities of all scores at its place.
 
     That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
@@ -132,10 +189,11 @@ def weigh(completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequenc
     body = _body(completion.text)
     text = "".join(token.text for token in completion.tokens)
     start = text.rfind(body)
-    if start < 0:
-        return None
     # The places agree on the score; the last one is what thinking models settle on.
-    at = start + _find(body, labels, scale)[-1].start("number")
+    place = _find(body, tuple(labels), scale, completion.text)[-1].at
+    if start < 0 or place < 0:
+        return None
+    at = start + place
     for token in completion.tokens:
         if at < len(token.text):
             return _sum_up(token, at, scale)
@@ -161,21 +219,117 @@ def _sum_up(token: Token, at: int, scale: Scale) -> Weighed | None:
     return Weighed(value / mass, min(1.0, mass)) if mass else None
 
 
-def _find(body: str, labels: Sequence[str], scale: Scale) -> list[re.Match[str]]:
-    for label in labels:
-        if found := _after(body, label, scale):
-            return found
-    return list(_ANY.finditer(_ITEM.sub(_blank, _blank_scale(body, scale))))
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What finds the labels of a score.
+
+    Attributes:
+        key: As the key of a field.
+        before: Before a number; the group `sign` is there where a sign or verb divides them.
+    """
+
+    key: re.Pattern[str]
+    before: re.Pattern[str]
 
 
-def _after(body: str, key: str, scale: Scale) -> list[re.Match[str]]:
-    number = rf"(?<!\w){re.escape(key)}[\s\"'”’*]*[:：=][\s\"'“‘*]*{_NUMBER}"
-    return list(re.finditer(number, _blank_scale(body, scale), re.I))
+@cache
+def _compile(labels: tuple[str, ...]) -> _Labels:
+    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    label = (
+        rf"(?:(?:the|my|final|overall|total|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
+        r"(?:[ _]*+(?:score|rating|评分|得分|分数))?(?: (?:for|of) (?:the|this) (?:answer|response))?"
+    )
+    divider = rf"[{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
+    before = rf"(?P<tag><[ \t]*+)?(?<![0-9A-Za-z]){label}(?![A-Za-z])(?(tag)[ \t]*+>\s*+|{divider}){_NUMBER}"
+    return _Labels(re.compile(label, re.IGNORECASE), re.compile(before, re.IGNORECASE))
 
 
-def _blank_scale(body: str, scale: Scale) -> str:
-    """Return the text without the scale, character for character as long."""
-    return _name_scale(scale).sub(_blank, body)
+def _find(body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, alone: bool = True) -> list[_Said]:
+    """Return the scores that are stated, in their order.
+
+    Args:
+        body: The completion without thoughts.
+        labels: What they may stand behind.
+        scale: Of the form.
+        completion: For errors.
+        alone: Whether a number that is all there is may be one.
+
+    Raises:
+        ExtractionError: An object in it says something in two ways, or too many begin that do not end.
+    """
+    known = _compile(labels)
+    fields: list[_Said] = []
+    # Of an object only its fields count: what other texts in it say is of no interest.
+    prose: list[str] = []
+    done = 0
+    try:
+        for start, end, record in parsing.find_objects(body, completion):
+            prose += body[done:start], " " * (end - start)
+            done = end
+            for key, value in record.items():
+                if known.key.fullmatch(key.strip()):
+                    scores = _read_value(value, scale)
+                    fields += [_Said(score, _place(body, start, end, score, known, scale)) for score in scores]
+    except ExtractionError as error:
+        kind = "different-scores" if error.kind == "different-objects" else "no-score"
+        raise faults.faulty(kind, completion) from None
+    text = "".join((*prose, body[done:]))
+    for form in (_name_scale(scale), _FENCE, _ITEM):
+        text = form.sub(_blank, text)
+    labelled = list(known.before.finditer(text))
+    cut = text.rfind("{") if text.rfind("{") > text.rfind("}") else len(text)
+    stated = [match for match in labelled if _is_stated(text, match, cut=cut)]
+    if alone and not prose:
+        stated += _find_alone(text)
+    if stated and not fields:
+        # One that is said of something else, or under a condition, leaves open which of them is meant.
+        stated += [match for match in labelled if match["sign"]]
+    said = [*fields, *(_Said(_read(match, scale), match.start("number")) for match in stated)]
+    return sorted(said, key=lambda found: found.at)
+
+
+def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
+    """Say whether a number behind a label is a score by itself, not part of a sentence about one.
+
+    Args:
+        text: What the match is of.
+        found: The label and the number.
+        cut: Where an object begins that does not end.
+    """
+    if not _STATED.match(text, found.end()):
+        return False
+    # Where an object has been cut off, the number may have been.
+    if found.start() > cut and not _MEMBER_END.match(text, found.end()):
+        return False
+    start = max(0, found.start() - _SENTENCE)
+    head = text[start : found.start()]
+    if ended := _SENTENCE_END.match(head):
+        head = head[ended.end() :]
+    elif start:
+        return False
+    if _LEADING.fullmatch(head):
+        return True
+    return head.rstrip(_MARKS).endswith((",", "，", ":", "：")) and not _HEDGE.search(head)
+
+
+def _find_alone(text: str) -> list[re.Match[str]]:
+    """Return the number that is the whole text, or its first line with the reasons below it."""
+    found = _BARE.match(text)
+    if found is None:
+        return []
+    below = text[found.end() :]
+    if any(map(_BARE.match, below.split("\n"))) or (below.strip() and faults.diagnose(below) == "refusal"):
+        return []
+    return [found]
+
+
+def _place(body: str, start: int, end: int, score: int | None, known: _Labels, scale: Scale) -> int:
+    """Return where the number of a field stands in its object, -1 where that cannot be told."""
+    for found in known.before.finditer(body, start, end):
+        quoted = body[found.start() - 1] == '"' and body[found.start() - 2] != "\\"
+        if quoted and _read(found, scale) == score:
+            return found.start("number")
+    return -1
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -184,26 +338,38 @@ def _blank(found: re.Match[str]) -> str:
 
 @cache
 def _name_scale(scale: Scale) -> re.Pattern[str]:
-    """Return what finds the scale, as forms name it: "Score (1-5):"."""
+    """Return what finds the scale, as forms name it: "Score (1-5):", "4分（满分5分）"."""
     low, high = re.escape(str(scale.low)), re.escape(str(scale.high))
-    return re.compile(rf"[(（\[]\s*{low}\s*(?:[-–—~～至到]|to|\.\.)\s*{high}\s*[)）\]]", re.IGNORECASE)
+    named = rf"{low}\s*(?:[-–—~～至到]|to|\.\.)\s*{high}|(?:out of|max\.?|满分)\s*{high}"
+    return re.compile(rf"[(（\[]\s*(?:{named})\s*分?\s*[)）\]]", re.IGNORECASE)
 
 
 def _body(completion: str) -> str:
     return parsing.strip_thoughts(completion).strip()
 
 
-def _settle(found: Sequence[re.Match[str]], completion: str, scale: Scale) -> int:
-    """Return the one score that was found."""
-    said = {_read(match, scale) for match in found}
-    if len(said) > 1:
+def _settle(said: Sequence[_Said], completion: str) -> int:
+    """Return the one score that is stated."""
+    scores = {found.score for found in said}
+    if len(scores) > 1:
         raise faults.faulty("different-scores", completion)
-    for score in said:
+    for score in scores:
         if score is None:
             raise faults.faulty("off-scale", completion)
         return score
     fault = faults.diagnose(completion)
     raise faults.faulty("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
+
+
+def _read_value(value: Any, scale: Scale) -> list[int | None]:
+    """Return the score in a field, None where it is none of the scale; nothing where it holds no number."""
+    if isinstance(value, str):
+        found = _VALUE.match(_name_scale(scale).sub(_blank, value))
+        return [] if found is None else [_read(found, scale)]
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return []
+    # Infinity and NaN are no whole numbers either.
+    return [int(value) if scale.low <= value <= scale.high and value % 1 == 0 else None]
 
 
 def _read(match: re.Match[str], scale: Scale) -> int | None:

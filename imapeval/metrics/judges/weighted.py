@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import option
 from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.scores import ONE_TO_FIVE, Scale, Weighed, read_score, weigh
+from imapeval.metrics.judges.scores import LABELS, ONE_TO_FIVE, Scale, Weighed, read_score, weigh
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -67,23 +67,23 @@ class WeightedJudge(Judge):
         return ONE_TO_FIVE
 
     @property
-    def labels(self) -> Sequence[str]:
-        """What a score may stand behind in a completion, the surest first."""
-        return ("score",)
-
-    @property
     def range(self) -> tuple[float | None, float | None]:
         """The scale of the form."""
         return float(self.scale.low), float(self.scale.high)
 
-    async def rate(self, question: Question, jury: Jury) -> Score | Failure:
+    async def rate(self, question: Question, jury: Jury, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
+
+        Args:
+            question: What the judge is asked.
+            jury: Who is asked.
+            labels: What the score may stand behind in a completion, beside `LABELS`.
 
         Raises:
             SampleError: As of `Jury.ask`.
             ServiceError: Likewise.
         """
-        scale, labels = self.scale, self.labels
+        scale, labels = self.scale, (*LABELS, *labels)
 
         def read(completion: Completion) -> int:
             return read_score(completion.text, scale=scale, labels=labels)

@@ -75,7 +75,11 @@ async def test_imaps_without_a_match():
     ("completion", "kind"),
     [
         (RATED.replace("5", "6"), "off-scale"),
-        (RATED.replace("5", '"5/5, or 4"'), "different-scores"),
+        (RATED.replace("5", '"5/5, or 4"'), "no-score"),
+        (RATED.replace("5", "5e2"), "off-scale"),
+        (RATED.replace("5", '5, "accuracy": 4'), "different-scores"),
+        ("4", "no-score"),
+        ("Score: 4", "no-score"),
         ('{"why": "good"}', "no-score"),
         ("I'm sorry, I cannot judge this.", "refusal"),
     ],

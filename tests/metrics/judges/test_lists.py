@@ -82,7 +82,21 @@ def test_what_cannot_be_read_has_a_name(read, completion, kind):
         (read_facts, dump(facts=["x" * 501])),
         (read_support, dump(supported="perhaps")),
         (read_support, dump(supported=1)),
+        # Only an empty list under the key says that there is nothing.
+        (read_facts, "[]"),
+        (read_facts, dump(facts={})),
+        (read_facts, dump(facts=[{}])),
+        (read_facts, dump(facts=None)),
+        (read_questions, "[]"),
+        (read_questions, dump(questions={})),
+        (read_questions, dump(questions=[{}])),
+        (read_questions, dump(questions=[{"question": "q?"}])),
+        (read_questions, dump(questions=[{"q": "q?", "a": "rest"}])),
+        (read_questions, dump(questions=[{"question": {"text": "q?"}, "answer": "rest"}])),
         (read_questions, dump(questions=["q?"])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": 1}])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": 1, "text": "rest"}])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": True, "answer": "rest"}])),
         (lambda text: read_answers(text, questions=2), dump(answers=[{"number": 1, "answer": "a"}])),
         (
             lambda text: read_answers(text, questions=1),
@@ -97,13 +111,40 @@ def test_half_a_list_is_none(read, completion):
     assert caught.value.kind == "unreadable-completion"
 
 
+@pytest.mark.parametrize(
+    ("read", "completion"),
+    [
+        (read_facts, '{"facts": ["Rest helps."], "facts": []}'),
+        (read_support, '{"supported": true, "supported": false}'),
+        (read_questions, '{"questions": [{"question": "q?", "answer": "rest", "answer": ""}]}'),
+        (lambda text: read_answers(text, questions=1), '{"answers": [{"number": 1, "answer": "a", "Answer": ""}]}'),
+        (lambda text: read_overlaps(text, pairs=1), '{"scores": [{"number": 1, "score": 1, "score": 5}]}'),
+    ],
+)
+def test_a_key_with_two_contents_is_none(read, completion):
+    with pytest.raises(ExtractionError) as caught:
+        read(completion)
+    assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
+
+
 def test_a_list_without_end_is_a_loop():
     with pytest.raises(ExtractionError) as caught:
         read_facts(dump(facts=[f"fact {n}" for n in range(201)]))
     assert caught.value.kind == "repetition-loop"
 
 
-def test_an_overlap_off_the_scale():
+@pytest.mark.parametrize(
+    ("score", "kind"),
+    [
+        (6, "off-scale"),
+        (1e999, "off-scale"),
+        (None, "no-score"),
+        ({"value": 4}, "no-score"),
+        ("2 words differ", "no-score"),
+    ],
+)
+def test_an_overlap_that_is_no_score(score, kind):
+    completion = dump(scores=[{"number": 1, "score": score}])
     with pytest.raises(ExtractionError) as caught:
-        read_overlaps(dump(scores=[{"number": 1, "score": 6}]), pairs=1)
-    assert caught.value.kind == "off-scale"
+        read_overlaps(completion, pairs=1)
+    assert (caught.value.kind, caught.value.raw) == (kind, completion)

@@ -98,14 +98,35 @@ async def test_replies_as_the_prompts_form_asks_for_them(load, reply, score):
 
 
 @pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        ('Write {"why": "...", "grade": N}.', '{"why": "2 of 3 worries are met", "grade": 4}'),
+        ('Write {"grade": "<1-5>"}.', '{"grade": "4"}'),
+        ('Write {"grade": [score]}.', "{'grade': 4}"),
+        ("End with <grade>N</grade>.", "It meets 2 of 3 worries.\n<grade>4</grade>"),
+        ("End with <verdict>1-5</verdict>.", "Well.\n\n<verdict>4/5</verdict>"),
+        ('写出 {"等级": 分数}。', '{"等级": 4}'),
+    ],
+)
+async def test_replies_in_the_json_or_tag_that_the_prompt_asks_for(load, form, reply):
+    metric = load(f"Empathy (1-5)\n\n{{{{response}}}}\n\n{form}", weights="samples", samples=1)
+    (outcome,), requests = await judge(metric, [reply], CASE)
+    assert outcome.value == 4
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
     ("reply", "kind"),
     [
         ("6", "off-scale"),
+        ("Please consult at least 2 doctors.", "no-score"),
+        ('{"error": {"code": 3}}', "no-score"),
+        ("Grade: 4", "no-score"),
         ("Empathy: 4.5", "off-scale"),
         ("8/10", "off-scale"),
         ("4 or 5", "off-scale"),
         ("Empathy: 4\nEmpathy: 2", "different-scores"),
-        ("It meets 2 of 3.", "different-scores"),
+        ("It meets 2 of 3.", "no-score"),
         ("quite good", "no-score"),
         ("", "no-score"),
         ("I'm sorry, but I cannot rate that.", "refusal"),
@@ -265,7 +286,7 @@ def test_it_is_signed_with_its_file(load):
     signed = metric.prepare(Parts(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
         r"geval:empathy\|weights:auto\|samples:5\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
-        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:1",
+        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:2",
         signed,
     )
     signatures = {metric.signature, load(f"{TEXT} ").signature, load(TEXT, samples=7).signature}
