@@ -11,7 +11,7 @@ from imapeval.combining import References, combine_readings, combine_references
 from imapeval.errors import ImapEvalError, UsageError
 from imapeval.extracting import attempt, extract, refuse
 from imapeval.imapfile import ImapRecord
-from imapeval.metrics.base import Asking, Case, Metric
+from imapeval.metrics.base import Asking, Case, Metric, is_possible
 from imapeval.runs import Result, Settings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
@@ -215,6 +215,7 @@ def settle(
         matcher="" if matcher is None else matcher.signature,
         seed=seed,
         resources=dict(resources or {}),
+        ranges={metric.name: metric.range for metric in metrics},
     )
 
 
@@ -303,7 +304,7 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, refer
             return await metric.ask(batch)
         return await asyncio.to_thread(compute, batch)
 
-    scored = iter(await _attempt_all("metric", work, cases))
+    scored = iter([_refuse_impossible(outcome, metric) for outcome in await _attempt_all("metric", work, cases)])
     return [
         combine_references(
             [
@@ -317,6 +318,18 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, refer
         )
         for sample, view in zip(samples, views, strict=True)
     ]
+
+
+def _refuse_impossible(outcome: Outcome, metric: Metric) -> Outcome:
+    if isinstance(outcome, Failure) or is_possible(outcome.value, metric.range):
+        return outcome
+    low, high = ("open" if bound is None else f"{bound:g}" for bound in metric.range)
+    return Failure(
+        "metric",
+        "out-of-range",
+        f"{metric.name} gave {outcome.value:g}, which is beyond its own range ({low} to {high}). Report it to who wrote "
+        "the metric.",
+    )
 
 
 def _view(metric: Metric, sample: Sample, facts: _Facts) -> list[list[Case | Failure]]:

@@ -150,7 +150,7 @@ class _RelationLine(BaseModel):
     other_term: str = ""
     response: str
     relation: Relation
-    similarity: float = 0.0
+    similarity: float = Field(default=0.0, ge=0, le=1)
     decided_by: Decider = "recorded"
     evidence: dict[str, Any] | None = None
 
@@ -168,7 +168,7 @@ class _Line(BaseModel):
     # `id` and the four lists have no defaults: a line that lacks one is refused, and all are always written.
     # Other fields are ignored, such as `stability`, which earlier versions wrote.
     id: str
-    reference_index: int = 0
+    reference_index: int = Field(default=0, ge=0)
     reading: int = Field(default=0, ge=0)
     query: list[_PairLine]
     constraint: list[_PairLine]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from imapeval.errors import UsageError
+from imapeval.errors import InputError, UsageError
 from imapeval.llm.client import Usage
 from imapeval.llm.ledger import Ledger
 from imapeval.llm.prices import Price
@@ -148,3 +148,20 @@ def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path
     resumed = Ledger(price=PRICE)
     with write(disk / "run", resumed):
         assert resumed.spent == ledger.spent
+
+
+def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
+    with write(tmp_path, ledger := Ledger(price=PRICE)):
+        ledger.pay(Usage(1000, 100))
+    (tmp_path / "usage.json").write_bytes(b"")
+    assert Run(tmp_path).manifest["usage"] == ledger.report()
+
+
+@pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"calls": "many"}', b"[" * 100_000])
+def test_a_damaged_count_is_refused(tmp_path: Path, damaged: bytes):
+    with write(tmp_path, ledger := Ledger(price=PRICE)):
+        ledger.pay(Usage(1000, 100))
+    (tmp_path / "usage.json").write_bytes(damaged)
+    with pytest.raises(InputError) as caught:
+        Run(tmp_path)
+    assert caught.value.path == tmp_path / "usage.json"

@@ -46,6 +46,14 @@ def explain(match: Match) -> tuple[str, ...]:
     other, then whether it is a guess. Of a language model's decision what it says, and then whom it overrules.
     Concepts are written with their English and Chinese labels and, where they are first named, their ids.
     """
+    try:
+        return _explain(match)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        # Evidence may come out of a file: of another version, or written by hand.
+        return _show(match.evidence)
+
+
+def _explain(match: Match) -> tuple[str, ...]:
     match match.evidence:
         case {"reference": dict(), "response": dict(), "path": [*_], "steps": [*_], "confidence": _}:
             return _explain_path(match, match.evidence)
@@ -59,7 +67,11 @@ def explain(match: Match) -> tuple[str, ...]:
         case {"why": str(why), "prompt": str(prompt)}:
             return (why, *_explain_overruled(match.evidence), f"prompt: {prompt}")
         case evidence:
-            return tuple(str(value) if key == "why" else f"{key}: {value}" for key, value in evidence.items())
+            return _show(evidence)
+
+
+def _show(evidence: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(value) if key == "why" else f"{key}: {value}" for key, value in evidence.items())
 
 
 def _explain_overruled(evidence: Mapping[str, Any]) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ server tells the probabilities of its tokens."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
+_ROUNDING = 2.0**-10
+"""How far a score may lie beyond the range for rounding alone: the spacing of half-precision numbers above 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -132,6 +135,18 @@ class Asking(Protocol):
             ServiceError: The model answers nobody any more.
         """
         ...
+
+
+def is_possible(value: float, span: tuple[float | None, float | None]) -> bool:
+    """Say whether a metric of that range can give that score, or has given it before rounding.
+
+    >>> is_possible(1.0000002, (0.0, 1.0)), is_possible(1.1, (0.0, 1.0)), is_possible(5, (0.0, None))
+    (True, False, True)
+    """
+    low, high = span
+    return (low is None or value >= low - _ROUNDING * max(1, abs(low))) and (
+        high is None or value <= high + _ROUNDING * max(1, abs(high))
+    )
 
 
 def option(told: str, default: str | float | bool) -> Any:

@@ -23,6 +23,15 @@ def lay_out(match: Match) -> list[list[str]]:
         "response", both of them with a space between, or "" for a concept on the way; what leads on is "" for the last.
         Empty where nothing links the two: one of the values is tied to no concept, or no concept is above both.
     """
+    try:
+        steps = _lay_out(match)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []
+    # Evidence may come out of a file: of another version, or written by hand.
+    return steps if all(isinstance(part, str) for step in steps for part in step) else []
+
+
+def _lay_out(match: Match) -> list[list[Any]]:
     match match.evidence:
         case {"path": [{"concept": str()}, *_] as path, "steps": [*steps], **rest}:
             if _runs_from_response(match, path[0], rest):
@@ -44,7 +53,7 @@ def _runs_from_response(match: Match, first: Mapping[str, Any], evidence: Mappin
             return match.relation is Relation.CONTAINMENT
 
 
-def _mark(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[str]]:
+def _mark(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[Any]]:
     last = len(concepts) - 1
     return [
         [

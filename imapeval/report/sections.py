@@ -122,7 +122,7 @@ def _show_raw(results: Sequence[Result]) -> str:
 def _link(results: Sequence[Result]) -> str:
     ids = list(dict.fromkeys(result.id for result in results))
     more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
-    return f'(<a href="#sample={escape(quote(ids[0], safe=""))}">{escape(ids[0])}</a>{more})'
+    return f'(<a href="#sample={escape(quote(ids[0], safe="", errors="replace"))}">{escape(ids[0])}</a>{more})'
 
 
 def show_settings(manifest: Mapping[str, Any]) -> str:

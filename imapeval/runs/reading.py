@@ -17,20 +17,19 @@ is continued; the order of lines does not matter.
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
-
-from pydantic_core import from_json
 
 from imapeval import imapfile
 from imapeval.errors import InputError
 from imapeval.extraction.faults import Fault
-from imapeval.types import Failure, Outcome, Sample, Score, Turn
+from imapeval.metrics.base import is_possible
+from imapeval.runs.schema import Manifest, ResultLine, SampleLine, Usage, parse_json, tell
+from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from pathlib import Path
 
     from imapeval.imapfile import ImapRecord
@@ -40,9 +39,6 @@ MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jso
 USAGE = "usage.json"
 
 _FAULTS = frozenset(get_args(Fault))
-
-_HALF_CHARACTER = b"\\ud"
-"""How the escape of a lone surrogate begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +89,20 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         path = folder / MANIFEST
+        content = _read_bytes(path)
+        if content is None:
+            raise InputError("is no run: it has no manifest.json", path=folder, mend="Name a run's folder.")
         try:
-            manifest = json.loads(path.read_bytes())
-        except FileNotFoundError as error:
-            raise InputError("is no run: it has no manifest.json", path=folder, mend="Name a run's folder.") from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read ({error})", path=path, mend="Start a new run.") from error
-        if not _is_manifest(manifest):
+            manifest = parse_json(content)
+            Manifest.model_validate(manifest)
+        except ValueError as error:
             raise InputError(
-                "is not a run's manifest, or one of another version",
+                f"is not a run's manifest, or one of another version ({tell(error)})",
                 path=path,
                 mend="Start a new run, or name another.",
-            )
+            ) from error
         self.manifest: dict[str, Any] = manifest
-        if (usage := _read_usage(folder)) is not None:
+        if (usage := _read_usage(folder / USAGE)) is not None:
             self.manifest["usage"] = usage
 
     def samples(self) -> list[Sample]:
@@ -116,7 +112,18 @@ class Run:
             InputError: The file is absent, incomplete or not what was written.
         """
         path = self.folder / SAMPLES
-        samples = [_parse_sample(line, path, number) for number, line in enumerate(whole_lines(path), 1)]
+        lines: dict[str, int] = {}
+        samples: list[Sample] = []
+        for number, line in enumerate(whole_lines(path), 1):
+            sample = _parse_sample(line, path, number)
+            if (first := lines.setdefault(sample.id, number)) != number:
+                raise InputError(
+                    f"the sample {sample.id[:60]!r} stands here and on line {first}",
+                    path=path,
+                    line=number,
+                    mend="Repeat the command that began the run.",
+                )
+            samples.append(sample)
         expected = self.manifest["data"]["samples"]
         if len(samples) != expected:
             raise InputError(
@@ -125,44 +132,97 @@ class Run:
         return samples
 
     def results(self) -> list[Result]:
-        """Return the outcomes; an unfinished last line is left out.
+        """Return the outcomes; see `stream_results`.
 
         Raises:
-            InputError: An outcome is of no sample of this run.
+            InputError: As of `stream_results` and `samples`.
         """
-        return list(self.stream_results({sample.id for sample in self.samples()}))
+        return list(self.stream_results([sample.id for sample in self.samples()]))
 
-    def stream_results(self, ids: Container[str]) -> Iterator[Result]:
-        """Yield the outcomes one by one, for runs of millions; an unfinished last line is left out.
+    def stream_results(self, ids: Iterable[str]) -> Iterator[Result]:
+        """Yield the outcomes one by one, for runs of millions.
+
+        An unfinished last line is left out, and so is a line that says again what another one has said.
 
         Args:
             ids: Of the run's samples.
 
         Raises:
-            InputError: An outcome is of no sample of this run.
+            InputError: A line is not an outcome; or one of no sample or metric of this run; or of another metric by its
+                signature; or a score that the metric cannot give; or two lines differ about one sample and metric.
         """
         path = self.folder / RESULTS
-        for result in read_results(path):
-            if result.id not in ids:
-                raise InputError(
-                    f"speaks of {result.id!r}, which is no sample of this run",
-                    path=path,
-                    mend="Remove its lines: another run's were mixed in.",
+        settings = self.manifest["settings"]
+        signatures: dict[str, str] = settings["metrics"]
+        ranges: dict[str, tuple[float | None, float | None]] = settings.get("ranges", {})
+        row = {id_: number for number, id_ in enumerate(ids)}
+        # By metric and sample, one more than where its line begins: a few bytes for each of millions of outcomes.
+        places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
+        begin = 0
+        for number, line in enumerate(whole_lines(path), 1):
+            result = _parse_result(line, path, number)
+
+            def refuse(problem: str, mend: str, number: int = number) -> InputError:
+                return InputError(problem, path=path, line=number, mend=mend)
+
+            if result.id not in row:
+                raise refuse(f"speaks of {result.id[:60]!r}, which is no sample of this run", _FOREIGN)
+            if signatures.get(result.metric) != result.signature:
+                known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
+                raise refuse(
+                    f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FOREIGN
                 )
-            yield result
+            span = ranges.get(result.metric, (None, None))
+            if isinstance(result.outcome, Score) and not is_possible(result.outcome.value, span):
+                raise refuse(
+                    f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe(span)}",
+                    _AGAIN,
+                )
+            of_metric, place = places[result.metric], row[result.id]
+            if not of_metric[place]:
+                of_metric[place] = begin + 1
+                yield result
+            elif (first := _read_line(path, of_metric[place] - 1)) != line:
+                if _parse_result(first, path, number) != result:
+                    raise refuse(
+                        f"says something else of {result.id[:60]!r} and {result.metric!r} than line "
+                        f"{_count_lines(path, of_metric[place] - 1)}",
+                        "Remove the line that is not right, or both and repeat the command.",
+                    )
+            begin += len(line) + 1
 
     def imaps(self) -> list[ImapRecord]:
-        """Return the imaps and what was judged about them; an unfinished last line is left out."""
-        path = self.folder / IMAPS
-        return [imapfile.parse(line, path=path, number=n) for n, line in enumerate(whole_lines(path), 1)]
+        """Return the imaps and what was judged about them; see `find_imaps`."""
+        return list(self._parse_imaps())
 
     def find_imaps(self, ids: Container[str]) -> Iterator[ImapRecord]:
-        """Yield the imaps of some samples, one by one; what was judged about the others is not read."""
+        """Yield the imaps of some samples, one by one; what was judged about the others is not read.
+
+        An unfinished last line is left out, and so is a line that says again what another one has said.
+
+        Raises:
+            InputError: A line is not an imap, or two differ about the same texts.
+        """
+        return self._parse_imaps(ids)
+
+    def _parse_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
         path = self.folder / IMAPS
+        lines: dict[tuple[str, int, int], tuple[int, ImapRecord]] = {}
         for number, line in enumerate(whole_lines(path), 1):
-            id_, _ = imapfile.parse_response(line, path=path, number=number)
-            if id_ in ids:
-                yield imapfile.parse(line, path=path, number=number)
+            if ids is not None and imapfile.parse_response(line, path=path, number=number)[0] not in ids:
+                continue
+            record = imapfile.parse(line, path=path, number=number)
+            key = record.id, record.imap.reference_index, record.imap.reading
+            first, before = lines.setdefault(key, (number, record))
+            if first == number:
+                yield record
+            elif before != record:
+                raise InputError(
+                    f"says something else of {record.id[:60]!r} than line {first}",
+                    path=path,
+                    line=number,
+                    mend="Remove the line that is not right.",
+                )
 
     def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
         """Yield the sample's id and the response's pairs of every imap, without what was judged about them."""
@@ -171,83 +231,89 @@ class Run:
             yield imapfile.parse_response(line, path=path, number=number)
 
 
+_FOREIGN = "Remove its lines: another run's were mixed in."
+_AGAIN = "Remove the line and repeat the command."
+
+
 def whole_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines that end in a line break: a process that was killed may have left half of one."""
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                yield line[:-1]
+    """Yield the lines that end in a line break: a process that was killed may have left half of one.
 
-
-def _is_manifest(manifest: object) -> bool:
-    """Say whether everything is there that is read of a manifest."""
-    match manifest:
-        case {
-            "imapeval": str(),
-            "started": str(),
-            "data": {"source": str(), "samples": int(), "sha256": str()},
-            "settings": {"metrics": dict(), "extractor": str(), "matcher": str(), "seed": int(), "resources": dict()},
-        }:
-            return True
-        case _:
-            return False
-
-
-def _read_usage(folder: Path) -> dict[str, Any] | None:
-    """Return what `usage.json` tells; None where it is absent or damaged."""
+    Raises:
+        InputError: The file is there and cannot be read.
+    """
     try:
-        usage = json.loads((folder / USAGE).read_bytes())
-    except (OSError, ValueError):
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line[:-1]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _refuse_file(path, error) from error
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """Return the content of a file; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
         return None
-    match usage:
-        case {
-            "calls": int(),
-            "cached": int(),
-            "failed": int(),
-            "estimated": int(),
-            "prompt_tokens": int(),
-            "completion_tokens": int(),
-            "reused_tokens": int(),
-            "usd": int() | float() | None,
-            "price": dict() | None,
-        }:
-            return usage
-        case _:
-            return None
+    except OSError as error:
+        raise _refuse_file(path, error) from error
+
+
+def _refuse_file(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be read ({error.strerror})", path=path, mend="Make it a file that you may read.")
+
+
+def _read_line(path: Path, begin: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.readline()[:-1]
+
+
+def _count_lines(path: Path, begin: int) -> int:
+    """Return the number of the line that begins there."""
+    with path.open("rb") as file:
+        return file.read(begin).count(b"\n") + 1
+
+
+def _read_usage(path: Path) -> dict[str, Any] | None:
+    """Return what `usage.json` tells; None where it is absent, or nothing was written before the process was killed."""
+    content = _read_bytes(path)
+    if not (content and content.strip()):
+        return None
+    try:
+        usage = parse_json(content)
+        Usage.model_validate(usage)
+    except ValueError as error:
+        raise InputError(
+            f"does not say what was spent ({tell(error)})",
+            path=path,
+            mend="Correct it, or remove it: then what manifest.json says counts.",
+        ) from error
+    return usage
 
 
 def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
     try:
-        fields: dict[str, Any] = json.loads(line)
-        fields["references"] = tuple(fields["references"])
-        fields["turns"] = tuple(Turn(**turn) for turn in fields.get("turns", ()))
-        if fields["response"] is None:
-            fields |= {"response": "", "answered": False}
-        return Sample(**fields)
-    except (ValueError, TypeError, KeyError) as error:
+        return SampleLine.model_validate(parse_json(line)).sample()
+    except ValueError as error:
         raise InputError(
-            f"not a sample ({error})", path=path, line=number, mend="Repeat the command that began the run."
+            f"not a sample ({tell(error)})", path=path, line=number, mend="Repeat the command that began the run."
         ) from error
 
 
-def read_results(path: Path) -> Iterator[Result]:
-    """Yield the outcomes of a results file, those of whole lines.
+def _parse_result(line: bytes, path: Path, number: int) -> Result:
+    try:
+        fields = ResultLine.model_validate(parse_json(line))
+    except ValueError as error:
+        raise InputError(f"not an outcome ({tell(error)})", path=path, line=number, mend=_AGAIN) from error
+    return Result(fields.id, fields.metric, fields.outcome(), fields.signature)
 
-    Raises:
-        InputError: A line is not an outcome.
-    """
-    for number, line in enumerate(whole_lines(path), 1):
-        try:
-            # Several times as fast as json, but half a character, which a failure's text may hold, is an error to it.
-            fields = json.loads(line) if _HALF_CHARACTER in line else from_json(line)
-            failure = fields["failure"]
-            outcome = Score(fields["score"], fields["parts"]) if failure is None else Failure(**failure)
-            result = Result(fields["id"], fields["metric"], outcome, fields["signature"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"not an outcome ({error})",
-                path=path,
-                line=number,
-                mend="Remove the line and repeat the command.",
-            ) from error
-        yield result
+
+def _describe(span: tuple[float | None, float | None]) -> str:
+    low, high = span
+    if low is not None and high is not None:
+        return f"between {low:g} and {high:g}"
+    return f"at {low:g} or above" if low is not None else f"at {high:g} or below"

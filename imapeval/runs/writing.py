@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from imapeval import __version__, imapfile
 from imapeval.errors import UsageError
 from imapeval.files import SUFFIX, replace_file
-from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, read_results, whole_lines
+from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, whole_lines
 from imapeval.runs.spreadsheets import dump_csv
 from imapeval.types import Failure, Score
 
@@ -52,6 +52,7 @@ class Settings:
         extractor, matcher: Their signatures; "" where no metric needs them.
         seed: Of the bootstrap.
         resources: Hashes of prompts and graph, by name, where they are used.
+        ranges: Lowest and highest possible score by metric, None where unbounded. No score beyond is read.
     """
 
     metrics: Mapping[str, str]
@@ -59,6 +60,9 @@ class Settings:
     matcher: str = ""
     seed: int = 0
     resources: Mapping[str, str] = field(default_factory=dict[str, str])
+    ranges: Mapping[str, tuple[float | None, float | None]] = field(
+        default_factory=dict[str, tuple[float | None, float | None]]
+    )
 
 
 class RunWriter:
@@ -147,8 +151,11 @@ class RunWriter:
         """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
         kept = set(ids)
         path = self.folder / IMAPS
-        lines = list(whole_lines(path))
-        staying = [line for line in lines if imapfile.parse(line, path=path).id in kept]
+        staying = [
+            line
+            for number, line in enumerate(whole_lines(path), 1)
+            if imapfile.parse(line, path=path, number=number).id in kept
+        ]
         self._imaps.close()
         _replace(path, b"".join(line + b"\n" for line in staying))
         self._imaps = _open(path, _APPEND)
@@ -209,9 +216,9 @@ class RunWriter:
             self._write_manifest()
 
     def _keep_final(self) -> list[Result]:
-        path = self.folder / RESULTS
-        final = [result for result in read_results(path) if result.final]
-        _replace(path, _encode("".join(_dump_result(result) + "\n" for result in final)))
+        known = Run(self.folder).stream_results(sample.id for sample in self._samples)
+        final = [result for result in known if result.final]
+        _replace(self.folder / RESULTS, _encode("".join(_dump_result(result) + "\n" for result in final)))
         return final
 
     def _write_manifest(self) -> None:

@@ -109,4 +109,4 @@ def _list_ratings(study: Study, row: int) -> dict[str, float]:
 def _name_answer(id_: str, *, linked: bool) -> Markup:
     if not linked:
         return show(id_)
-    return Markup(f'<a href="#sample={show(quote(id_, safe=""))}">{show(id_)}</a>')
+    return Markup(f'<a href="#sample={show(quote(id_, safe="", errors="replace"))}">{show(id_)}</a>')
