@@ -6,12 +6,10 @@
 4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
 5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
 
-The similarity of two values is the square root of the mean of two numbers in 0..1: the encoder's cosine after removing
-what all names have in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice
-coefficient of their tokens, which sees the rare names that an encoder blurs. The mean is 0 where one affirms and the
-other denies, and less where one frame of words holds two different things
-(`imapeval.text.comparison.measure_likeness`). The root keeps the distance between a free rewording, which shares few
-words, and a contradiction, which earns nothing (docs/agreement.md).
+The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
+in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
+which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
+frame of words holds two different things (`imapeval.text.comparison.measure_likeness`).
 """
 
 from __future__ import annotations
@@ -83,7 +81,7 @@ class ValueMatcher:
             order=order,
             graph=self.graph.hash[:12],
             encoder=self.encoder.identity,
-            similarity="root(centred-cosine+token-dice),by-stance",
+            similarity="centred-cosine+token-dice,by-stance",
             **others,
             v="6",
         )
@@ -203,7 +201,7 @@ class _Values:
         likeness = [[measure_likeness(v, w) for w in response] for v in reference]
         overlaps = np.array([[one.overlap for one in row] for row in likeness])
         weights = np.array([[one.weight for one in row] for row in likeness])
-        return np.round(np.sqrt((cosines.astype(np.float64) + overlaps) / 2 * weights), 4)
+        return np.round((cosines.astype(np.float64) + overlaps) / 2 * weights, 4)
 
 
 def _judge_case(case: _Case, values: _Values, graph: Graph) -> list[Match]:

@@ -17,6 +17,7 @@ Empty cases, the same for all three:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -59,15 +60,17 @@ class _Term:
 
 
 def credit(match: Match) -> float:
-    """Return what a judged pair is worth, 0..1: the credit of its relation or its similarity, whichever is more.
+    """Return what a judged pair is worth, 0..1: the credit of its relation or of its similarity, whichever is more.
 
-    A contradiction is worth nothing. Where a language model has compared the two, or somebody before us, similarity
-    counts by `JUDGED_SIMILARITY`: what was read and found unrelated is hardly alike, however alike its words are.
+    Similarity counts by its square root: a free rewording shares few words with the reference, and on a linear scale it
+    would earn hardly more than a contradiction, which is worth nothing (docs/agreement.md). Where a language model has
+    compared the two, or somebody before us, it counts by `JUDGED_SIMILARITY`: what was read and found unrelated is
+    hardly alike, however alike its words are.
     """
     if match.relation is Relation.CONTRADICTION:
         return 0.0
-    weight = JUDGED_SIMILARITY if match.decided_by in ("llm", "recorded") else 1.0
-    return max(CREDITS[match.relation], weight * match.similarity)
+    judged = match.decided_by in ("llm", "recorded")
+    return max(CREDITS[match.relation], JUDGED_SIMILARITY * match.similarity if judged else sqrt(match.similarity))
 
 
 def paper(imap: Imap, matches: Sequence[Match]) -> Outcome:
@@ -222,7 +225,7 @@ def build() -> list[ImapScore]:
             graded,
             (0.0, 1.0),
             signature(
-                "imapscore", credits=credits_signature, soft="max", judged=JUDGED_SIMILARITY, mean="facts", v="2"
+                "imapscore", credits=credits_signature, soft="max-root", judged=JUDGED_SIMILARITY, mean="facts", v="3"
             ),
         ),
         ImapScore(

@@ -85,23 +85,23 @@ def test_credits_by_hand() -> None:
 
 
 def test_similarity_lifts_a_poorer_relation() -> None:
-    result = score(graded(ONE_TERM, judge(ONE_TERM, RELATED, similarity=0.7)))
+    result = score(graded(ONE_TERM, judge(ONE_TERM, RELATED, similarity=0.49)))
     assert result.parts["recall"] == pytest.approx((1 + 0.7 + 0.7) / 3)
 
 
 @pytest.mark.parametrize(
-    ("decided_by", "worth"), [("encoder", 0.7), ("text", 0.7), ("graph", 0.7), ("llm", 0.35), ("recorded", 0.35)]
+    ("decided_by", "worth"), [("encoder", 0.7), ("text", 0.7), ("graph", 0.7), ("llm", 0.245), ("recorded", 0.245)]
 )
-def test_similarity_counts_half_where_the_two_have_been_read(decided_by: Decider, worth: float) -> None:
+def test_similarity_counts_by_its_root_and_half_where_the_two_have_been_read(decided_by: Decider, worth: float) -> None:
     def earn(relation: Relation) -> float:
-        return credit(Match("t", "a", "x", relation, 0.7, decided_by))
+        return credit(Match("t", "a", "x", relation, 0.49, decided_by))
 
     assert earn(Relation.UNMATCHED) == pytest.approx(worth)
     assert earn(Relation.BELONGING) == pytest.approx(max(0.3, worth))
     assert earn(Relation.CONTAINMENT) == pytest.approx(max(0.6, worth))
     assert earn(Relation.EXACT) == 1
     assert earn(Relation.CONTRADICTION) == 0
-    (alone,) = judge(imap_of([("t", "a")], [("t", "x")]), {}, 0.7, decided_by)
+    (alone,) = judge(imap_of([("t", "a")], [("t", "x")]), {}, 0.49, decided_by)
     assert score(graded(imap_of([("t", "a")], [("t", "x")]), [alone])).value == pytest.approx(worth)
 
 
@@ -133,14 +133,14 @@ def test_one_value_under_two_terms_is_two_facts() -> None:
 
 
 def test_a_contradiction_earns_nothing_and_voids_the_likeness_of_its_two_facts() -> None:
-    # a contradicts x; all are alike, so that likeness alone would earn .8 everywhere.
+    # a contradicts x; all are alike, so that likeness alone would earn .8, the root of .64, everywhere.
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x"), ("t", "y")])
     related = {("a", "x"): Relation.CONTRADICTION}
-    result = score(graded(imap, judge(imap, related, 0.8)))
+    result = score(graded(imap, judge(imap, related, 0.64)))
     # a and x earn nothing, not even beside y and b; b and y earn .8 by each other.
     assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.4, 0.4))
     assert result.parts["contradictions"] == 1
-    without = score(graded(imap, judge(imap, {}, 0.8)))
+    without = score(graded(imap, judge(imap, {}, 0.64)))
     assert (without.value, without.parts["contradictions"]) == (pytest.approx(0.8), 0)
 
 
@@ -149,7 +149,7 @@ def test_a_fact_that_contradicts_keeps_what_a_relation_earns_it(order: int) -> N
     # "Take it at night" contradicts one fact and is exact to another: only likeness is void.
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x")])
     related = {("a", "x"): Relation.CONTRADICTION, ("b", "x"): Relation.BELONGING}
-    result = score(graded(imap, judge(imap, related, 0.1)[::order]))
+    result = score(graded(imap, judge(imap, related, 0.01)[::order]))
     assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.15, 0.3))
     assert result.parts["contradictions"] == 1
 
@@ -278,6 +278,6 @@ def test_metrics_have_distinct_names_and_signatures() -> None:
     metrics = build()
     assert [m.name for m in metrics] == ["imapscore", "imapscore:paper", "imapscore:mean"]
     assert len({m.signature for m in metrics}) == 3
-    assert "credits:1/0.3/0.6/0/0|soft:max|judged:0.5|mean:facts" in metrics[0].signature
+    assert "credits:1/0.3/0.6/0/0|soft:max-root|judged:0.5|mean:facts" in metrics[0].signature
     case = Case("x", "q", "r", "p", "en", ONE_TERM, tuple(judge(ONE_TERM, RELATED)))
     assert [score(m.score([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])
