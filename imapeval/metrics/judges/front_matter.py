@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FENCE = re.compile(r"-{3,}[ \t]*")
-_KEY = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:(?:[ \t]+(?P<value>.*))?")
+_KEY = re.compile(r"(?P<key>[A-Za-z_]+)[ \t]*:(?:[ \t]++(?P<value>.*))?")
 _BLOCK = re.compile(r"[|>][+-]?")
 _ITEM = re.compile(r"\s*(?:-|\d+[.)])[ \t]+(?P<text>.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")

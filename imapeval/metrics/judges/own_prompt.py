@@ -70,7 +70,7 @@ _STATED = re.compile(
     r"[(（\[]\s*(?P<low>\d{1,9})\s*(?:[-–—~～至到]|to|\.\.)\s*(?P<high>\d{1,9})\s*[)）\]]", re.IGNORECASE
 )
 """A scale, as forms name it: "Coherence (1-5)"."""
-_LABEL = re.compile(r"[\s\-*•]*(?P<label>[^\W\d][^:：()（）\n]{0,39}?)\s*(?:[(（][^()（）]*[)）])?\s*[:：]")
+_LABEL = re.compile(r"[\s\-*•]*(?P<label>[^\W\d][^:：()（）\n]{0,39}?)\s*+(?:[(（][^()（）]*+[)）]\s*+)?[:：]")
 """How a form ends whose place for the score is to be filled in: "- Coherence:"."""
 _BLANK = (
     r"[\"'(（\[]*(?:[NX](?!\w)|[#?_…]|\.\.\.|-?\d|<[^<>\n]{1,40}>|(?:score|rating|integer|number)\b|分数|评分|整数)"
