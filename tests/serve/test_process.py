@@ -13,7 +13,9 @@ import threading
 import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -118,6 +120,76 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
     assert done.stderr == (
         "imapeval: imapeval serve needs the package 'uvicorn'. Install it with: pip install 'imapeval[serve]'\n"
     )
+
+
+LONG = "".join(f"Take drug{number} 5 mg and avoid herb{number}. " for number in range(2000))
+
+
+class _Model(BaseHTTPRequestHandler):
+    """A model that finds one fact in every answer, and in a long one a thousand that are not there."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        # What is asked for stands in the schema.
+        wanted = json.dumps(asked["response_format"])
+        values = ["rest"]
+        if "herb1999" in asked["messages"][-1]["content"]:
+            values = [f"take drug number {number} with some water and a bit of bread" for number in range(1000)]
+        said: dict[str, Any] = {"inform": [{"term": "treatment", "values": values}]}
+        if '"query"' in wanted:
+            said = {"query": ["treatment"], "constraint": []}
+        elif '"relations"' in wanted:
+            said = {"relations": []}
+        choice = {"message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}
+        body = json.dumps({"choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def model() -> Iterator[str]:
+    """The address of a model's server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Model) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reads", ["offline", "model"])
+def test_a_long_answer_holds_up_nobody(reads: str, model: str, tmp_path: Path):
+    options = [] if reads == "offline" else ["--llm", "openai:x", "--base-url", model]
+    question = "How is it treated?"
+    hostile = {"question": question, "reference": f"Rest. {LONG}", "response": LONG}
+    done: list[float] = []
+    waits: list[float] = []
+
+    def take(given: dict[str, Any]) -> float:
+        begun = time.monotonic()
+        # On a busy machine the long answer may take more than its minute.
+        assert post(port, given)[0] in ((200, 504) if given is hostile else (200,))
+        return time.monotonic() - begun
+
+    with started(*options, OPENAI_API_KEY="x", IMAPEVAL_CACHE=str(tmp_path)) as (_, port):
+        small = {"question": question, "reference": "An inhaler.", "response": "rest"}
+        take(small)
+        asking = threading.Thread(target=lambda: done.append(take(hostile)))
+        asking.start()
+        time.sleep(0.5)
+        while asking.is_alive():
+            # Another text each time, so that nothing is remembered.
+            waits.append(take(small | {"response": f"rest for {len(waits) + 2} days"}))
+        asking.join()
+    assert len(waits) > 3, "the long answer took no time"
+    assert median(waits) < 1
+    assert max(waits) < done[0] / 2
 
 
 @pytest.mark.slow
