@@ -1,4 +1,4 @@
-"""Writing files whole."""
+"""Files that may hold texts: a new one can be read by its owner only, and is written whole."""
 
 from __future__ import annotations
 
@@ -12,6 +12,21 @@ if TYPE_CHECKING:
 
 SUFFIX = ".new"
 """How the name of a file ends that a killed process may have left half written."""
+
+
+def open_owned(path: str, flags: int) -> int:
+    """Return the descriptor of a file that its owner alone may read where it is new: an `opener` for `open`."""
+    return os.open(path, flags, 0o600)
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file, for what opens it by its path alone; one that is there stays as it is.
+
+    Raises:
+        OSError: The file cannot be made.
+    """
+    with open(path, "ab", opener=open_owned):
+        pass
 
 
 def replace_file(path: Path, content: bytes) -> None:

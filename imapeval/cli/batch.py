@@ -29,6 +29,7 @@ from imapeval.cli.options import (
     parse_columns,
     parse_settings,
 )
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import UsageError
 
@@ -108,7 +109,7 @@ def export(
             exported = asyncio.run(export_all(samples, work, folder=folder, progress=advance))
         waiting = folder.count_waiting()
     if json_output:
-        typer.echo(json.dumps(_as_json(exported, waiting), ensure_ascii=False))
+        echo(json.dumps(_as_json(exported, waiting), ensure_ascii=False))
     else:
         _tell_export(exported, waiting, out)
 
@@ -128,7 +129,7 @@ def import_results(
         waiting = batches.count_waiting()
     if json_output:
         failed = Counter(kind for kind, _ in taken.failures.values())
-        typer.echo(json.dumps({**asdict(taken), "failed": failed, "waiting": waiting}, ensure_ascii=False))
+        echo(json.dumps({**asdict(taken), "failed": failed, "waiting": waiting}, ensure_ascii=False))
     else:
         _tell_import(taken, waiting, folder)
 
@@ -151,38 +152,38 @@ def _as_json(exported: "Exported", waiting: dict[str, int]) -> dict[str, object]
 
 def _tell_export(exported: "Exported", waiting: dict[str, int], folder: Path) -> None:
     for file in exported.files:
-        typer.echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
+        echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
     if exported.waiting:
-        typer.echo(
+        echo(
             f"{exported.waiting} requests were written before and have no result yet: {', '.join(waiting)}. Import the "
             "results; what is never to come is written again once its file is removed."
         )
-    typer.echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
+    echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
     if exported.further:
-        typer.echo(f"         {exported.further} of them will need another stage: export again after the import")
+        echo(f"         {exported.further} of them will need another stage: export again after the import")
     for kind, count in exported.failed.most_common():
-        typer.echo(f"         {count} failed: {kind}", err=True)
+        echo(f"         {count} failed: {kind}", err=True)
     if exported.files or exported.waiting:
-        typer.echo(f"next:    have the files answered, then: imapeval batch import {folder} RESULTS.jsonl")
+        echo(f"next:    have the files answered, then: imapeval batch import {folder} RESULTS.jsonl")
     else:
-        typer.echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
+        echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
 
 
 def _tell_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
     tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
-    typer.echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
+    echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
     for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():
         message = next(message for found, message in taken.failures.values() if found == kind)
-        typer.echo(f"{count} failed: {kind}, such as: {message}", err=True)
+        echo(f"{count} failed: {kind}, such as: {message}", err=True)
     _list("differing from what is kept, which stays", taken.differing)
     _list("of requests that were not exported to this folder", taken.foreign)
     _list("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
     for name, count in waiting.items():
-        typer.echo(f"{folder / name}: {count} requests have no result yet")
-    typer.echo("next: the same `imapeval batch export` again writes what is missing")
+        echo(f"{folder / name}: {count} requests have no result yet")
+    echo("next: the same `imapeval batch export` again writes what is missing")
 
 
 def _list(what: str, places: Sequence[str]) -> None:
     if places:
         more = "" if len(places) <= _SHOWN else f"\n  and {len(places) - _SHOWN} more"
-        typer.echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)
+        echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)

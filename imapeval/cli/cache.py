@@ -9,6 +9,7 @@ import typer
 
 from imapeval._resources import cache_folder
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def info(json_output: Json = False) -> None:
             "models": [asdict(kept) for kept in models],
             "indexes": [_show(index) for index in indexes],
         }
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
-    typer.echo(f"{path}: {total:,} completions, {size / 1e6:.1f} MB")
+    echo(f"{path}: {total:,} completions, {size / 1e6:.1f} MB")
     _print_table(
         ("model", "completions", "prompt tokens", "completion tokens"),
         [
@@ -52,7 +53,7 @@ def info(json_output: Json = False) -> None:
         ],
     )
     size = sum(index.bytes for index in indexes)
-    typer.echo(f"{cache_folder()}: {len(indexes):,} indexes of graphs, {size / 1e6:.1f} MB")
+    echo(f"{cache_folder()}: {len(indexes):,} indexes of graphs, {size / 1e6:.1f} MB")
     _print_table(
         ("index of", "hash of the graph", "encoder", "MB"),
         [(index.kind, index.graph, index.encoder, f"{index.bytes / 1e6:.1f}") for index in indexes],
@@ -82,13 +83,13 @@ def clear(
     path = completions_file()
     if not yes:
         count = sum(one.entries for one in kept.survey(path) if model in (None, one.model))
-        typer.echo(f"completions to be dropped from {path}: {count:,}")
+        echo(f"completions to be dropped from {path}: {count:,}")
         typer.confirm("To have them again costs their price again. Drop them?", abort=True)
     dropped = kept.clear(path, model=model)
     if json_output:
-        typer.echo(json.dumps({"path": str(path), "dropped": dropped}, ensure_ascii=False))
+        echo(json.dumps({"path": str(path), "dropped": dropped}, ensure_ascii=False))
     else:
-        typer.echo(f"completions dropped from {path}: {dropped:,}")
+        echo(f"completions dropped from {path}: {dropped:,}")
 
 
 def _clear_indexes(*, yes: bool, json_output: bool) -> None:
@@ -97,14 +98,14 @@ def _clear_indexes(*, yes: bool, json_output: bool) -> None:
     if not yes:
         found = survey_cache()
         size = sum(index.bytes for index in found)
-        typer.echo(f"indexes to be dropped from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
+        echo(f"indexes to be dropped from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
         typer.confirm("To have them again takes minutes for a large graph. Drop them?", abort=True)
     dropped = clear_cache()
     if json_output:
         shown = {"path": str(cache_folder()), "dropped": [_show(index) for index in dropped]}
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        typer.echo(f"indexes dropped from {cache_folder()}: {len(dropped):,}")
+        echo(f"indexes dropped from {cache_folder()}: {len(dropped):,}")
 
 
 def _show(index: "CachedIndex") -> dict[str, Any]:
@@ -115,7 +116,6 @@ def _print_table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> No
     """Print rows as a table, texts to the left and numbers to the right; nothing where there are none."""
     if not rows:
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table()
@@ -123,4 +123,4 @@ def _print_table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> No
         table.add_column(heading, overflow="fold", justify="right" if cell[:1].isdigit() else "left")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    print_table(table)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json, split
+from imapeval.cli.printing import echo, print_table
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def closed(
     wanted = None if metrics is None else _split(metrics, "--metrics")
     found = estimate(families, answers, metrics=wanted, seed=seed, resamples=resamples)
     if json_output:
-        typer.echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
+        echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
         return
     _print(found, seed=seed, resamples=resamples)
 
@@ -90,7 +91,6 @@ def _parse_scale(text: str) -> "Scale":
 
 
 def _print(rows: "Sequence[Estimate]", *, seed: int, resamples: int) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -101,10 +101,10 @@ def _print(rows: "Sequence[Estimate]", *, seed: int, resamples: int) -> None:
         value = "-" if row.value is None else f"{row.value:.3f}"
         interval = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"
         table.add_row(Text(row.metric), value, interval, str(row.n))
-    Console().print(table)
-    typer.echo(f"95% percentile bootstrap intervals ({resamples} resamples of answers, seed {seed}).")
+    print_table(table)
+    echo(f"95% percentile bootstrap intervals ({resamples} resamples of answers, seed {seed}).")
     for reason, names in _gather_reasons(rows).items():
-        typer.echo(f"Undefined: {', '.join(names)}: {reason}.")
+        echo(f"Undefined: {', '.join(names)}: {reason}.")
 
 
 def _gather_reasons(rows: "Sequence[Estimate]") -> dict[str, list[str]]:

@@ -2,9 +2,8 @@
 
 import json
 
-import typer
-
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo
 
 
 def datasets(json_output: Json = False) -> None:
@@ -13,7 +12,7 @@ def datasets(json_output: Json = False) -> None:
 
     rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped().items()]
     if json_output:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     for row in rows:
-        typer.echo(f"{row['name']}  {row['samples']} samples  {row['path']}")
+        echo(f"{row['name']}  {row['samples']} samples  {row['path']}")

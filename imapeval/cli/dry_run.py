@@ -6,8 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.progress import show_indexing, show_progress
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def tell(
     if settings is None or not (reads or judges or settings.relations):
         nothing: dict[str, Any] = {"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}
         text = f"{len(samples)} samples: no language model is asked, nothing is sent and nothing is to be paid"
-        typer.echo(json.dumps(nothing) if json_output else text)
+        echo(json.dumps(nothing) if json_output else text)
         return
     price = open_ledger(settings).price
     spec = settings.spec
@@ -85,7 +84,7 @@ def tell(
             "assumed": found.assumed,
             "failed": found.failed,
         }
-        typer.echo(json.dumps(record, ensure_ascii=False, indent=2))
+        echo(json.dumps(record, ensure_ascii=False, indent=2))
     else:
         _print_texts(found, settings, reads=reads, judges=judges)
         _print(found, price, usd)
@@ -94,13 +93,12 @@ def tell(
 def _print_texts(found: "Plan", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
     votes = f", each read {settings.votes} times" if settings.votes > 1 else ""
     texts = f"{found.questions} questions, {found.references} references, {found.responses} responses"
-    typer.echo(f"{settings.spec}: {texts}{votes if reads else ''}")
+    echo(f"{settings.spec}: {texts}{votes if reads else ''}")
     if judges:
-        typer.echo(f"judged by {', '.join(judges)}")
+        echo(f"judged by {', '.join(judges)}")
 
 
 def _print(found: "Plan", price: "Price | None", usd: float | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("request")
@@ -116,27 +114,27 @@ def _print(found: "Plan", price: "Price | None", usd: float | None) -> None:
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 6
     for name, numbers in rows.items():
         table.add_row(name, *(f"{number:,}" for number in numbers))
-    Console().print(table)
+    print_table(table)
     if rows["all"][3]:
-        typer.echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
+        echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
         seen = ", ".join(f"{task.seen} of {task.name}" for task in found.tasks if task.seen)
         basis = f"the means of those in the cache: {seen}" if seen else "what is typical of strong models"
-        typer.echo(f"tokens out: expected, by {basis}")
+        echo(f"tokens out: expected, by {basis}")
     if price is None or usd is None:
-        typer.echo("price:      not known; give it with --price IN,OUT")
+        echo("price:      not known; give it with --price IN,OUT")
     else:
-        typer.echo(
+        echo(
             f"price:      about {usd:.4f} USD, at {price.prompt:g} and {price.completion:g} USD per million tokens "
             f"({price.source})"
         )
     for text in found.assumed:
-        typer.echo(f"supposed:   {text}")
+        echo(f"supposed:   {text}")
     for task in found.tasks:
         if task.weighed:
-            typer.echo(
+            echo(
                 f"supposed:   the server gives log-probabilities. Where it gives none, each of {task.weighed:,} calls "
                 f"({task.name}) is followed by as many as the metric's option `samples` says"
             )
     for kind, count in found.failed.most_common():
-        typer.echo(f"{count} samples cannot be read or judged: {kind}", err=True)
-    typer.echo("Nothing was sent. Second requests, where the first completion is no use, come on top.")
+        echo(f"{count} samples cannot be read or judged: {kind}", err=True)
+    echo("Nothing was sent. Second requests, where the first completion is no use, come on top.")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
 
@@ -38,6 +39,6 @@ def export(
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
     if json_output:
-        typer.echo(json.dumps({"context": str(path), "answers": len(lines), "with_imaps": told}, ensure_ascii=False))
+        echo(json.dumps({"context": str(path), "answers": len(lines), "with_imaps": told}, ensure_ascii=False))
     else:
-        typer.echo(f"{told} of {len(lines)} answers: {path}")
+        echo(f"{told} of {len(lines)} answers: {path}")

@@ -34,6 +34,7 @@ from imapeval.cli.options import (
     name_of,
     parse_columns,
 )
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
 from imapeval.files import replace_file
@@ -91,7 +92,7 @@ def extract(
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
     if free := sum(not sample.references for sample in samples):
         told = f"{free} of {len(samples)} samples have no reference: their imaps are of question and response alone."
-        typer.echo(told, err=True)
+        echo(told, err=True)
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
     extractor = open_extractor(open_graph(kg), llm=model, votes=votes)
@@ -99,19 +100,19 @@ def extract(
         with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
             failures = run_until_interrupted(lambda stop: _write(samples, extractor, path, advance, stop))
     except Interrupted as interrupted:
-        typer.echo("Stopped. What the model has read is kept: the same command goes on.", err=True)
+        echo("Stopped. What the model has read is kept: the same command goes on.", err=True)
         raise typer.Exit(interrupted.code) from interrupted
     if json_output:
         listed = [{"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()]
         usage = None if ledger is None else ledger.report()
         told = {"imaps": str(path), "samples": len(samples), "failures": listed, "usage": usage}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        echo(json.dumps(told, ensure_ascii=False))
     else:
         for id_, failure in failures.items():
-            typer.echo(f"{id_}: {failure.message}", err=True)
-        typer.echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
+            echo(f"{id_}: {failure.message}", err=True)
+        echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
         if ledger is not None:
-            typer.echo(f"usage: {describe(ledger.report())}")
+            echo(f"usage: {describe(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from imapeval.cli.printing import echo
 from imapeval.errors import UsageError
+from imapeval.files import open_owned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,13 +101,13 @@ def tell_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
     """Say what became of each threshold; quietly, of those that were missed."""
     for verdict in verdicts:
         if not (quiet and verdict.met):
-            typer.echo(f"threshold: {verdict}", err=not verdict.met)
+            echo(f"threshold: {verdict}", err=not verdict.met)
 
 
 def _write(path: Path, text: str, run: Path, *, mode: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open(mode, encoding="utf-8", newline="\n") as file:
+        with open(path, mode, encoding="utf-8", newline="\n", opener=open_owned) as file:
             # What is appended must not go on with somebody's last line.
             file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
     except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import TypeVar
 
-import typer
+from imapeval.cli.printing import echo
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ def _list_signals() -> list[signal.Signals]:
 
 def _tell(text: str) -> None:
     try:
-        typer.echo(text, err=True)
+        echo(text, err=True)
     except OSError:
         # The terminal was closed, which is what SIGHUP says: whatever is written there from now on goes nowhere.
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -8,6 +8,7 @@ import typer
 
 from imapeval.cli import kg_build
 from imapeval.cli.options import Encoder, Json, Kg, Language, check_value, choose_lang
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 
@@ -32,16 +33,16 @@ def stats(kg: Kg = None, json_output: Json = False) -> None:
     with open_graph(kg) as graph:
         found = {"path": str(graph.path), **graph.stats()}
     if json_output:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
-    typer.echo(f"{found.pop('path')}: hash {found.pop('hash')[:12]}")
+    echo(f"{found.pop('path')}: hash {found.pop('hash')[:12]}")
     for name, value in found.items():
         title = name.replace("_", " ")
         if isinstance(value, dict):
             counts = cast("dict[str, Any]", value)
-            typer.echo(f"{title}: " + ", ".join(f"{key} {_count(number)}" for key, number in counts.items()))
+            echo(f"{title}: " + ", ".join(f"{key} {_count(number)}" for key, number in counts.items()))
         else:
-            typer.echo(f"{title}: {_count(value)}")
+            echo(f"{title}: {_count(value)}")
 
 
 def _count(value: Any) -> str:
@@ -67,9 +68,9 @@ def info(
             )
         shown = [_describe(graph, concept_id) for concept_id in ids]
     if json_output:
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return
-    typer.echo("\n\n".join(map(_tell, shown)))
+    echo("\n\n".join(map(_tell, shown)))
 
 
 def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
@@ -144,15 +145,13 @@ def search(
         for one in linker.search(text, lang=language, k=limit, types=wanted)
     ]
     if json_output:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
     if not found:
-        typer.echo(f"nothing in {graph.path} is like {text!r}")
+        echo(f"nothing in {graph.path} is like {text!r}")
     for one in found:
         # Two digits that say something: the right concept of a misspelt text may have a score of .01.
-        typer.echo(
-            f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}"
-        )
+        echo(f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}")
 
 
 @app.command()
@@ -177,11 +176,11 @@ def relate(
     sentences = put_in_words(Match("", reference, response, relation, 0.0, "graph", evidence))
     if json_output:
         found = {"relation": relation.value, "evidence": evidence, "explanation": sentences}
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(json.dumps(found, ensure_ascii=False))
         return
-    typer.echo(f"{reference} -> {response}: {relation.value}")
+    echo(f"{reference} -> {response}: {relation.value}")
     for sentence in sentences if explain else ():
-        typer.echo(f"  {sentence}")
+        echo(f"  {sentence}")
 
 
 def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def build(
         ]
         report = build_graph(sources, out, progress=advance)
     if json_output:
-        typer.echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
     else:
         _tell(report)
 
@@ -62,10 +63,10 @@ def index(
         made = NameIndex.build(graph, open_encoder(encoder), path, progress=progress)
         found = {"path": str(path), "names": len(made), "bytes": path.stat().st_size, "encoder": made.encoder.identity}
     if json_output:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(json.dumps(found, ensure_ascii=False))
     else:
         size = path.stat().st_size / 1e6
-        typer.echo(f"{path}: {len(made):,} names, {size:.1f} MB, encoder {made.encoder.identity}")
+        echo(f"{path}: {len(made):,} names, {size:.1f} MB, encoder {made.encoder.identity}")
 
 
 @contextmanager
@@ -87,31 +88,27 @@ def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
 
 
 def _tell(report: "BuildReport") -> None:
-    typer.echo(
+    echo(
         f"{report.path}: {report.concepts:,} concepts, {report.names:,} names, {report.edges:,} is-a edges, "
         f"{report.parts:,} part-of edges, hash {report.hash[:12]}"
     )
     for source in report.sources:
-        typer.echo(
-            f"{source.name} ({source.format}, {source.path}): {source.records:,} concepts, {source.names:,} names"
-        )
+        echo(f"{source.name} ({source.format}, {source.path}): {source.records:,} concepts, {source.names:,} names")
         for problem in source.problems:
-            typer.echo(f"  bad: {_describe(problem)}")
+            echo(f"  bad: {_describe(problem)}")
         for skipped in source.skipped:
-            typer.echo(f"  left out: {_describe(skipped)}")
+            echo(f"  left out: {_describe(skipped)}")
     for joined in report.joined:
-        typer.echo(f"merged by {joined.why}: {joined.count:,} of {joined.source}, such as")
+        echo(f"merged by {joined.why}: {joined.count:,} of {joined.source}, such as")
         for one, label, into, other in joined.samples:
-            typer.echo(f"  {label} ({one}) into {other} ({into})")
+            echo(f"  {label} ({one}) into {other} ({into})")
     for left in report.left_out:
-        typer.echo(f"not in the graph: {_describe(left)}")
+        echo(f"not in the graph: {_describe(left)}")
     for kind, cycles in (("is-a", report.cycles), ("part-of", report.part_cycles)):
         for cycle in cycles:
-            typer.echo(f"{kind} cycle cut at its first step: {' -> '.join(cycle)}")
+            echo(f"{kind} cycle cut at its first step: {' -> '.join(cycle)}")
     if report.inherited_types or report.other:
-        typer.echo(
-            f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)"
-        )
+        echo(f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)")
 
 
 def _describe(left: "Left") -> str:

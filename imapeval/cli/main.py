@@ -25,6 +25,7 @@ from imapeval.cli import (
     serve,
     study,
 )
+from imapeval.cli.printing import echo
 from imapeval.errors import ImapEvalError
 
 
@@ -33,10 +34,10 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except ImapEvalError as error:
-            typer.echo(f"imapeval: {error}", err=True)
+            echo(f"imapeval: {error}", err=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
-            typer.echo("imapeval: stopped", err=True)
+            echo("imapeval: stopped", err=True)
             raise typer.Exit(130) from error
 
 
@@ -52,7 +53,7 @@ app = typer.Typer(
 
 def _show_version(value: bool) -> None:
     if value:
-        typer.echo(f"imapeval {__version__}")
+        echo(f"imapeval {__version__}")
         raise typer.Exit
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
@@ -29,9 +30,8 @@ def list_all(
 
     found = registry.all_offline() if offline else registry.all_metrics()
     if json_output:
-        typer.echo(json.dumps([_describe(metric) for metric in found], ensure_ascii=False, indent=2))
+        echo(json.dumps([_describe(metric) for metric in found], ensure_ascii=False, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table()
@@ -43,9 +43,9 @@ def list_all(
             table.add_row(
                 metric.name, metric.summary, needs, ", ".join(sorted(metric.languages)), "no" if metric.lacks else "yes"
             )
-    Console().print(table)
+    print_table(table)
     on_imaps = sum(isinstance(metric, OnImaps) for metric in found)
-    typer.echo(
+    echo(
         f"and {on_imaps} of them on imaps: NAME+imap (values) and NAME+imap:pairs (terms and values);\n"
         "and your own G-Eval prompt: geval-file:PATH (docs/geval.md).\n"
         "imapeval metrics show NAME tells what each is, what it needs and what can be set."
@@ -63,10 +63,10 @@ def show(
     metric = registry.get(name)
     told = _describe(metric)
     if json_output:
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        echo(json.dumps(told, ensure_ascii=False, indent=2))
         return
     low, high = metric.range
-    typer.echo(f"{metric.name}: {metric.summary}\n")
+    echo(f"{metric.name}: {metric.summary}\n")
     for label, text in (
         ("paper", metric.citation),
         ("needs", ", ".join(told["requires"]) or "question and response only"),
@@ -76,11 +76,11 @@ def show(
         ("lacks here", metric.lacks or "nothing"),
         ("signature", metric.signature),
     ):
-        typer.echo(f"{label + ':':<12}{text}")
+        echo(f"{label + ':':<12}{text}")
     for option in told["options"]:
-        typer.echo(f"  --set {option['metric']}.{option['name']}={option['value']}    {option['told']}")
+        echo(f"  --set {option['metric']}.{option['name']}={option['value']}    {option['told']}")
     if explained := _explain(metric):
-        typer.echo(f"\n{explained}")
+        echo(f"\n{explained}")
 
 
 def _describe(metric: "Metric") -> dict[str, Any]:

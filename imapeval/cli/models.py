@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 
 if TYPE_CHECKING:
     from imapeval.llm.weights import Weights
@@ -24,9 +25,8 @@ def list_(json_output: Json = False) -> None:
 
     if json_output:
         rows = [asdict(weights) | {"path": _path(weights), "get": weights.way_to_get} for weights in KNOWN]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
-    from rich.console import Console
     from rich.table import Column, Table
 
     table = Table(
@@ -40,7 +40,7 @@ def list_(json_output: Json = False) -> None:
             "yes" if weights.locate() else "no",
             weights.note,
         )
-    Console().print(table)
+    print_table(table)
 
 
 @app.command("pull")
@@ -67,7 +67,7 @@ def pull(name: Name) -> None:
         task = bar.add_task(weights.name, total=weights.size)
         path = download.pull(weights, progress=lambda done, _: bar.update(task, completed=done))
         bar.update(task, completed=weights.size)
-    typer.echo(path)
+    echo(path)
 
 
 @app.command("path")
@@ -75,7 +75,7 @@ def path(name: Name) -> None:
     """Print where the weights lie that `local:NAME` means."""
     from imapeval.llm.weights import find
 
-    typer.echo(find(name))
+    echo(find(name))
 
 
 def _path(weights: "Weights") -> str | None:

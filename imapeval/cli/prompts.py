@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo
 from imapeval.errors import UsageError
 
 app = typer.Typer(help="Prompts that language models get.", no_args_is_help=True, rich_markup_mode=None)
@@ -18,11 +19,11 @@ def list_all(json_output: Json = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
     rows = [_describe(path) for path in _find().values()]
     if json_output:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     width = max(len(row["name"]) for row in rows)
     for row in rows:
-        typer.echo(f"{row['name']:{width}}  {row['sha256']}")
+        echo(f"{row['name']:{width}}  {row['sha256']}")
 
 
 @app.command()
@@ -36,9 +37,9 @@ def show(
         raise UsageError(f"no prompt is called {name!r}. There are: {', '.join(known)}.")
     text = known[name].read_text(encoding="utf-8")
     if json_output:
-        typer.echo(json.dumps({**_describe(known[name]), "text": text}, ensure_ascii=False, indent=2))
+        echo(json.dumps({**_describe(known[name]), "text": text}, ensure_ascii=False, indent=2))
     else:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
 
 
 def _find() -> dict[str, Path]:

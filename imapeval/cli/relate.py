@@ -8,6 +8,7 @@ import typer
 
 from imapeval.cli.llm import gather
 from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Language, Llm, Relations, choose_lang
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 from imapeval.types import Failure
@@ -53,7 +54,7 @@ def relate(
         matcher = open_matcher(open_graph(kg), encoder=encoder, llm=model, progress=progress)
     match = asyncio.run(relate_values(matcher, reference, response, lang=language))
     if isinstance(match, Failure):
-        typer.echo(f"imapeval: {match.message}", err=True)
+        echo(f"imapeval: {match.message}", err=True)
         raise typer.Exit(1)
     if json_output:
         found = {
@@ -63,9 +64,9 @@ def relate(
             "evidence": dict(match.evidence),
             "similarity": round(match.similarity, 4),
         }
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        echo(json.dumps(found, ensure_ascii=False))
         return
-    typer.echo(f"{reference} -> {response}: {match.relation.value} (decided by {match.decided_by})")
-    typer.echo(f"credit {credit(match):.2f}, similarity {match.similarity:.2f}")
+    echo(f"{reference} -> {response}: {match.relation.value} (decided by {match.decided_by})")
+    echo(f"credit {credit(match):.2f}, similarity {match.similarity:.2f}")
     for sentence in explain(match):
-        typer.echo(sentence)
+        echo(sentence)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
+from imapeval.cli.printing import echo
 
 if TYPE_CHECKING:
     from imapeval.report.thresholds import AnyVerdict
@@ -26,7 +27,7 @@ def report(
     asked = threshold or junit or summary or max_contradictions is not None
     judged = _judge(folder, threshold or [], max_contradictions, junit=junit, summary=summary) if asked else []
     page = write_report(folder)
-    typer.echo(str(page))
+    echo(str(page))
     tell_verdicts(judged, quiet=False)
     if open_:
         typer.launch(page.resolve().as_uri())

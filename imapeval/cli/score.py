@@ -48,8 +48,10 @@ from imapeval.cli.options import (
     parse_references,
     parse_settings,
 )
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing, show_progress
 from imapeval.errors import ServiceError
+from imapeval.redaction import redact
 from imapeval.types import Failure
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
@@ -175,7 +177,7 @@ def score(
                 )
             )
     except Interrupted as interrupted:
-        typer.echo(f"Stopped. To go on: {_resume_command(folder)}", err=True)
+        echo(f"Stopped. To go on: {_resume_command(folder)}", err=True)
         raise typer.Exit(interrupted.code) from interrupted
     except ServiceError as error:
         command = _resume_command(folder)
@@ -213,20 +215,18 @@ def score(
             "summary": [asdict(row) | {"missing": lacking[row.system]} for row in rows],
             "thresholds": [verdict.to_dict() for verdict in verdicts],
         }
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         print_summary(rows, missing=lacking)
-        typer.echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
+        echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
         if ledger is not None:
-            typer.echo(f"usage:  {describe(ledger.report())}")
+            echo(f"usage:  {describe(ledger.report())}")
         if failed:
             reasons = Counter(
                 kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}
             )
             told = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
-            typer.echo(
-                f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True
-            )
+            echo(f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True)
     tell_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
@@ -235,4 +235,4 @@ def score(
 def _resume_command(folder: Path) -> str:
     command = ["imapeval", *sys.argv[1:]]
     given = any(part.partition("=")[0] == "--out" for part in command)
-    return shlex.join(command if given else [*command, "--out", str(folder)])
+    return shlex.join(map(redact, command if given else [*command, "--out", str(folder)]))

@@ -24,6 +24,7 @@ from imapeval.cli.options import (
     parse_references,
     parse_settings,
 )
+from imapeval.cli.printing import echo
 
 
 def serve(
@@ -113,4 +114,4 @@ def serve(
         loaded = load(scorer, llm=llm)
         place = f"[{host}]" if ":" in host else host
         told = f"imapeval serve: http://{place}:{sock.getsockname()[1]} (fields at /docs; Ctrl-C ends it)"
-        run(loaded, limits, sock=sock, token=bearer, ready=lambda: typer.echo(told))
+        run(loaded, limits, sock=sock, token=bearer, ready=lambda: echo(told))

@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from imapeval.cli.printing import print_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -26,7 +28,6 @@ def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]")
             Where one counts contradictions, they have a column of their own.
         missing: How many of those that failed have no response, by system; a column of its own where there are any.
     """
-    from rich.console import Console
     from rich.table import Table
 
     from imapeval.report.summary import show_count
@@ -47,7 +48,7 @@ def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]")
         lacking = [str(missing[row.system])] if told else []
         against = ["-" if row.contradictions is None else show_count(row.contradictions)] if counted else []
         table.add_row(row.metric, *system, str(row.n), str(row.failed), *lacking, *against, mean, interval)
-    Console().print(table)
+    print_table(table)
 
 
 def _show(number: float) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
+from imapeval.files import make_file
 from imapeval.llm import chat
 from imapeval.llm.batch_results import Result, read_lines
 from imapeval.llm.cache import digest
@@ -325,7 +326,9 @@ class BatchWriter:
         if self._file is None or self._lines == MAX_LINES or self._file.tell() + len(line) > MAX_BYTES:
             self.close()
             self._number += 1
-            self._file = _unfinished(self._folder.file(self._number)).open("wb")
+            draft = _unfinished(self._folder.file(self._number))
+            make_file(draft)
+            self._file = draft.open("wb")
         self._file.write(line)
         self._lines += 1
         self._state.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?, 0)", (key, text, self._number))
@@ -355,6 +358,7 @@ def _unfinished(path: Path) -> Path:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # Transactions are begun by hand: a batch of requests is one.
+    make_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS)
     try:
         (found,) = connection.execute("PRAGMA user_version").fetchone()

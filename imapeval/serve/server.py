@@ -14,6 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from imapeval.errors import UsageError
+from imapeval.redaction import protect
 from imapeval.serve.app import Loaded, make_app
 from imapeval.serve.refusal import RefusedError
 
@@ -69,6 +70,7 @@ def check_token(token: str | None) -> str | None:
         raise UsageError(
             "the token is empty, or has spaces or letters beyond ASCII. Make one with: openssl rand -hex 32"
         )
+    protect(token or "")
     return token
 
 

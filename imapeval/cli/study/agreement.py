@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json, parse_columns
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import (
     Dimensions,
     Labels,
@@ -69,7 +70,7 @@ def agreement(
         dimensions=split_names(dimensions, "--dimensions"),
     )
     for sentence in tell_reading(given.left_out, given.unread, given.notes):
-        typer.echo(sentence, err=True)
+        echo(sentence, err=True)
     rated = _take(given, questions)
     found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None, seed=seed, resamples=resamples)
     differences = count_differences(rated)
@@ -82,13 +83,13 @@ def agreement(
             "ceilings": [asdict(row) for row in ceilings],
             "sentences": sentences,
         }
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     for dimension in rated.dimensions:
         _print_agreement(dimension, [row for row in found if row.dimension == dimension and row.value is not None])
         _print_differences(dimension, [row for row in differences if row.dimension == dimension])
     _print_ceilings([row for row in ceilings if row.value is not None])
-    typer.echo("\n".join(sentences))
+    echo("\n".join(sentences))
     _print_notes(found, rated, by_question=questions is not None, seed=seed, resamples=resamples)
 
 
@@ -101,7 +102,7 @@ def _take(given: "Ratings", run: Path | None) -> "Rated":
         return take_ratings(given)
     texts = {sample.id: sample.question for sample in Run(run).samples()}
     if strays := [id_ for id_ in given.ids if id_ not in texts]:
-        typer.echo(
+        echo(
             f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_some(strays)}. Each is taken for an "
             "answer to a question of its own.",
             err=True,
@@ -110,7 +111,6 @@ def _take(given: "Ratings", run: Path | None) -> "Rated":
 
 
 def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -130,11 +130,10 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
             str(row.n),
             str(row.raters),
         )
-    Console().print(table)
+    print_table(table)
 
 
 def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -149,11 +148,10 @@ def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
         pair = "all pairs" if row.first == ALL else f"{row.first}, {row.second}"
         shares = [f"{share:.0%}" for share in row.bins.values()]
         table.add_row(Text(pair), *shares, f"{row.mean_absolute:.2f}", str(row.n))
-    Console().print(table)
+    print_table(table)
 
 
 def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -174,7 +172,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
             "-" if row.reliability is None else write_number(row.reliability),
             str(row.n),
         )
-    Console().print(table)
+    print_table(table)
 
 
 def _show_interval(low: float | None, high: float | None) -> str:
@@ -188,7 +186,7 @@ def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bo
 
     if any(row.value is not None for row in rows):
         drawn = "questions, with all their answers" if by_question else "answers"
-        typer.echo(
+        echo(
             f"Intervals are 95% BCa bootstraps ({resamples} resamples of {drawn}, seed {seed}); the ICC's are "
             "by the F distribution where answers are independent and equally often rated."
         )
@@ -198,10 +196,10 @@ def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bo
         if row.reason is not None and row.statistic in TITLES:
             reasons.setdefault(row.reason, {})[TITLES[row.statistic]] = None
     for reason, titles in reasons.items():
-        typer.echo(f"{', '.join(titles)}: {reason}.")
+        echo(f"{', '.join(titles)}: {reason}.")
     unscaled = [name for name in rated.dimensions if name not in rated.scales]
     if unscaled and rated.by_rater:
-        typer.echo(
+        echo(
             f"No scale is declared for {', '.join(unscaled)}: with --scale {unscaled[0]}=LOW:HIGH:STEP, statistics for "
             "categories are chosen where they suit. Kappa is not for numbers without categories."
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import (
     Folders,
     Labels,
@@ -67,13 +68,12 @@ def calibrate(
     )
     write_calibration(made, out)
     if json_output:
-        typer.echo(out.read_text(encoding="utf-8").rstrip())
+        echo(out.read_text(encoding="utf-8").rstrip())
         return
     _print(made, out)
 
 
 def _print(made: "Calibration", out: Path) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -88,13 +88,13 @@ def _print(made: "Calibration", out: Path) -> None:
     ):
         table.add_row(name, f"{value:.3f}", f"{interval.low:.3f} .. {interval.high:.3f}")
     table.add_row("mean absolute of guessing the mean", f"{errors.baseline:.3f}", "")
-    Console().print(table)
-    typer.echo(
+    print_table(table)
+    echo(
         f"A new answer's rating lies within {errors.half_width:.2f} points of the prediction in "
         f"{errors.confidence:.0%} of cases. {errors.n} answers to {errors.questions} questions; predictions of each "
         "come from answers to other questions."
     )
-    typer.echo(f"Written to {out}; use it with: imapeval study apply {out} RUN")
+    echo(f"Written to {out}; use it with: imapeval study apply {out} RUN")
 
 
 def apply(
@@ -115,7 +115,7 @@ def apply(
     if out is not None:
         write_predictions(found, out)
     if json_output:
-        typer.echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
+        echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
         return
     systems = list(dict.fromkeys(row.system for row in found))
     for system in systems:
@@ -124,12 +124,12 @@ def apply(
         failed = len(theirs) - len(values)
         outside = sum(row.outside for row in theirs)
         mean = f"mean {made.dimension} {sum(values) / len(values):.2f} predicted" if values else "nothing predicted"
-        typer.echo(
+        echo(
             f"{system or 'all'}: {mean}, {len(values)} answers"
             + (f", {failed} without a score" if failed else "")
             + (f", {outside} with scores beyond those that were calibrated" if outside else "")
         )
-    typer.echo(
+    echo(
         f"Each within {made.errors.half_width:.2f} points in {made.errors.confidence:.0%} of cases, on answers like "
         "the rated ones. For how good a system is, with an interval: imapeval study estimate."
     )

@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.choosing import Against, choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
@@ -75,7 +76,7 @@ def compare(
         rated, against=against, coefficient=name, level=chosen[1], test=chosen[0], seed=seed, resamples=resamples
     )
     if json_output:
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
     _print(rows, seed=seed)
 
@@ -93,20 +94,19 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         over = "mean of all dimensions" if dimension == ALL else dimension
         _print_table(f"{TITLES[first.coefficient]}, {first.level.replace('-', ' ')}, {over}", of_dimension)
         for row in of_dimension[:_SENTENCES]:
-            typer.echo(row.sentence)
+            echo(row.sentence)
         if len(of_dimension) > _SENTENCES:
-            typer.echo(f"And {len(of_dimension) - _SENTENCES} more, in the table.")
-    typer.echo(
+            echo(f"And {len(of_dimension) - _SENTENCES} more, in the table.")
+    echo(
         f"p: {_METHODS[first.test]}, two-sided; after Holm: corrected for all comparisons of the table. "
         f"95% interval: {_INTERVALS[first.interval]}. Each pair on the answers that both metrics scored. Seed {seed}."
     )
     reasons = (f"{row.first}, {row.second}, {row.dimension}: {row.reason}" for row in rows if row.reason)
     for reason in reasons:
-        typer.echo(f"Note: {reason}.")
+        echo(f"Note: {reason}.")
 
 
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -124,5 +124,4 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
             "-" if p is None else write_p(p).removeprefix("p ").removeprefix("= ") for p in (row.p, row.p_adjusted)
         )
         table.add_row(Text(row.first), Text(row.second), *numbers, ends, *tests, str(row.n))
-    console = Console()
-    Console(width=None if console.is_terminal else 200).print(table)
+    print_table(table, width=200)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.choosing import choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
@@ -74,7 +75,7 @@ def correlate(
     ).rated
     rows = compute(rated, levels=levels, coefficients=coefficients, seed=seed, resamples=resamples)
     if json_output:
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
     for one in levels:
         for name in coefficients:
@@ -95,7 +96,7 @@ def _print_table(rows: Sequence[Correlation]) -> None:
     room = (console.width - max(map(len, metrics)) - 4) // _COLUMN_WIDTH
     # Where nobody looks at a terminal nothing is cut off, however many columns there are.
     at_once = max(1, room) if console.is_terminal else len(columns)
-    typer.echo(_name_table(rows))  # above the table, whose width would break it into lines
+    echo(_name_table(rows))  # above the table, whose width would break it into lines
     for start in range(0, len(columns), at_once):
         shown = columns[start : start + at_once]
         table = Table()
@@ -103,7 +104,7 @@ def _print_table(rows: Sequence[Correlation]) -> None:
         for column in shown:
             table.add_column(Text(_name_column(column, rows[0].level)), justify="right", no_wrap=True)
         _fill(table, metrics, shown, cells)
-        Console(width=None if console.is_terminal else 200 + _COLUMN_WIDTH * len(columns)).print(table)
+        print_table(table, width=200 + _COLUMN_WIDTH * len(columns))
 
 
 def _fill(
@@ -165,7 +166,7 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
         counts = ", ".join(f"{metric} {count}" for metric, count in missing.items() if count)
         notes.append(f"Rated answers without a score (failures) are left out: {counts}.")
     notes.extend(dict.fromkeys(_explain(row) for row in rows if row.reason))
-    typer.echo("\n".join(notes))
+    echo("\n".join(notes))
 
 
 def _explain(row: Correlation) -> str:

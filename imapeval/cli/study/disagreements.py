@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, read_rated
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def disagreements(
     samples, records = _read_texts(folders, {row.id for row in found})
     if json_output:
         content = [_describe(row, samples[row.id], records.get(row.id, [])) for row in found]
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     for dimension in rated.dimensions:
         rows = [row for row in found if row.dimension == dimension]
@@ -50,10 +51,10 @@ def disagreements(
             (f"{metric} is too high, beside {dimension}", [r for r in rows if r.score_rank > r.rating_rank]),
             (f"{metric} is too low, beside {dimension}", [r for r in rows if r.score_rank < r.rating_rank]),
         ):
-            typer.echo(f"{title}: {len(side)} of the {len(rows)} largest gaps\n")
+            echo(f"{title}: {len(side)} of the {len(rows)} largest gaps\n")
             for row in side:
                 _print(row, samples[row.id], records.get(row.id, []))
-    typer.echo("Places are among all answers with a score and a rating, from 0 (worst) to 1 (best).")
+    echo("Places are among all answers with a score and a rating, from 0 (worst) to 1 (best).")
 
 
 def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, Sample], dict[str, list[ImapRecord]]]":
@@ -110,25 +111,23 @@ def _describe(row: "Disagreement", sample: "Sample", records: "Sequence[ImapReco
 
 
 def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    typer.echo(
+    echo(
         f"{row.id}: score {row.score:.3g} (place {row.score_rank:.2f}), {row.dimension} {row.rating:g} "
         f"(place {row.rating_rank:.2f})"
     )
     texts = [("question", sample.question), *(("reference", text) for text in sample.references)]
     for name, text in (*texts, ("response", sample.response)):
-        typer.echo(f"  {name}: {_shorten(text)}")
+        echo(f"  {name}: {_shorten(text)}")
     for record in records:
         table = Table("term", "reference", "best in the response", "relation", "credit", "why")
         for cells in _list_best(record):
             table.add_row(*map(Text, cells))
         # Where nobody looks at a terminal nothing is cut off.
-        console = Console()
-        Console(width=None if console.is_terminal else 200).print(table)
-    typer.echo("" if records else "  There is no imap in the run: score with imapscore to see what matched.\n")
+        print_table(table, width=200)
+    echo("" if records else "  There is no imap in the run: score with imapscore to see what matched.\n")
 
 
 def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]]:

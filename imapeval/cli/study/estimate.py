@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, read_rated
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def estimate(
             "differences": [asdict(row) for row in differences],
             "shares": [asdict(row) for row in shares],
         }
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     _print_means(means, metric)
     _print_differences(differences)
@@ -85,7 +86,6 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -102,11 +102,11 @@ def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
             str(row.unrated),
             "-" if row.worth is None else f"{row.worth:.0f}",
         )
-    Console().print(table)
+    print_table(table)
     for row in rows:
         if row.note is not None:
-            typer.echo(f"{row.system or 'all'}, {row.dimension}: {row.note}.")
-    typer.echo(
+            echo(f"{row.system or 'all'}, {row.dimension}: {row.note}.")
+    echo(
         "Intervals are 95%, answers to one question taken together. 'worth ratings': so many ratings alone would give "
         "so narrow an interval. The estimate is right however good the metric is, where the rated answers are a random "
         "sample of all (Angelopoulos et al. 2023)."
@@ -116,7 +116,7 @@ def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
 def _print_differences(rows: "Sequence[SystemDifference]") -> None:
     for row in rows:
         apart = "" if row.low <= 0 <= row.high else ": they can be told apart"
-        typer.echo(
+        echo(
             f"{row.dimension}: {row.first} less {row.second} is {_show(row.value, row.low, row.high)} "
             f"(ratings alone {_show(row.plain, row.plain_low, row.plain_high)}){apart}."
         )
@@ -127,10 +127,10 @@ def _print_shares(rows: "Sequence[SystemShare]") -> None:
         share = row.share
         text = f"{row.dimension}: share of right answers of {row.system or 'all'}: "
         if share is None:
-            typer.echo(f"{text}{row.note}.")
+            echo(f"{text}{row.note}.")
             continue
         note = "" if share.note is None else f"; {share.note}"
-        typer.echo(
+        echo(
             f"{text}{_show(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of {share.n} "
             f"unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
             f"{share.specificity:.2f} on the rated ones{note})."

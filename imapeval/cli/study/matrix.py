@@ -4,9 +4,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import typer
-
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Folders, Metrics, read_rated
 
 if TYPE_CHECKING:
@@ -19,19 +18,18 @@ def matrix(folders: Folders, metrics: Metrics = None, json_output: Json = False)
 
     found = correlate_metrics(read_rated(folders, metrics=metrics, unrated=True).rated)
     if json_output:
-        typer.echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+        echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
         return
     _print(found)
-    typer.echo(
+    echo(
         f"Each pair over the answers that both scored, {found.smallest} or more; {found.n} have a score of every "
         "metric. Metrics of which a low score is good are turned round."
     )
     for sentence in _tell(found):
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def _print(found: "MetricMatrix") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -43,8 +41,7 @@ def _print(found: "MetricMatrix") -> None:
     for number, (metric, row) in enumerate(zip(found.metrics, found.values, strict=True), 1):
         table.add_row(Text(f"{number} {metric}"), *("-" if value is None else write_number(value) for value in row))
     # Where nobody looks at a terminal nothing is cut off, however many metrics there are.
-    console = Console()
-    Console(width=None if console.is_terminal else 60 + 8 * len(found.metrics)).print(table)
+    print_table(table, width=60 + 8 * len(found.metrics))
 
 
 def _tell(found: "MetricMatrix") -> list[str]:

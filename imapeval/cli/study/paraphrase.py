@@ -26,6 +26,7 @@ from imapeval.cli.options import (
     name_of,
     parse_columns,
 )
+from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
 from imapeval.files import replace_file
@@ -92,7 +93,7 @@ def paraphrase(
                 lambda stop: reword(samples, model=model, count=count, stop=stop, progress=advance)
             )
     except Interrupted as interrupted:
-        typer.echo("Stopped. What the model has written is kept: the same command goes on.", err=True)
+        echo("Stopped. What the model has written is kept: the same command goes on.", err=True)
         raise typer.Exit(interrupted.code) from interrupted
     reworded = [item for sample in samples for item in made[sample.id] if not isinstance(item, Failure)]
     failures = [(s.id, n, f) for s in samples for n, f in enumerate(made[s.id], 1) if isinstance(f, Failure)]
@@ -109,12 +110,12 @@ def paraphrase(
             "by": sign(model),
             "usage": ledger.report(),
         }
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        echo(json.dumps(told, ensure_ascii=False))
     else:
         for id_, number, failure in failures:
-            typer.echo(f"{id_}, rewording {number}: {failure.message}", err=True)
-        typer.echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {sign(model)}")
-        typer.echo(f"usage: {describe(ledger.report())}")
+            echo(f"{id_}, rewording {number}: {failure.message}", err=True)
+        echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {sign(model)}")
+        echo(f"usage: {describe(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
     raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.choosing import Against, choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
@@ -67,13 +68,12 @@ def power(
         spearman = name == "spearman"
         rows = [plan(r1, r2, between=r12, power=chance, alpha=alpha, spearman=spearman, design_effect=design_effect)]
     if json_output:
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
     _print(rows)
 
 
 def _print(rows: "Sequence[Power]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -93,13 +93,12 @@ def _print(rows: "Sequence[Power]") -> None:
                 *("-" if count is None else f"{count:,}" for count in (row.needed, row.n)),
                 "-" if row.smallest is None else write_number(row.smallest),
             )
-        console = Console()
-        Console(width=None if console.is_terminal else 200).print(table)
+        print_table(table, width=200)
     for row in rows:
         over = f"{_name(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
-        typer.echo(f"{over}{row.sentence}")
+        echo(f"{over}{row.sentence}")
     first = rows[0]
-    typer.echo(
+    echo(
         f"For Steiger's Z, two-sided, alpha {first.alpha:g}, power {first.power:.0%}, one comparison: for a table of k "
         "give alpha divided by k. What a pilot says of its own differences is a guess; design effect: how much more "
         "they vary than in independent answers."

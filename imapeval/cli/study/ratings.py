@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json, parse_columns
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Dimensions, Labels, Mapping, Scales, parse_labels, split_names
 
 if TYPE_CHECKING:
@@ -54,22 +55,21 @@ def ratings(
             "dimensions": [asdict(summary) for summary in summaries],
             "notes": list(passed_over),
         }
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     who = "nobody says who rated"
     if found.raters:
         who = "1 rater" if len(found.raters) == 1 else f"{len(found.raters)} raters"
-    typer.echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
+    echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
     _print_dimensions(summaries)
     if found.raters:
         _print_raters(summaries, found.raters)
     _print_bars(summaries)
     for sentence in passed_over:
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def _print_dimensions(summaries: "Sequence[Summary]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -80,22 +80,21 @@ def _print_dimensions(summaries: "Sequence[Summary]") -> None:
     for row in summaries:
         numbers = (row.ratings, row.answers, row.missing)
         table.add_row(Text(row.dimension), *map(str, numbers), f"{row.low:g}", f"{row.mean:.2f}", f"{row.high:g}")
-    Console().print(table)
+    print_table(table)
 
 
 def _print_raters(summaries: "Sequence[Summary]", raters: Sequence[str]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    typer.echo("Number and mean of each rater's ratings:")
+    echo("Number and mean of each rater's ratings:")
     table = Table("rater")
     for row in summaries:
         table.add_column(Text(row.dimension), justify="right")
     for rater in raters:
         cells = (row.by_rater.get(rater) for row in summaries)
         table.add_row(Text(rater), *("-" if cell is None else f"{cell.ratings}, {cell.mean:.2f}" for cell in cells))
-    Console().print(table)
+    print_table(table)
 
 
 def _print_bars(summaries: "Sequence[Summary]") -> None:
@@ -106,8 +105,8 @@ def _print_bars(summaries: "Sequence[Summary]") -> None:
         names = [f"{bar.low:g}" if bar.low == bar.high else f"{bar.low:.4g} to {bar.high:.4g}" for bar in row.bars]
         width = max(map(len, names))
         scale = "scale not declared" if row.scale is None else describe(row.scale)
-        typer.echo(f"\n{row.dimension} ({scale})")
+        echo(f"\n{row.dimension} ({scale})")
         for name, bar in zip(names, row.bars, strict=True):
             # An empty bin has no bar; a rare rating has one.
             drawn = "█" * -(-bar.count * _WIDEST_BAR // longest)
-            typer.echo(f"  {name:>{width}}  {drawn} {bar.count}")
+            echo(f"  {name:>{width}}  {drawn} {bar.count}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import parse_columns, split
+from imapeval.cli.printing import echo
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def read_rated(
     runs = [Run(folder) for folder in folders]
     rated, account = join(runs, given, metrics=named[0], dimensions=named[1], scales=declared, unrated=unrated)
     for sentence in account.tell():
-        typer.echo(sentence, err=True)
+        echo(sentence, err=True)
     return Joined(rated, account, read_signatures(runs, rated.metrics))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import BaseUrl, Concurrency, Json, Kg, Llm, MaxCost, Price, Votes
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.score import score
 from imapeval.cli.study.reading import Resamples, Seed, read_rated
 from imapeval.errors import UsageError
@@ -86,7 +87,7 @@ def replicate(
             "left_out": left_out,
             "answers": counts,
         }
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     _print(rows, numbers)
     _print_gains(gains)
@@ -94,7 +95,6 @@ def replicate(
 
 
 def _print(rows: "Sequence[Row]", numbers: "Mapping[tuple[str, str, str], float]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -120,7 +120,7 @@ def _print(rows: "Sequence[Row]", numbers: "Mapping[tuple[str, str, str], float]
                 cells.append(_show(row))
             if any(cell != "-" for cell in cells):
                 table.add_row(Text(metric), *cells)
-        Console(width=None if Console().is_terminal else 200).print(table)
+        print_table(table, width=200)
 
 
 def _show(row: "Row | None") -> str:
@@ -130,10 +130,10 @@ def _show(row: "Row | None") -> str:
 
 
 def _print_gains(gains: "Sequence[Gain]") -> None:
-    typer.echo("Improvements that the abstract reports, and ours (ratio of mean correlations, less 1):")
+    echo("Improvements that the abstract reports, and ours (ratio of mean correlations, less 1):")
     for gain in gains:
         value = f"{gain.value:+.1%}" if gain.value is not None else f"not computed ({gain.reason})"
-        typer.echo(f"  {gain.what}: paper {gain.paper:+.1%}, here {value}")
+        echo(f"  {gain.what}: paper {gain.paper:+.1%}, here {value}")
 
 
 def _print_notes(counts: "Mapping[str, int]", left_out: "Mapping[str, str]", *, given: bool) -> None:
@@ -142,15 +142,15 @@ def _print_notes(counts: "Mapping[str, int]", left_out: "Mapping[str, str]", *, 
     for name, expected in ROWS.items():
         found = counts.get(name.replace("-", "/", 1), 0)
         if found != expected:
-            typer.echo(f"{name}: {found} answers here, {expected} in the public file.")
+            echo(f"{name}: {found} answers here, {expected} in the public file.")
     for why in dict.fromkeys(left_out.values()):
-        typer.echo(f"Left out ({why}): {', '.join(name for name, reason in left_out.items() if reason == why)}.")
-    typer.echo(
+        echo(f"Left out ({why}): {', '.join(name for name, reason in left_out.items() if reason == why)}.")
+    echo(
         "Correlations are Spearman's, one system and dimension at a time, with 95% bootstrap intervals over questions. "
         "The paper read the imaps with GPT-4 and had a graph of 3 million entities."
     )
     if not given:
-        typer.echo(
+        echo(
             "The paper's own numbers are not part of imapeval; give them with --paper-table FILE (metric,system,"
             "dimension,value) to see them beside ours."
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo
 from imapeval.cli.study.reading import (
     Dimensions,
     Folders,
@@ -101,10 +102,10 @@ def report(
     write_tables(study, tables)
     if json_output:
         content = {"page": str(page), "tables": str(tables), "conclusions": study.conclusions}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
-    typer.echo("\n".join(study.conclusions))
-    typer.echo(f"page:   {page}\ntables: {tables}")
+    echo("\n".join(study.conclusions))
+    echo(f"page:   {page}\ntables: {tables}")
 
 
 def _make(folder: Path) -> None:

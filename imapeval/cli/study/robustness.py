@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Metrics, RatingsFile, Resamples, Seed, read_rated, split_names
 from imapeval.errors import UsageError
 
@@ -71,14 +72,12 @@ def robustness(
         )
     if json_output:
         content = {"robustness": rows, "stability": stable, "stability_errors": errors}
-        typer.echo(
-            json.dumps({k: [asdict(row) for row in v] for k, v in content.items()}, ensure_ascii=False, indent=2)
-        )
+        echo(json.dumps({k: [asdict(row) for row in v] for k, v in content.items()}, ensure_ascii=False, indent=2))
         return
     for repeats in found:
         _print([row for row in rows if (row.kind, row.lang) == (repeats.kind, repeats.lang)])
     if rows:
-        typer.echo(f"95% percentile bootstrap intervals ({resamples} resamples of questions, seed {seed}).")
+        echo(f"95% percentile bootstrap intervals ({resamples} resamples of questions, seed {seed}).")
     _print_stability(stable, errors)
 
 
@@ -103,7 +102,6 @@ def _read_stability(
 
 
 def _print(rows: "Sequence[Robustness]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -121,13 +119,12 @@ def _print(rows: "Sequence[Robustness]") -> None:
         counts = f"{first.n}\n{first.scores} scores" + (f"\n{first.missing} failed" if first.missing else "")
         table.add_row(Text(metric), *(_show(cells[metric, statistic]) for statistic in statistics), counts)
     # Where nobody looks at a terminal nothing is cut off.
-    console = Console()
-    Console(width=None if console.is_terminal else 200).print(table)
+    print_table(table, width=200)
     for sentence in conclude(rows):
-        typer.echo(sentence)
-    typer.echo(_NOTES[kind])
+        echo(sentence)
+    echo(_NOTES[kind])
     reasons = dict.fromkeys(f"{row.metric}, {row.statistic}: {row.reason}" for row in rows if row.reason)
-    typer.echo("".join(f"Not computed: {reason}.\n" for reason in reasons))
+    echo("".join(f"Not computed: {reason}.\n" for reason in reasons))
 
 
 def _show(row: "Robustness") -> str:
@@ -138,7 +135,6 @@ def _show(row: "Robustness") -> str:
 
 
 def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityError]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -158,13 +154,13 @@ def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityErr
             f"{row.lowest_tenth:.3f}",
             str(row.n),
         )
-    Console().print(table)
+    print_table(table)
     for row in errors:
         if row.value is None:
-            typer.echo(f"{row.metric}, {row.dimension}: stability and error cannot be compared: {row.reason}.")
+            echo(f"{row.metric}, {row.dimension}: stability and error cannot be compared: {row.reason}.")
         else:
             ends = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
-            typer.echo(
+            echo(
                 f"{row.metric}, {row.dimension}: Spearman's rho of stability and error {row.value:.2f}{ends}, "
                 f"n {row.n}; below 0, stable scores have smaller errors."
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, Seed, read_rated
 from imapeval.errors import UsageError
 
@@ -48,15 +49,14 @@ def sensitivity(
     fragile = [find_fragility(rated, metric, against, dimension) for dimension in rated.dimensions if against]
     if json_output:
         content = {"shifts": [asdict(row) for row in shifts], "orders": [asdict(row) for row in fragile]}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     _print(shifts)
     for row in fragile:
-        typer.echo(row.sentence)
+        echo(row.sentence)
 
 
 def _print(rows: "Sequence[Shift]") -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -70,4 +70,4 @@ def _print(rows: "Sequence[Shift]") -> None:
         before = next(row.before for row in theirs if row is not None)
         after = ["-" if row is None or row.after is None else f"{row.after:.3f}" for row in theirs]
         table.add_row(Text(metric), Text(dimension), f"{before:.3f}", *after)
-    Console().print(table)
+    print_table(table)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import Json
+from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import (
     Dimensions,
     Folders,
@@ -60,11 +61,11 @@ def slices(
     tests = compare_slices(rated, coefficient=chosen, facets=wanted, bins=bins)
     if json_output:
         content = {"slices": [asdict(row) for row in found], "tests": [asdict(row) for row in tests]}
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2))
+        echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     _print(found)
     _conclude(tests)
-    typer.echo(
+    echo(
         "Within system: the mean over systems, each as often as it has answers in the group. Below each coefficient: "
         "95% interval, by the influence of each question, and n. Tests: homogeneity of correlations (Hedges and Olkin "
         "1985), Holm's correction over the metrics and facets of a dimension."
@@ -73,7 +74,6 @@ def slices(
 
 def _print(rows: "Sequence[Slice]") -> None:
     """Print a table per facet: groups x metrics, of the mean over dimensions where there are several."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -95,8 +95,7 @@ def _print(rows: "Sequence[Slice]") -> None:
         for group in dict.fromkeys(row.group for row in shown if row.facet == facet):
             table.add_row(Text(group or "unnamed"), *(_show(cells[facet, group, metric]) for metric in metrics))
         # Where nobody looks at a terminal nothing is cut off, however many metrics there are.
-        console = Console()
-        Console(width=None if console.is_terminal else 60 + 20 * len(metrics)).print(table)
+        print_table(table, width=60 + 20 * len(metrics))
 
 
 def _show(row: "Slice") -> str:
@@ -117,7 +116,7 @@ def _conclude(tests: "Sequence[Heterogeneity]") -> None:
     told = [row for row in tests if not several or row.dimension == ALL]
     for row in told:
         if row.p_adjusted is None or row.p_adjusted < LEVEL:
-            typer.echo(row.sentence)
+            echo(row.sentence)
     chance = sum(row.p_adjusted is not None and row.p_adjusted >= LEVEL for row in told)
     if chance:
-        typer.echo(f"In {chance} of {len(told)} tests nothing shows that the groups differ: there it may be chance.")
+        echo(f"In {chance} of {len(told)} tests nothing shows that the groups differ: there it may be chance.")

@@ -1,0 +1,229 @@
+"""What must not be shown is found neither in what commands print nor in any file that they leave, nor are files open to
+others: real processes, a real server that repeats all that it was sent, and a real terminal."""
+
+import base64
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from imapeval.types import Sample
+
+KEY = "sk-echo-0123456789"
+PASSWORD = "pass-word-1"
+SIGNATURE = "long-value-0123456789"
+BASIC = base64.b64encode(f"somebody:{PASSWORD}".encode()).decode()
+SECRETS = (KEY, PASSWORD, SIGNATURE, BASIC)
+ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e"
+COMMAND = (sys.executable, "-m", "imapeval.cli.main")
+WriteData = Callable[..., Path]
+
+
+class EchoServer(ThreadingHTTPServer):
+    """Repeats the head of a request, with escape sequences, in the way that `form` says."""
+
+    daemon_threads = True
+    form = "completion"
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.paths: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: EchoServer
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.paths.append(self.path)
+        login = self.headers.get("Authorization") or ""
+        plain = base64.b64decode(login[6:]).decode() if login.startswith("Basic ") else ""
+        sent = f"{self.path} {login} {plain} {ESCAPES}"
+        match self.server.form:
+            case "completion":
+                status, reply = 200, _complete(f"I was sent {sent}.")
+            case "facts":
+                status, reply = 200, _complete(json.dumps({"query": [{"term": sent, "value": "?"}], "constraint": []}))
+            case "refused key":
+                status, reply = 401, {"error": {"message": f"the key is wrong: {sent}"}}
+            case "bad request":
+                status, reply = 400, {"error": {"message": "x" * 262 + sent}}
+            case _:
+                status, reply = 200, {"unknown": sent}
+        content = json.dumps(reply, ensure_ascii=False).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+def _complete(text: str) -> dict[str, object]:
+    return {"choices": [{"finish_reason": "stop", "message": {"content": text}}]}
+
+
+@pytest.fixture
+def echo() -> Iterator[EchoServer]:
+    with EchoServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def data(write_data: WriteData) -> Path:
+    return write_data([Sample("a", "What helps?", ("Rest.",), "Ice.")])
+
+
+def run(folder: Path, *args: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    return subprocess.run(
+        [*COMMAND, *map(str, args)],
+        cwd=folder,
+        env=kept | {"IMAPEVAL_CACHE": str(folder / "cache"), **environment},
+        capture_output=True,
+        encoding="utf-8",
+        umask=0o022,
+    )
+
+
+def check(folder: Path, done: subprocess.CompletedProcess[str]) -> None:
+    """Look for secrets and escape sequences, and at the modes of all files but the data."""
+    printed = done.stdout + done.stderr
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", printed)
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("data.jsonl", ".lock")]
+    assert files
+    for secret in SECRETS:
+        assert secret[:10] not in printed
+        assert [path for path in files if secret[:10].encode() in path.read_bytes()] == []
+    assert {path: oct(path.stat().st_mode) for path in files if path.stat().st_mode & 0o077} == {}
+
+
+FORMS = ["completion", "facts", "refused key", "bad request"]
+SCORE = ("score", "data.jsonl", "--out", "run", "--llm", "openai:m", "--metrics", "imapscore,rouge1")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_that_the_server_repeats_is_nowhere(form: str, echo: EchoServer, data: Path):
+    echo.form = form
+    done = run(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=KEY)
+    assert echo.paths
+    assert "[redacted]" in done.stderr or "[redacted]" in (data.parent / "run/results.jsonl").read_text()
+    check(data.parent, done)
+    check(data.parent, run(data.parent, "report", "run"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: EchoServer, data: Path):
+    echo.form = form
+    address = f"{echo.url.replace('//', f'//somebody:{PASSWORD}@')}?version=1&sig={SIGNATURE}"
+    done = run(data.parent, *SCORE, "--base-url", address)
+    assert echo.paths[0] == f"/v1/chat/completions?version=1&sig={SIGNATURE}"
+    command = json.loads((data.parent / "run/manifest.json").read_text())["command"]
+    assert echo.url.replace("//", "//[redacted]@") + "?version=[redacted]&sig=[redacted]" in command
+    if form == "refused key":
+        assert "To go on: imapeval score" in done.stderr
+    check(data.parent, done)
+
+
+def test_batches_are_their_owners_and_keep_no_secret(data: Path):
+    address = f"http://somebody:{PASSWORD}@127.0.0.1:9/v1?sig={SIGNATURE}"
+    done = run(data.parent, "batch", "export", "data.jsonl", "--llm", "openai:m", "--base-url", address, "--out", "b")
+    assert done.returncode == 0
+    (requests,) = (data.parent / "b").glob("requests-*.jsonl")
+    key = json.loads(requests.read_text().splitlines()[0])["custom_id"]
+    result = {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": f"key {KEY}"}}}}
+    (data.parent / "results").write_text(json.dumps(result))
+    (data.parent / "results").chmod(0o600)
+    done = run(data.parent, "batch", "import", "b", "results", OPENAI_API_KEY=KEY)
+    assert "[redacted]" in done.stderr
+    (data.parent / "results").unlink()
+    check(data.parent, done)
+
+
+@pytest.mark.parametrize(
+    ("address", "secret"),
+    [
+        (f"somebody:{PASSWORD}@127.0.0.1:9/v1", PASSWORD),
+        (f"htp://somebody:{PASSWORD}@127.0.0.1:9/v1", PASSWORD),
+        ("http://somebody:1234/word-of-pass@127.0.0.1:9/v1", "word-of-pass"),
+        ("http://somebody:12#word-of-pass@127.0.0.1:9/v1", "word-of-pass"),
+    ],
+)
+@pytest.mark.parametrize("model", ["openai:m", "local:m.gguf"])
+def test_what_is_no_address_is_not_repeated(address: str, secret: str, model: str, data: Path):
+    done = run(data.parent, "score", "data.jsonl", "--llm", model, "--base-url", address)
+    assert done.returncode == 2
+    assert "--base-url" in done.stderr
+    assert secret not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("key", ["sk-first-line-1\nsk-second-line-2", "sk-\u201cquoted\u201d-1", "sk-a\tb-123456"])
+def test_a_key_that_no_header_can_carry_is_refused(key: str, echo: EchoServer, data: Path):
+    done = run(data.parent, *SCORE, "--base-url", echo.url, OPENAI_API_KEY=key)
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY" in done.stderr
+    assert not re.search("sk-|line-2|123456", done.stderr)
+    assert echo.paths == []
+
+
+def test_a_file_that_is_there_keeps_its_mode(data: Path):
+    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
+    for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        path.chmod(0o640)
+    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
+    for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_terminal_obeys_nothing_that_the_data_say(tmp_path: Path):
+    row = {"question": "?", "reference": "Rest.", "response": "Rest."}
+    rows = [{"id": name, "system": f"{name}[link=http://x]{ESCAPES}[/link]"} | row for name in "ab"]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1"],
+        cwd=tmp_path,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "200"},
+    ):
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(ours, 1 << 16)
+            except OSError:  # as Linux says that everybody has closed it
+                break
+    os.close(ours)
+    text = shown.decode()
+    assert "u001b[2J" in text
+    assert not re.search("\x1b(?!\\[[0-9;]*m)|[\x07\x9b\u202e]", text)
+
+
+def test_there_is_one_way_to_print():
+    folder = Path(__file__).parents[2] / "imapeval" / "cli"
+    wrong = [
+        path.name
+        for path in folder.rglob("*.py")
+        if path.name != "printing.py" and re.search(r"typer\.echo|[^_]print\(|[cC]onsole\S*\.print", path.read_text())
+    ]
+    assert wrong == []
