@@ -434,3 +434,24 @@ def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(t
         (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
     }
     assert (tmp_path / "run" / "imaps.jsonl").stat().st_size > 0
+
+
+@dataclass(frozen=True)
+class Overshooting(Length):
+    """A metric that gives more than it says that it can, as one of another package may."""
+
+    name: str = "overshooting"
+    range: tuple[float | None, float | None] = (0.0, 10.0)
+
+
+def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
+    samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
+    settings = evaluate.settle(metrics, extractor=None, matcher=None, seed=0)
+    with RunWriter(tmp_path, samples, settings=settings) as writer:
+        evaluate.score(samples, metrics=metrics, run=writer)
+    kinds = {
+        id_: outcome.kind
+        for (id_, _), outcome in by_key(Run(tmp_path).results()).items()
+        if isinstance(outcome, Failure)
+    }
+    assert kinds == {"a": "out-of-range"}

@@ -208,8 +208,7 @@ def _read_scores(
                 continue
             cell = answers.row[result.id], column[result.metric]
             score = result.outcome.value if isinstance(result.outcome, Score) else np.nan
-            # Of one run the last outcome counts: it is the one that was tried again.
-            if found[cell] in (_UNSEEN, number) or np.isnan(scores[cell]):
+            if found[cell] == _UNSEEN or np.isnan(scores[cell]):
                 scores[cell], found[cell] = score, number
             elif score != scores[cell] and not np.isnan(score):
                 raise InputError(

@@ -137,3 +137,13 @@ def test_whom_a_language_model_overrules():
         "one is no kind of the other",
         "prompt: value-relation.en@2",
     )
+
+
+def test_evidence_of_another_make_is_shown_as_it_is():
+    for evidence in (
+        {"reference": {}, "response": {}, "path": [1], "steps": ["is a"], "confidence": None},
+        {"reference": {"how": "by ear"}, "response": {}, "reason": "far"},
+        {"reference": 3, "reason": "types"},
+    ):
+        told = tell("a", "b", Relation.EXACT, evidence)
+        assert told == tuple(f"{key}: {value}" for key, value in evidence.items())

@@ -55,3 +55,23 @@ def test_where_polarity_decided_the_path_still_runs_from_the_reference(relation)
         ("nonsteroidal anti-inflammatory drug", "has the kind"),
         ("ibuprofen", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        {"path": [{"concept": "x"}], "steps": []},
+        {"path": [IBUPROFEN, NSAID], "steps": ["was a"]},
+        {"path": [IBUPROFEN, 3], "steps": ["is a"]},
+        {"path": [{"concept": "x", "label": {"en": "x"}}], "steps": []},
+        {"path": [IBUPROFEN], "steps": [[]], "reference": 5},
+        {"reference": 1, "response": None, "reason": "siblings", "under": []},
+    ],
+    ids=str,
+)
+def test_evidence_that_nobody_can_read_shows_no_way(evidence):
+    for relation in Relation:
+        assert lay_out(match(relation, evidence)) in (
+            [],
+            [["CHEBI:5855", "ibuprofen", "布洛芬", "reference response", ""]],
+        )
