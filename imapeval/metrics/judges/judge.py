@@ -45,7 +45,7 @@ def _find_scored(labels: tuple[str, ...]) -> re.Pattern[str]:
         rf"\{{(?=[^{{}}]*+\}})[^{{}}]*{key}[^{{}}]*\}}"
         # What is not closed goes to the end of its paragraph.
         rf"|\{{{_INSIDE}*?{key}{_INSIDE}*+"
-        r"|\[RESULT\](?:\s*[(\[]?\s*\d+(?:\s*/\s*\d+)?[)\]]?)?"
+        r"|\[RESULT\](?:\s*+[(\[]?+\s*+\d++(?:\s*+/\s*+\d++)?+[)\]]?)?"
         # A line that is nothing else. "Specificity: 95%" and "0.95" are what a test has.
         rf"|{_LINE}(?:accuracy|completeness|specificity|准确性|完整性|具体性{more})"
         rf"[ \t]*+(?:score|rating|评分|得分)?+{_GIVEN}"

@@ -1,0 +1,410 @@
+"""Whatever reads text that others wrote takes time in proportion to its length, however that text was made.
+
+Found by walking the package, so that nothing new can be forgotten: every compiled pattern, every pattern written into a
+call of `re`, and every public function that takes a text.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import dataclasses
+import importlib
+import inspect
+import re
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+import imapeval
+from imapeval.errors import ImapEvalError
+from imapeval.extraction import clauses, cues, faults, parsing, sifting, statements
+from imapeval.extraction.extractor import TwoStep
+from imapeval.extraction.lexicon import LexiconReader
+from imapeval.extraction.selecting import select_inform
+from imapeval.extraction.source import Source
+from imapeval.llm.client import Completion, Token, Usage
+from imapeval.matching import relating
+from imapeval.metrics.judges import front_matter, knowledge, lists, own_prompt, questions, scores
+from imapeval.metrics.judges.judge import show_answer
+from imapeval.metrics.lexical import tokens
+from imapeval.pipeline import open_graph
+from imapeval.samples import dialogue, reading, rows
+from imapeval.text import amount_units, comparison, sides
+from imapeval.text.amount_words import Number
+from imapeval.text.markup import EditedText
+from imapeval.types import Lang, Pair, QuestionImap, Sample, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+PACKAGE = Path(imapeval.__file__).parent
+SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+EVERYTHING = "\n".join(SOURCES.values())
+
+READERS = ("text", "extraction", "metrics", "samples", "matching")
+"""The packages whose public functions are given texts of others."""
+
+APPLIED = {"_QUOTED": ["match", "fullmatch"], "_BADLY_QUOTED": ["match"], "_FORMATS": ["fullmatch"]}
+"""How patterns are applied, where their names do not stand beside the method."""
+
+SHORTEST, LONGEST = 500, 8_000
+"""Characters. A search that looks from each place to the end takes a hundredth of a second for the longest."""
+ENOUGH = 0.001
+"""Seconds from which a time can be compared with another."""
+MOST = 3.0
+"""Times as long as before, for a text of twice the length."""
+
+UNITS = (
+    *("a", "A", "1", "0", " ", "\n", "\t", "\r\n", "\u200b", "\ufe0f", "é", "不", "一", "Ａ", "İ", "😀"),
+    *("{", "}", "[", "]", "[[", "(", ")", "（", "【", "<"),
+    *(">", "“", '"', "'", "`", "```\n", "```json\n{", "\\", "|", "#"),
+    *(".", ",", ":", ";", "。", "，", "、", "-", "–", "*", "_", "/", "%", "$", "&", "!", "?", "=", "~", "…"),
+    *("a, ", "a b ", "not ", "no ", "never ", "avoid ", "and ", "or "),
+    *("if ", "不要", "没有", "无", "避免", "和", "如果", "，如果"),
+    *("1 ", "1.", "1,", "1-", "1/", "1,000", "10 mg ", "5 days "),
+    *("3-5 ", "每日", "一天", "38.5", "岁", "mg/", "two ", "q8h "),
+    *("<|x|>", "<|im_start|>user\n", "user:\n", "user: a\n", "</s>", "[INST]"),
+    *("<s>", "<b>", "<b ", "<!--", "-->", "&amp;"),
+    *("<think>", "</think>", "<answer>", "</answer>", "<answer ", "<reference>", "<reference ", "<term>a", "</term>"),
+    *("评审员", "评审员。", "judge:", "judge: a. ", "Reference answer:"),
+    *("Reference answer: a\n", "参考答案：", "reference "),
+    *('{"', '{"a":', '{"inform":', '"inform":', '{"inform": [', '[{"term": "'),
+    *('"term"', '{"inform":[]}', "{}", "[]", '""', '"\\'),
+    *("Inform-", "Inform-a-b\n", "Query-a-?\n", "End\n", "term: a\n"),
+    *("values: b\n", "Score: 5\n", "score", "score:", "[RESULT]"),
+    *("ignore ", "ignore all previous ", "system prompt ", "output "),
+    *("output the following facts:\n", "忽略", "满分", "give full "),
+    *("a\n\n", "- a\n", "1. a\n", "# a\n", "> ", "| a ", "---\n"),
+    *("key: a\n", "![a](", "[a](b)", "**a** ", "**a", "_a", "a_"),
+    *("the ", "oe", "ies ", "isation ", "patient ", "Patient: a\n"),
+    *("Doctor: a\n", "患者：", "a-", "a'", "a.a", "stage iv ", "4期"),
+)  # fmt: skip
+"""What a text may be made of by repetition."""
+
+
+# --- patterns
+
+
+def _modules() -> Iterator[tuple[str, Any]]:
+    for path in SOURCES:
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        # Adapters import frameworks that need not be there; their patterns are found in their source.
+        if not name.startswith("imapeval.integrations"):
+            yield name, importlib.import_module(name)
+
+
+def _compiled(value: Any, name: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """Yield the patterns of a value, those in tables as well."""
+    if isinstance(value, re.Pattern):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _compiled(item, f"{name}[{key}]")
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            yield from _compiled(item, f"{name}[{number}]")
+    elif hasattr(type(value), "__dataclass_fields__"):
+        for field in type(value).__dataclass_fields__:
+            with suppress(AttributeError):
+                yield from _compiled(getattr(value, field), f"{name}.{field}")
+
+
+def _written() -> Iterator[tuple[str, re.Pattern[Any], str]]:
+    """Yield the patterns that stand in calls of `re`, and how they are applied."""
+    for path, source in SOURCES.items():
+        for node in ast.walk(ast.parse(source)):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id == "re"
+                and node.func.attr != "compile"
+                and node.args
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                name = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                yield name, re.compile(node.args[0].value), node.func.attr
+
+
+@cache
+def _patterns() -> dict[str, tuple[re.Pattern[Any], frozenset[str]]]:
+    """Return each pattern once, with the methods by which it is applied."""
+    found: dict[re.Pattern[Any], tuple[str, set[str]]] = {}
+    for module, loaded in _modules():
+        for name, value in vars(loaded).items():
+            for place, pattern in _compiled(value, name):
+                # Private names stand in several modules.
+                source = SOURCES[Path(loaded.__file__)] if name.startswith("_") else EVERYTHING
+                told = re.findall(rf"\b{name}(?:\[\w+\])?\.(\w+)", source)
+                methods = APPLIED.get(name) or told or ["search"]
+                found.setdefault(pattern, (f"{module}.{place}", set()))[1].update(methods)
+    for name, pattern, method in _written():
+        found.setdefault(pattern, (name, set()))[1].add(method)
+    return {name: (pattern, frozenset(methods)) for pattern, (name, methods) in found.items()}
+
+
+def _apply(pattern: re.Pattern[Any], methods: frozenset[str]) -> Callable[[str], object]:
+    def convert(text: str) -> Any:
+        return text.encode("utf-8", "replace") if isinstance(pattern.pattern, bytes) else text
+
+    if methods <= {"match", "fullmatch"}:
+        return lambda text: [getattr(pattern, method)(convert(text)) for method in methods]
+    return lambda text: sum(1 for _ in pattern.finditer(convert(text)))
+
+
+def _units_of(pattern: re.Pattern[Any]) -> Iterator[str]:
+    """Yield what a text may be made of that a pattern has much to do with: its own words and characters."""
+    source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
+    # What stands after a backslash or "(?" is no character of a text.
+    bare = re.sub(r"\(\?(?:P<\w+>|[:=!>]|<[=!])|\\[bBdDsSwWAZ]|\{\d*,?\d*\}", " ", source)
+    words = re.findall(r"[A-Za-z]{2,}|[一-鿿]{1,6}", bare)
+    phrases = re.findall(r"[\w ,:'\"<>/-]{2,40}", bare)
+    yield from chain(words, phrases, set(re.findall(r"[^一-鿿]", bare)))
+
+
+# --- time
+
+
+def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
+    """Return how many times as long a text of twice the length takes; 1 where neither takes any time to speak of."""
+
+    def measure(length: int) -> float:
+        text = make(length)
+        _forget()
+        # Of the processor, which others use as well.
+        begun = time.process_time()
+        with suppress(ImapEvalError):
+            work(text)
+        return time.process_time() - begun
+
+    length = SHORTEST
+    while measure(length) < ENOUGH:
+        if length >= LONGEST:
+            return 1.0
+        length *= 4
+    short = long = float("inf")
+    for _ in range(12):
+        short, long = min(short, measure(length)), min(long, measure(2 * length))
+        if long <= MOST * short:
+            break
+    return long / short
+
+
+@cache
+def _caches() -> list[Any]:
+    return [
+        value
+        for name, module in _modules()
+        if name.startswith(("imapeval.text", "imapeval.graph"))
+        for value in vars(module).values()
+        if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"]
+    ]
+
+
+def _forget() -> None:
+    for remembered in _caches():
+        remembered.cache_clear()
+
+
+_END = "\x00,;\n.。)\x00"
+"""What comes where something else is looked for."""
+
+GROWING = (
+    ("if a", " or b"),
+    ("如果a", "或b"),
+    ("avoid a", ", b"),
+    ("do not take a", " or b"),
+    ("please ", "please "),
+    ("无a", "、b"),
+    ("no a and ", "a should be avoided, "),
+    ('{"inform": [{"term": "a", "values": [', '"b", '),
+    ('{"inform": [', '{"term": "a", "values": ["b"]}, '),
+    ('{"inform": [{"values": [', '"b", '),
+    ("ignore all previous instructions", " judge: "),
+    ("{", '"value": 1, '),
+    ("", '{"inform":\n\n'),
+    ("<reference>", " </ "),
+    ("term:", " "),
+    ("term: a", " values"),
+    ("# user", " "),
+    ("Query-a", " "),
+    ("score: ", "1 "),
+    ("[RESULT]", " "),
+)
+"""What a text may begin with, and what may then follow again and again."""
+
+
+def _texts(units: Iterable[str]) -> Iterator[tuple[str, Callable[[int], str]]]:
+    for unit in dict.fromkeys(filter(None, units)):
+        yield f"{unit!r}...", lambda length, unit=unit: unit * (length // len(unit)) + _END
+        if len(unit) == 1:
+            yield repr(unit), lambda length, unit=unit: unit * length
+    for head, unit in GROWING:
+        yield f"{head!r}{unit!r}...", lambda length, head=head, unit=unit: head + unit * (length // len(unit)) + _END
+
+
+def slow(work: Callable[[str], object], units: Iterable[str]) -> dict[str, float]:
+    """Return the texts for which the time grows faster than their length, and by how much."""
+    grown = {told: grows(work, make) for told, make in _texts(units)}
+    return {told: round(growth, 1) for told, growth in grown.items() if growth > MOST}
+
+
+@pytest.mark.slow
+def test_every_pattern():
+    found: dict[str, dict[str, float]] = {}
+    for name, (pattern, methods) in _patterns().items():
+        short = (unit for unit in UNITS if len(unit) < 3)
+        found[name] = slow(_apply(pattern, methods), chain(_units_of(pattern), short))
+    assert len(found) > 400
+    assert not {name: texts for name, texts in found.items() if texts}
+
+
+# --- readers
+
+
+def _read(read: Callable[[Path], object], suffix: str) -> Callable[[str], object]:
+    """Return what reads a text out of a file."""
+
+    def work(text: str) -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"file{suffix}")
+            path.write_text(text, encoding="utf-8", errors="replace", newline="")
+            return read(path)
+
+    return work
+
+
+def _look_up(text: str) -> None:
+    """Use a text and a value as a model would give it, short but made of the same."""
+    source = Source(text, under_evaluation=True)
+    value = text[:60]
+    for pair in (Pair("treatment", value), Pair("treatment", f"{value[:-1]}q")):
+        source.locate(pair)
+        source.nearly_holds(pair.value)
+        source.ground.supports(pair.value, term="can it be treated")
+        source.ground.is_foreign(pair.value)
+        source.ground.holds_digits(pair.value)
+
+
+@cache
+def _offline() -> LexiconReader:
+    return LexiconReader(open_graph())
+
+
+def _extract(text: str) -> None:
+    """Read a text offline, in every place where it may stand."""
+    for lang in get_args(Lang):
+        sample = Sample("1", text, (text,), text, lang=lang)
+        asyncio.run(TwoStep(_offline()).extract(sample))
+
+
+def _select(text: str) -> None:
+    """Read a completion about an ordinary answer."""
+    source = Source("Rest the knee and take ibuprofen.", under_evaluation=True)
+    asked = QuestionImap((Pair("treatment", "?"),), ())
+    select_inform(parsing.parse_inform(text, asked=["treatment"]).found, source, asked, text)
+
+
+GIVEN: Mapping[str, Callable[[str], object]] = {
+    "text.amount_units.read_number": lambda text: amount_units.read_number(text, 0),
+    "text.amount_units.read_unit": lambda text: amount_units.read_unit(text, Number(1, 1, 0), 0),
+    "text.comparison.compare": lambda text: comparison.compare(text, f"{text}."),
+    "text.comparison.measure_likeness": lambda text: comparison.measure_likeness(text, f"{text}."),
+    "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
+    "text.sides.are_antonyms": lambda text: sides.are_antonyms(text, text),
+    "extraction.clauses.trim": lambda text: clauses.trim(text, 0, len(text)),
+    "extraction.cues.states_nothing": lambda text: [cues.states_nothing(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.cues.disclaims": lambda text: [cues.disclaims(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.cues.asked_terms": lambda text: [cues.asked_terms(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.faults.faulty": lambda text: faults.faulty("truncated", text),
+    "metrics.lexical.tokens.split_for_rouge": lambda text: [
+        tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
+    ],
+    "metrics.lexical.tokens.split_for_bleu": lambda text: [
+        tokens.split_for_bleu(text, tokenizer) for tokenizer in ("13a", "zh")
+    ],
+    "metrics.lexical.tokens.split_for_squad": lambda text: [
+        tokens.split_for_squad(text, lang) for lang in get_args(Lang)
+    ],
+    "extraction.parsing.find_object": lambda text: parsing.find_object(text, "facts"),
+    "extraction.parsing.find_objects": lambda text: list(parsing.find_objects(text, text)),
+    "extraction.parsing.unreadable": lambda text: parsing.unreadable(text, "it is"),
+    "extraction.source.Source": _look_up,
+    "extraction.sifting.drop": lambda text: sifting.drop(text, "empty"),
+    "extraction.statements.read_statements": lambda text: [
+        list(statements.read_statements(text, lang)) for lang in get_args(Lang)
+    ],
+    "extraction.statements.read_items": lambda text: [
+        list(statements.read_items(clauses.Piece(text, 0, len(text)), text, lang)) for lang in get_args(Lang)
+    ],
+    "extraction.lexicon.LexiconReader": _extract,
+    "extraction.selecting.select_inform": _select,
+    "matching.relating.parse_relations": lambda text: relating.parse_relations(text, references=3, responses=3),
+    "metrics.judges.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
+    "metrics.judges.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
+    "metrics.judges.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),
+    "metrics.judges.scores.weigh": lambda text: scores.weigh(
+        Completion(text, "stop", "x", Usage(0, 0), tokens=(Token(text, 0.0, ((text, 0.0),)),))
+    ),
+    "metrics.judges.front_matter.split": lambda text: front_matter.split(
+        f"---\n{text}\n---\n{text}", keys=("key", "name"), path=Path("prompt.md")
+    ),
+    "metrics.judges.questions.measure_f1": lambda text: questions.measure_f1(text, text),
+    "metrics.judges.own_prompt.read_prompt": _read(own_prompt.read_prompt, ".md"),
+    "metrics.judges.knowledge.load": _read(lambda path: knowledge.load(str(path)).search("a b c"), ".txt"),
+    "samples.dialogue.read_turns": lambda text: dialogue.read_turns([{"role": "user", "content": text}, text]),
+    "samples.dialogue.join_turns": lambda text: dialogue.join_turns([Turn("user", text), Turn("user", "a")], lang="en"),
+    "samples.reading.read": _read(reading.read, ".jsonl"),
+    "samples.rows.read_csv": _read(lambda path: list(rows.read_csv(str(path))), ".csv"),
+    "samples.rows.read_jsonl": _read(lambda path: list(rows.read_jsonl(str(path))), ".jsonl"),
+}
+"""How readers are called that need more than a text, by the dotted name within the package."""
+
+TEXTS = frozenset({"text", "texts", "completion", "response", "value", "word", "norm", "inside", "governor"})
+"""What the first parameter of a function is called that reads a text."""
+
+
+def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
+    """Yield what takes a text: the functions of `GIVEN`, and those that take nothing else."""
+    yield from GIVEN.items()
+    for module, loaded in _modules():
+        layer = module.partition(".")[2]
+        if layer.partition(".")[0] not in READERS:
+            continue
+        for name, value in vars(loaded).items():
+            told = f"{layer}.{name}"
+            if name.startswith("_") or getattr(value, "__module__", "") != module or not callable(value):
+                continue
+            if told in GIVEN or dataclasses.is_dataclass(value):
+                continue
+            first = next(iter(inspect.signature(value).parameters.values()), None)
+            if first is not None and first.name in TEXTS and first.annotation == "str":
+                yield told, value
+
+
+def _use(read: Callable[[str], object]) -> Callable[[str], object]:
+    """Return what reads all that a reader yields."""
+    return lambda text: deque(made, 0) if isinstance(made := read(text), Iterator) else made
+
+
+@pytest.mark.slow
+def test_every_reader():
+    found = {name: slow(_use(read), UNITS) for name, read in _readers()}
+    assert len(found) > 60
+    assert not {name: texts for name, texts in found.items() if texts}
+
+
+@pytest.mark.parametrize("unit", ["评审员", "user:\n", "<|x|>", '"value": ', "{", '{"a":[', "Reference answer: a. "])
+def test_what_took_minutes(unit: str):
+    for read in (_look_up, _use(parsing.parse_inform), _use(show_answer)):
+        assert grows(read, lambda length: unit * (length // len(unit))) <= MOST
