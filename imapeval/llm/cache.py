@@ -12,12 +12,15 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import os
+import socket
 import sqlite3
 import threading
 import time
 import uuid
 import weakref
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
@@ -27,7 +30,6 @@ from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
-    from pathlib import Path
 
     from imapeval.llm.client import Model, Request
 
@@ -41,7 +43,8 @@ _BUSY_PAUSE = 0.01
 """Seconds between two looks where SQLite does not wait by itself."""
 
 _LEASE = 10.0
-"""Seconds after which the claim of a process that does not renew it is void: how long a killed one holds up others."""
+"""Seconds after which the claim of a process that does not renew it is void: how long a killed one holds up others on
+other machines. On the same machine its death is seen at once."""
 
 _RENEWAL = 2.0
 """Seconds after which a claim is renewed. Some may be missed, as when the event loop is held up."""
@@ -66,6 +69,29 @@ CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, u
 _log = get_logger(__name__)
 
 
+def _locate_processes() -> str:
+    """Return where this process's number means this process: the machine and, in a container, its own numbering."""
+    numbering = ""
+    with contextlib.suppress(OSError):
+        numbering = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()}/{numbering}".replace(" ", "_")
+
+
+def _has_died(session: str) -> bool:
+    """Tell whether a session's process ran here and no longer does; False where that cannot be seen."""
+    place, number, _ = session.split(" ")
+    # On Windows signal 0 is not a question.
+    if os.name != "posix" or place != _locate_processes():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 class Cached:
     """A `Model` that asks another one only what is not in the file yet.
 
@@ -82,7 +108,7 @@ class Cached:
     def __init__(self, model: Model, path: Path) -> None:
         self._model = model
         self._path = path
-        self._session = uuid.uuid4().hex
+        self._session = f"{_locate_processes()} {os.getpid()} {uuid.uuid4().hex}"
         self._begun = time.time()
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -185,7 +211,12 @@ class Cached:
                     "WHERE claim.session = excluded.session OR claim.until NOT BETWEEN :now AND :now + 2 * :lease",
                     {"key": key, "session": self._session, "now": now, "until": now + _LEASE, "lease": _LEASE},
                 )
-                return changed.rowcount > 0
+                if changed.rowcount:
+                    return True
+                holder = connection.execute("SELECT session FROM claim WHERE key = ?", (key,)).fetchone()
+                if holder and _has_died(holder[0]):
+                    connection.execute("DELETE FROM claim WHERE session = ?", holder)
+                return False
         except ResourceError as error:
             # Better that two processes ask the same than that nobody asks.
             if _is_full(error):

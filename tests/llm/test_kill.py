@@ -58,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
             for drug in re.findall(r"drug[0-9]+[a-z]", content)
             if hashlib.sha256((key + drug).encode()).digest()[0] > 60
         ]
-        if "<given>" in content:  # only the request for relations has it
+        if "<given" in content:  # only the request for relations has it
             answer = {
                 "relations": [
                     {"reference": 1, "response": 1, "why": drug, "relation": "belonging"} for drug in seen[:1]

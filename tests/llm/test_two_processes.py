@@ -120,7 +120,24 @@ def test_each_request_is_asked_by_one_of_two_processes(server, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_process_that_died_here_holds_up_nobody(server, tmp_path):
+    path = tmp_path / "c.sqlite"
+    server.seconds = 60  # nobody is answered
+    with start(path, server, 16, 600.0, 1.0) as killed:
+        deadline = time.monotonic() + 60
+        while len(server.seen) < 16 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        killed.kill()
+    server.seconds = 0.01
+    with start(path, server, 16, 600.0, 1.0) as living:
+        living.communicate(timeout=60)
+    assert living.returncode == 0
+    assert server.seen.total() == 2 * 16
+
+
+@pytest.mark.slow
 def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_path):
+    # Until it is waited for, a killed process counts as alive, as one on another machine does.
     path = tmp_path / "c.sqlite"
     server.seconds = 60  # nobody is answered
     lease = 3.0
