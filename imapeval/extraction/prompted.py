@@ -34,7 +34,7 @@ QUESTION = "question-imap"
 """What requests of the first step are named (`Request.schema_name`)."""
 
 _ANSWER = "answer-inform"
-_VERSIONS: Mapping[str, int] = {QUESTION: 1, _ANSWER: 2}
+_VERSIONS: Mapping[str, int] = {QUESTION: 2, _ANSWER: 2}
 """Of the prompts."""
 
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {QUESTION: parsing.QUESTION_SCHEMA, _ANSWER: parsing.INFORM_SCHEMA}
@@ -75,7 +75,7 @@ class PromptedReader:
             answer=prompting.identify(_ANSWER, _VERSIONS[_ANSWER]),
             lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
             retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
-            v="6",
+            v="7",
         )
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ProviderError
 from imapeval.extraction.clauses import items, sentences
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm import tokens
 from imapeval.llm.client import Completion, Token, Usage
 from imapeval.metrics.judges import own
@@ -134,8 +135,8 @@ _ANSWER = "as the text has it"
 
 def _find(tag: str, request: Request) -> str:
     """Return the text between markers that a prompt ends with; a note on a first completion may follow."""
-    found = (re.findall(rf"<{tag}>\n?(.*?)\n?</{tag}>", one.content, re.DOTALL) for one in reversed(request.messages))
-    return next(texts[-1] for texts in found if texts)
+    found = (find_texts(message.content) for message in reversed(request.messages))
+    return next(texts[tag] for texts in found if tag in texts)
 
 
 def _split(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from imapeval.extraction.prompting import find_texts
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -54,14 +55,13 @@ def answer(body: Json) -> tuple[int, Json]:
     if "temperature" in body and body["model"] == "reasoner":
         fault = {"message": "Unsupported value: 'temperature' does not support 0.9", "param": "temperature"}
         return 400, {"error": {**fault, "type": "invalid_request_error", "code": "unsupported_value"}}
-    if "<answer>" in told:
-        text = told.split("<answer>\n")[-1].split("\n</answer>")[0]
-        (asked,) = re.findall("<asked>(.*)</asked>", told)[-1:]
+    if "<answer-" in told:
+        text, asked = (find_texts(told)[name] for name in ("answer", "asked"))
         sentences = re.findall("[^.。]+", text)
         # Each reading but the first forgets something else.
         kept = [one.strip() for index, one in enumerate(sentences) if seed < 2 or index != seed % len(sentences)]
         said = {"inform": [{"term": json.loads(asked)[0], "values": kept}] if kept else []}
-    elif "<reference>" in told:
+    elif "<reference-" in told:
         text = ""
         said = {"relations": [{"reference": 1, "response": 1, "why": "so", "relation": "containment"}]}
     else:

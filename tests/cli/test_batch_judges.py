@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from imapeval.extraction.prompting import find_texts
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -31,7 +32,7 @@ ELSEWHERE = ("--base-url", "http://127.0.0.1:9/v1")
 
 
 def between(tag: str, text: str) -> str:
-    return re.findall(rf"<{tag}>\n?(.*?)\n?</{tag}>", text, re.DOTALL)[-1]
+    return find_texts(text)[tag]
 
 
 def sentences(text: str) -> list[str]:

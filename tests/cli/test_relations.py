@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.extraction.prompting import find_texts
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -36,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
         elif asked == "question-imap":
             status, said = 200, json.dumps(QUESTION)
         else:
-            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if f"<answer>\n{value}" in text)
+            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if find_texts(text)["answer"] == value)
             status, said = 200, json.dumps({"inform": [{"term": "advice", "values": [value]}]})
         reply = {"choices": [{"finish_reason": "stop", "message": {"content": said}}]} if status == 200 else said
         content = json.dumps(reply).encode()

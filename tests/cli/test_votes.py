@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from imapeval import imapfile
+from imapeval.extraction.prompting import find_texts
 from imapeval.runs import Run
 from imapeval.types import Imap, Sample, Score
 
@@ -50,9 +51,9 @@ class Fickle(ThreadingHTTPServer):
         seed, asked = body.get("seed"), body["messages"][-1]["content"]
         if seed in self.garbled:
             return "Sorry?"
-        if "<answer>" not in asked:
+        if "<answer-" not in asked:
             return json.dumps({"query": ["treatment"] + ["advice"] * (seed == 3), "constraint": []})
-        answer = asked.partition("<answer>\n")[2].partition("\n</answer>")[0]
+        answer = find_texts(asked)["answer"]
         facts = [fact.upper() if seed == 2 else fact for fact in FACTS[answer] if seed not in self.blind]
         return json.dumps({"inform": [{"term": "treatment", "values": [*facts, ASIDES[(seed or 1) - 1]]}]})
 

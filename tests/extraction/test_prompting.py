@@ -1,4 +1,5 @@
 import hashlib
+import re
 from typing import get_args
 
 import pytest
@@ -18,6 +19,8 @@ RELEASED: dict[str, str] = {
     "answer-overlap.zh.v1": "6dffe3d317a419ca905fac7b67594d2af725cf3ef680c621bb1d1556496b0124",
     "atomic-facts.en.v1": "dfe3af7da38f65e7d7c92e519e5c685c1a8a457df861c30fc24aca3f2c816032",
     "atomic-facts.zh.v1": "67a15d913c26c64c01bb70f3e4d3be078cfd44999209cd692eeff7cc0506122d",
+    "data-note.en.v1": "fd9fb736aae09e79e37d96e995a38a89e2882063294fb350f5490990a5e58510",
+    "data-note.zh.v1": "e081cdf2c661405485fa36dc9e2a3749b68d4de5c96f05434f89235d7c3286c9",
     "fact-support.en.v1": "21c546c6bec56ff1c149f8cbb7831bd0b6f27fa483a07c1a78c9ebc3f489bd42",
     "fact-support.zh.v1": "32b084d900cfbde63748165903b9f57c8fe4d72150fe573a8b0395e4e89d944c",
     "geval-accuracy.en.v1": "b138d86dcf08e18b18ab3c2f2f027b9c293ff4d2cdfa32362eb0c7687a66477b",
@@ -46,8 +49,8 @@ RELEASED: dict[str, str] = {
     "prometheus-rubric.zh.v1": "d13410883732ccaac31aba74915788bc5846e8bede58aafaad7455ca2c09ecb7",
     "prometheus.en.v1": "defd01203f79535a2e8f6e7c8a97f961e839a0de5f7607b636d03a5068f9081a",
     "prometheus.zh.v1": "e3416786f23ef80d6442c72a24e6e379ccac34d628c786577569d05c80c7afe2",
-    "question-imap.en.v1": "ae0d8d78658aee3de6dbea7bac9a30316169f87bc39cd9deebe8411ef58982cd",
-    "question-imap.zh.v1": "ca7eecd7497acefc9d8819459e1eb9c3e86c598263a6d1e9c8d8ec8530b20a3d",
+    "question-imap.en.v2": "1381fe3729edb778e5b1b9128269e2de288732d7e5c46a017ea59e12498b36b4",
+    "question-imap.zh.v2": "b2f3eb99f3509370ad799cd40d54947ca7b5270363ec84c9e706eb056c5a4d08",
     "retry-note.en.v1": "7eb8db424b83f5d8517fcc06afcdb02d624b049389692fb30e16429914fedc50",
     "retry-note.zh.v1": "44d7f8690e81d22b3712d6b7a1487c7a3d773bef52c44dcd52d9976fa5ac87c3",
     "reword.en.v1": "96266be816daa74843b0f563ff3ee697933ce1ccab3d8fab85752b14b3f26801",
@@ -73,31 +76,33 @@ def test_released_prompts_are_unchanged():
 @pytest.mark.parametrize("lang", get_args(Lang))
 def test_the_varying_text_comes_last(lang):
     """Servers keep the work on a shared prefix, so only the last message may differ, and the answer ends it."""
-    question = prompting.load("question-imap", lang=lang, version=1)
+    question = prompting.load("question-imap", lang=lang, version=2)
     first, second = question.render(question="a"), question.render(question="b")
     assert first[:-1] == second[:-1]
     answer = prompting.load("answer-inform", lang=lang, version=2)
     texts = {"question": "Q", "asked": "A"}
     first, second = answer.render(answer="one", **texts), answer.render(answer="two", **texts)
     assert first[:-1] == second[:-1]
-    assert first[-1].content.partition("<answer>")[0] == second[-1].content.partition("<answer>")[0]
-    assert first[-1].content.endswith("<answer>\none\n</answer>")
+    before, behind = re.split(r"<answer-\w+>\none\n</answer-\w+>", first[-1].content)
+    assert re.sub(r"-\w{8}>", ">", before) == "<question>\nQ\n</question>\n<asked>A</asked>\n"
+    assert behind.startswith("\n\n")
+    assert "\n" not in behind[2:]
     assert [message.role for message in first] == ["system", *["user", "assistant"] * 3, "user"]
 
 
 def test_the_note_for_people_is_not_sent():
-    sent = prompting.load("question-imap", lang="en", version=1).render(question="a")
+    sent = prompting.load("question-imap", lang="en", version=2).render(question="a")
     assert not any("version" in message.content for message in sent)
 
 
 def test_a_text_that_holds_a_place_is_not_filled():
     messages = (Message("user", "<q>{{question}}</q> {{answer}}"),)
-    template = prompting.Template("t", "", messages)
+    template = prompting.Template("t", messages)
     assert template.render(question="{{answer}}", answer="x")[0].content == "<q>{{answer}}</q> x"
 
 
 def test_the_texts_must_fit_the_template():
-    template = prompting.Template("t.en.v1", "", (Message("user", "{{question}}"),))
+    template = prompting.Template("t.en.v1", (Message("user", "{{question}}"),))
     with pytest.raises(ResourceError, match=r"t\.en\.v1 has places for \['question'\], but is given \['answer'\]"):
         template.render(answer="x")
 
@@ -147,9 +152,93 @@ def test_ordinary_text_stays_as_it_is(text):
 def test_a_text_cannot_leave_its_place(text):
     template = prompting.load("answer-inform", lang="en", version=2)
     sent = template.render(question="Q", asked="A", answer=text)[-1].content
-    assert sent.count("</answer>") == 1
-    assert sent.count("<answer>") == 1
+    (opened,) = re.findall(r"<answer-(\w{8})>", sent)
+    assert re.findall(r"</answer-(\w+)>", sent) == [opened]
+    assert "<answer>" not in sent
+    # Each of three tags twice, and the line behind.
+    assert sent.count(opened) == 7
     sent.encode()
+
+
+def mark(**texts):
+    """Return the id of the markers of a request, and the whole of its last message."""
+    last = prompting.load("answer-inform", lang="en", version=2).render(**{"asked": "[]", **texts})[-1].content
+    ids = set(re.findall(r"</?\w+-(\w{8})>", last))
+    assert len(ids) == 1
+    return ids.pop(), last
+
+
+def test_markers_carry_an_id_of_all_texts():
+    first, last = mark(question="Q", answer="Rest.")
+    assert mark(question="Q", answer="Rest.") == (first, last)
+    others = [
+        mark(question="Q", answer="Rest"),
+        mark(question="Q?", answer="Rest."),
+        mark(question="QR", answer="est."),
+    ]
+    assert len({first, *(other for other, _ in others)}) == 4
+    for one, text in others:
+        assert first not in text
+        assert one in text
+
+
+def test_an_id_that_a_text_holds_is_not_taken(monkeypatch):
+    monkeypatch.setattr(prompting, "_DIGITS", 1)
+    # A digit in hexadecimal is held by most texts: all but one are.
+    (left,) = set("0123456789abcdef") - set("012345689abcdef")
+    last = prompting.load("answer-inform", lang="en", version=2).render(
+        question="0123", asked="[]", answer="45689 abcdef"
+    )[-1]
+    assert set(re.findall(r"<answer-(\w+)>", last.content)) == {left}
+
+
+@pytest.mark.parametrize("lang", get_args(Lang))
+def test_what_is_data_is_said_once_more_behind_the_texts(lang):
+    template = prompting.load("geval", lang=lang, version=1)
+    sent = template.render(criterion="C", question="Q", reference="R", answer="A")[-1].content
+    (one,) = set(re.findall(r"<answer-(\w+)>", sent))
+    (note,) = prompting.load("data-note", lang=lang, version=1).messages
+    assert sent.endswith(f"</answer-{one}>\n\n" + note.content.replace("{{id}}", one))
+
+
+@pytest.mark.parametrize("path", sorted(_resources.find("prompts").glob("*.md")), ids=lambda path: path.stem)
+def test_every_prompt_with_tags_has_markers_and_worked_examples_look_like_requests(path):
+    task, lang, version = path.stem.split(".")
+    template = prompting.load(task, lang=lang, version=int(version[1:]))
+    tag = re.compile(r"</?([a-z-]+?)(-\{\{id\}\}|-[0-9a-f]{8})?>")
+    for message in template.messages:
+        if message.role == "user":
+            assert all(found[2] for found in tag.finditer(message.content))
+    examples = [
+        message.content for message in template.messages if message.role == "user" and "{{" not in message.content
+    ]
+    ids = [set(re.findall(r"</?[a-z-]+-([0-9a-f]{8})>", example)) for example in examples if "</" in example]
+    assert all(map(len, ids))
+    assert len(set.union(set(), *ids)) == len(ids)
+
+
+def test_the_line_stands_behind_the_paragraph_of_the_last_text():
+    messages = (Message("user", "Rate <a>{{a}}</a> for style.\n\n\n- Style:"),)
+    (fenced,) = prompting.fence(messages, lang="en")
+    (note,) = prompting.load("data-note", lang="en", version=1).messages
+    assert fenced.content == f"Rate <a-{{{{id}}}}>{{{{a}}}}</a-{{{{id}}}}> for style.\n\n{note.content}\n\n\n- Style:"
+
+
+def test_a_prompt_without_tags_stays_as_it_is():
+    """Prometheus's is the one on which its models were trained."""
+    sent = prompting.load("prometheus", lang="en", version=1).render(
+        question="Q", answer="A", reference="R", rubric="U"
+    )
+    assert sent[-1].content.endswith("###Score Rubrics:\nU\n\n###Feedback:")
+
+
+def test_the_line_is_part_of_what_a_prompt_is_identified_by(monkeypatch):
+    known = prompting.identify("answer-inform", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(prompting, "load", prompting.load.__wrapped__)
+        assert prompting.identify("answer-inform", 2) == known
+        patch.setattr(prompting, "fence", lambda messages, lang: tuple(messages))
+        assert prompting.identify("answer-inform", 2) != known
 
 
 @given(st.text(alphabet=st.characters(), max_size=30))

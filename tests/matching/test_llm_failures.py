@@ -10,6 +10,7 @@ from imapeval.errors import ProviderError, ServiceError
 from imapeval.evaluate import evaluate, settle
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.cache import Cached
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.matching.llm import LLMMatcher
@@ -130,14 +131,14 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
 
     def reply(request):
         asked = request.messages[-1].content
-        if "<reference>" in asked:
+        if "<reference-" in asked:
             if OPEN[2] in asked and failing:
                 failing.pop()
                 return ProviderError("slow down", kind="rate-limit")
             return YES
-        if "<answer>" not in asked:
+        if "<answer-" not in asked:
             return '{"query": ["advice"], "constraint": []}'
-        said = next(value for value in OPEN if f"<answer>\n{value}" in asked)
+        said = next(value for value in OPEN if find_texts(asked)["answer"] == value)
         return json.dumps({"inform": [{"term": "advice", "values": [said]}]})
 
     model = ScriptedModel(reply)

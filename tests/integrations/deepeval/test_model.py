@@ -75,7 +75,7 @@ class Structured(Host):
 
 def read(prompt: str) -> dict[str, list[str]]:
     """Read like a model: the treatment is asked, and the facts of an answer are what stands between its "and"s."""
-    answers = re.findall(r"<answer>\n(.*?)\n</answer>", prompt, re.DOTALL)
+    answers = re.findall(r"<answer-(?:\w{8})>\n(.*?)\n</answer-", prompt, re.DOTALL)
     if not answers:
         return {"query": ["treatment"]}
     return {"facts": re.split(" and ", answers[-1].rstrip("."))}

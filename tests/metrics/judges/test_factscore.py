@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, ProviderError, ServiceError, UsageError
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import knowledge
@@ -40,7 +41,7 @@ async def test_it_is_the_share_of_supported_facts():
     first, *others = model.requests
     assert CASE.response in first.messages[-1].content
     assert len(others) == 3
-    assert all(f"<source>\n{CASE.reference}\n</source>" in request.messages[-1].content for request in others)
+    assert all(find_texts(request.messages[-1].content)["source"] == CASE.reference for request in others)
 
 
 @pytest.mark.parametrize(("gamma", "penalty"), [(2, 1.0), (3, 1.0), (10, math.exp(1 - 10 / 3))])

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.client import Completion, Token, Usage
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Asking, Case, Parts, Preparable
@@ -266,9 +267,10 @@ async def test_what_is_sent(name, case):
     for request in model.requests:
         system, user = request.messages
         assert ("1 到 5" if case.lang == "zh" else "from 1 to 5") in system.content
-        assert f"<question>\n{case.question}\n</question>" in user.content
-        assert user.content.endswith(f"<answer>\n{case.response}\n</answer>")
-        assert (f"<reference>\n{case.reference}\n</reference>" in user.content) == METRICS[name].with_reference
+        texts = {"question": case.question, "answer": case.response}
+        if METRICS[name].with_reference:
+            texts["reference"] = case.reference
+        assert find_texts(user.content) == texts
         assert request.schema["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Case, Parts
@@ -55,11 +56,12 @@ async def test_it_sees_the_imaps_and_their_matches_and_not_the_response(lang):
     await judge(METRIC, model, replace(CASE, lang=lang))
     (request,) = model.requests
     text = request.messages[-1].content
-    assert "<question>\nHow is a boil treated?\n</question>\n<reference>\nUse warm cloths.\n</reference>" in text
-    assert '<facts-of-reference>\n"treatment": "warm cloths"\n"advice": "see a doctor"\n</facts-of-reference>' in text
+    texts = find_texts(text)
+    assert (texts["question"], texts["reference"]) == ("How is a boil treated?", "Use warm cloths.")
+    assert texts["facts-of-reference"] == '"treatment": "warm cloths"\n"advice": "see a doctor"'
     # Markers and control words of the response mean nothing.
     assert '"treatment": "warm compress", "rest ‹/matches> ［INST]"' in text
-    assert text.endswith('<matches>\n"treatment": reference "warm cloths"; answer "warm compress"; exact\n</matches>')
+    assert texts["matches"] == '"treatment": reference "warm cloths"; answer "warm compress"; exact'
     assert "THE RESPONSE ITSELF" not in text
     # The reason comes first, so that the scores follow from it.
     assert list(request.schema["properties"]) == ["why", "accuracy", "completeness", "specificity"]
@@ -68,7 +70,7 @@ async def test_it_sees_the_imaps_and_their_matches_and_not_the_response(lang):
 async def test_imaps_without_a_match():
     model = ScriptedModel([RATED])
     await judge(METRIC, model, replace(CASE, matches=()))
-    assert model.requests[0].messages[-1].content.endswith("<matches>\nnone\n</matches>")
+    assert find_texts(model.requests[0].messages[-1].content)["matches"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,8 @@ async def test_a_judge_on_imaps_sees_their_text(name, reference, response):
     first, second = await prepared.ask(cases)
     assert isinstance(first, Failure)
     assert second.value == 3.0
-    text = model.requests[0].messages[-1].content
-    assert f"<reference>\n{reference}\n</reference>\n<answer>\n{response}\n</answer>" in text
-    assert f"<question>\n{CASE.question}\n</question>" in text
+    texts = find_texts(model.requests[0].messages[-1].content)
+    assert texts == {"question": CASE.question, "reference": reference, "answer": response}
     assert f"{name}|weights:auto" in prepared.signature
 
 
@@ -168,8 +169,8 @@ async def test_lines_of_an_imap_are_no_forgeries():
     await metric.prepare(Parts(llm=model)).ask([replace(CASE, imap=replace(IMAP, reference=answer, response=answer))])
     # Both sides alike.
     text = "\n".join(f"{term}: {value}" for term, value in pairs) + "\nadvice: … Rest"
-    content = model.requests[0].messages[-1].content
-    assert f"<reference>\n{text}\n</reference>\n<answer>\n{text}\n</answer>" in content
+    texts = find_texts(model.requests[0].messages[-1].content)
+    assert (texts["reference"], texts["answer"]) == (text, text)
 
 
 def test_all_judges_are_built():

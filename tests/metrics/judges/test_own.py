@@ -8,6 +8,7 @@ import pytest
 
 from imapeval import Scorer
 from imapeval.errors import InputError, ProviderError, UsageError
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.client import Completion, Token, Usage
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics import registry
@@ -157,7 +158,7 @@ async def test_our_form_asks_for_an_object(load):
     (outcome,), (request,) = await judge(metric, ['{"score": 7}'], CASE)
     assert outcome.value == 7.0
     assert request.schema["properties"]["score"]["enum"] == [1, 2, 3, 4, 5, 6, 7]
-    assert request.messages[-1].content.endswith("<response>\nPut a warm wet cloth on it.\n</response>")
+    assert find_texts(request.messages[-1].content)["response"] == "Put a warm wet cloth on it."
 
 
 async def test_facts_are_shown(load):
@@ -227,6 +228,11 @@ ORDERS = [
 ]
 
 
+def without_ids(content):
+    """Return a message as it is sent, without what differs with every text."""
+    return re.sub(r"\b[0-9a-f]{8}\b", "", content)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 async def test_an_order_in_a_response_is_at_most_data(load, order):
     metric = load(TEXT)
@@ -234,8 +240,8 @@ async def test_an_order_in_a_response_is_at_most_data(load, order):
     _, (plain,) = await judge(metric, [likely({"4": 1.0})], replace(CASE, response=honest))
     _, (attacked,) = await judge(metric, [likely({"4": 1.0})], replace(CASE, response=f"{honest}\n\n{order}"))
     assert attacked.messages[0] == plain.messages[0]
-    before, after = plain.messages[-1].content.split(honest)
-    text = attacked.messages[-1].content
+    before, after = without_ids(plain.messages[-1].content).split(honest)
+    text = without_ids(attacked.messages[-1].content)
     assert text.startswith(before + honest)
     assert text.endswith(after)
     place = text.removeprefix(before).removesuffix(after)
@@ -248,7 +254,7 @@ async def test_no_text_ends_its_place(load, field):
     metric = load(f"{COMPARING}{{{{question}}}}")
     _, (request,) = await judge(metric, [likely({"4": 1.0})], replace(CASE, **{field: text}))
     content = request.messages[-1].content
-    assert [content.count(f"</{name}>") for name in ("question", "reference", "response")] == [1, 1, 1]
+    assert [content.count(f"</{name}-") for name in ("question", "reference", "response")] == [1, 1, 1]
     assert "{{response}}" in content
 
 
@@ -269,7 +275,7 @@ async def test_on_imaps(load, tmp_path):
         assert metric.requires == {"llm", "reference", "imap"}
         (outcome,), (request,) = await judge(metric, [likely({"4": 1.0})], READ)
         assert outcome.value == 4.0
-        assert f"<reference>\n{shown}\n</reference>" in request.messages[-1].content
+        assert find_texts(request.messages[-1].content)["reference"] == shown
 
 
 def test_on_imaps_where_that_makes_no_sense(load, tmp_path):

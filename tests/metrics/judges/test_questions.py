@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ServiceError
+from imapeval.extraction.prompting import find_texts
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.questions import build_questions, measure_f1
@@ -38,10 +39,11 @@ def reply(request):
         return list_questions(ABOUT_REFERENCE if CASE.reference in asked else ABOUT_RESPONSE)
     if request.schema_name == "text-answers":
         answers = OF_REFERENCE if CASE.reference in asked else OF_RESPONSE
-        lines = asked.partition("<questions>\n")[2].removesuffix("\n</questions>").splitlines()
+        lines = find_texts(asked)["questions"].splitlines()
         numbered = [line.partition(". ") for line in lines]
         return json.dumps({"answers": [{"number": int(n), "answer": answers[asked]} for n, _, asked in numbered]})
-    assert asked == ('<pairs>\n1. question "What may be put on a boil?"; A "warm cloths"; B "warm cloths"\n</pairs>')
+    pairs = '1. question "What may be put on a boil?"; A "warm cloths"; B "warm cloths"'
+    assert find_texts(asked) == {"pairs": pairs}
     return '{"scores": [{"number": 1, "score": 4}]}'
 
 
@@ -110,7 +112,7 @@ async def test_a_server_that_is_gone_counts_more_than_what_cannot_be_read(first)
     def fail(request):
         if request.schema_name != first:
             return reply(request)
-        about_reference = "<text>\n" + CASE.reference in request.messages[-1].content
+        about_reference = find_texts(request.messages[-1].content)["text"] == CASE.reference
         return "hm" if about_reference == (first == "text-questions") else ServiceError("gone", kind="unreachable")
 
     with pytest.raises(ServiceError, match="gone"):
