@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from imapeval.llm.ledger import describe
+from imapeval.redaction import redact
 from imapeval.report.histogram import Axis, draw_histogram
 from imapeval.report.summary import group_of
 from imapeval.types import Failure, Score
@@ -169,7 +170,8 @@ def _show_command(words: Sequence[str]) -> str:
     """Return the command line as one would type it: the program by its name, not by its path."""
     if not words:
         return "none: called from Python"
-    return shlex.join(["imapeval", *words[1:]])
+    # Those of earlier versions were recorded as they were given.
+    return shlex.join(["imapeval", *map(redact, words[1:])])
 
 
 def show_number(number: float) -> str:

@@ -10,6 +10,8 @@ import stat
 import subprocess
 import sys
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -192,6 +194,47 @@ def test_a_file_that_is_there_keeps_its_mode(data: Path):
     run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
     for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("form", ["completion", "refused key"])
+def test_serve_tells_clients_nothing_secret(form: str, echo: EchoServer, tmp_path: Path):
+    echo.form = form
+    address = echo.url.replace("//", f"//somebody:{PASSWORD}@")
+    command = [*COMMAND, "serve", "--port", "0", "--llm", "openai:m", "--base-url", address]
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"IMAPEVAL_CACHE": str(tmp_path), "OPENAI_API_KEY": KEY},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        try:
+            assert process.stdout is not None
+            (url,) = re.findall(r"http://\S+", process.stdout.readline())
+            body = json.dumps({"question": "What helps?", "reference": "Rest.", "response": "Ice."}).encode()
+            request = urllib.request.Request(f"{url}/score", body, {"Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request) as response:
+                    told = response.read().decode()
+            except urllib.error.HTTPError as error:
+                told = error.read().decode()
+        finally:
+            process.terminate()
+        printed = "".join(process.communicate())
+    assert "[redacted]" in told
+    assert [secret for secret in SECRETS if secret in told + printed] == []
+
+
+def test_a_page_of_a_run_of_an_earlier_version_shows_no_password(data: Path):
+    run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1")
+    manifest = data.parent / "run/manifest.json"
+    content = json.loads(manifest.read_text())
+    content["command"] += ["--base-url", f"http://somebody:{PASSWORD}@h/v1"]
+    manifest.write_text(json.dumps(content))
+    run(data.parent, "report", "run")
+    page = (data.parent / "run/report.html").read_text()
+    assert "[redacted]@h/v1" in page
+    assert PASSWORD not in page
 
 
 def test_a_terminal_obeys_nothing_that_the_data_say(tmp_path: Path):

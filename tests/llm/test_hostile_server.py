@@ -102,6 +102,21 @@ async def test_a_redirect_in_the_middle_of_a_run_fails_one_request():
     assert "http://login.example/" in str(caught.value)
 
 
+async def test_what_an_address_holds_is_sent_and_not_logged(caplog):
+    caplog.set_level("INFO")
+    with serving(lambda handler: send(handler, GOOD)) as server:
+        address = url_of(server).replace("//", "//me:pass%2Fword-1@") + "?sig=0123456789abcdef&v=1"
+        model = OpenAIModel("m", base_url=address)
+        await model.complete(REQUEST)
+    (path, headers, _), *_ = server.seen
+    assert path == "/v1/chat/completions?sig=0123456789abcdef&v=1"
+    assert headers["Authorization"] == "Basic bWU6cGFzcy93b3JkLTE="
+    assert model.identity == f"openai:m@{url_of(server)}"
+    assert "chat/completions" in caplog.text
+    assert "word-1" not in caplog.text
+    assert "0123456789abcdef" not in caplog.text
+
+
 def gzipped(content):
     packer = zlib.compressobj(wbits=31)
     return packer.compress(content) + packer.flush()
