@@ -132,7 +132,7 @@ class Model(Protocol):
             ProviderError: There is none for this request. Kinds: "timeout", "rate-limit", "server", "bad-request",
                 "too-long" (more than the model's context), "unsupported" (no such response format: ask without
                 `schema`, or without `json`; or no probabilities of this given text), "unreadable-reply" (the reply is
-                no completion), "too-large" (the reply is larger than any completion), "refusal", and "truncated"
+                no completion), "oversized-reply" (the reply is larger than any completion), "refusal", and "truncated"
                 (more than `max_tokens`; `raw` holds what came).
             ServiceError: There will be none for any request. Kinds: "unreachable", "auth", "not-found", "over-budget",
                 "unsupported" (it never tells probabilities of given texts), and "rate-limit" where it lets nothing

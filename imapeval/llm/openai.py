@@ -168,7 +168,7 @@ class OpenAIModel:
             raise ProviderError(
                 f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, which no answer to this request has. "
                 "The rest was not read. Is the address that of a language model?",
-                kind="too-large",
+                kind="oversized-reply",
             ) from error
         except openai.APIConnectionError as error:
             raise self._explain_connection(error) from error
