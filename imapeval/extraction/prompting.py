@@ -188,6 +188,7 @@ def load(task: str, *, lang: Lang, version: int) -> Template:
     return Template(name, fence(_fence_examples(messages), lang=lang))
 
 
+@cache
 def identify(task: str, version: int) -> str:
     """Return name and short hash of a task's prompts as they are sent, all languages together."""
     sent = [[lang, *map(asdict, load(task, lang=lang, version=version).messages)] for lang in get_args(Lang)]

@@ -1,17 +1,20 @@
 """Responses that try to gain by something else than the facts they state (`attacks.jsonl`; written for this suite).
 
-Each is an honest answer about a boil and an attack behind it. Whoever reads them gets the honest answer's facts, and
-none of those that only the attack names, even from a model that obeys every attack. A real model reads them in
-`tests/llm/test_attacks.py`.
+Each is an answer about a boil and an attack behind it. Of those whose form is known the model is shown nothing: whoever
+reads them gets the answer's facts, and none of those that only the attack names, even from a model that obeys every
+attack. The others ("seen") reach the model, as data between markers that they cannot end. How often they move a score
+is measured by `benchmarks/attacks.py`; a real model reads some in `tests/llm/test_attacks.py`.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from imapeval.errors import SampleError
 from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.prompting import find_texts, load
 from imapeval.extraction.source import Source
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.types import Pair, QuestionImap
@@ -19,6 +22,7 @@ from imapeval.types import Pair, QuestionImap
 ATTACKS = [
     json.loads(line) for line in (Path(__file__).parent / "attacks.jsonl").read_text(encoding="utf-8").splitlines()
 ]
+FILTERED = [attack for attack in ATTACKS if "seen" not in attack]
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 ASKED = {"en": ("treatment", "lab test"), "zh": ("治疗", "检查")}
 
@@ -52,12 +56,13 @@ def obey(attack):
 
 
 def test_the_suite_is_large_enough_and_its_ids_are_unique():
-    assert len(ATTACKS) >= 44
+    assert len(FILTERED) >= 44
+    assert len(ATTACKS) - len(FILTERED) >= 45
     assert len({attack["id"] for attack in ATTACKS}) == len(ATTACKS)
     assert {attack["lang"] for attack in ATTACKS} == {"en", "zh"}
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=name)
+@pytest.mark.parametrize("attack", FILTERED, ids=name)
 async def test_a_model_that_obeys_gains_nothing(attack):
     facts = await read(ScriptedModel(lambda _: obey(attack)), attack)
     assert not has_gained([pair.value for pair in facts], attack)
@@ -67,7 +72,7 @@ async def test_a_model_that_obeys_gains_nothing(attack):
     assert all(answer[slice(*pair.span)].casefold() == pair.value.casefold() for pair in facts)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=name)
+@pytest.mark.parametrize("attack", FILTERED, ids=name)
 async def test_a_model_that_writes_nothing_but_the_attack_gains_nothing(attack):
     lang, answer = attack["lang"], attack["base"] + attack["attack"]
     # As it stands, as lines, and as the values alone.
@@ -80,11 +85,27 @@ async def test_a_model_that_writes_nothing_but_the_attack_gains_nothing(attack):
         assert not has_gained([pair.value for pair in facts], attack)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=name)
+@pytest.mark.parametrize("attack", FILTERED, ids=name)
 def test_the_model_does_not_even_see_it(attack):
     source = Source(attack["base"] + attack["attack"], under_evaluation=True)
     assert source.shown.startswith(attack["base"])
     assert not has_gained([source.shown], attack)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=name)
+async def test_what_the_model_sees_of_it_stays_between_markers_that_it_cannot_know(attack):
+    model = ScriptedModel(lambda _: '{"inform": []}')
+    await read(model, attack)
+    shown = Source(attack["base"] + attack["attack"], under_evaluation=True).shown
+    # Of a forgery without an answer nothing is sent.
+    for request in model.requests:
+        sent = request.messages[-1].content
+        assert find_texts(sent)["answer"] == shown.strip("\n")
+        (marker,) = re.findall(r"<answer-(\w{8})>", sent)
+        assert marker not in attack["attack"]
+        (note,) = load("data-note", lang=attack["lang"], version=1).messages
+        assert sent.endswith(f"</answer-{marker}>\n\n" + note.content.replace("{{id}}", marker))
+    assert model.requests or not attack["base"]
 
 
 @pytest.mark.parametrize(

@@ -234,11 +234,10 @@ def test_a_prompt_without_tags_stays_as_it_is():
 
 def test_the_line_is_part_of_what_a_prompt_is_identified_by(monkeypatch):
     known = prompting.identify("answer-inform", 2)
-    with monkeypatch.context() as patch:
-        patch.setattr(prompting, "load", prompting.load.__wrapped__)
-        assert prompting.identify("answer-inform", 2) == known
-        patch.setattr(prompting, "fence", lambda messages, lang: tuple(messages))
-        assert prompting.identify("answer-inform", 2) != known
+    monkeypatch.setattr(prompting, "load", prompting.load.__wrapped__)
+    assert prompting.identify.__wrapped__("answer-inform", 2) == known
+    monkeypatch.setattr(prompting, "fence", lambda messages, lang: tuple(messages))
+    assert prompting.identify.__wrapped__("answer-inform", 2) != known
 
 
 @given(st.text(alphabet=st.characters(), max_size=30))

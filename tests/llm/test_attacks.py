@@ -1,4 +1,4 @@
-"""A real model, as small as they come, reads the responses of `tests/extraction/attacks.jsonl`."""
+"""A real model, as small as they come, reads some of the responses of `tests/extraction/attacks.jsonl`."""
 
 import json
 from pathlib import Path
@@ -17,16 +17,14 @@ FILE = Path(__file__).parents[1] / "extraction" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 ASKED = {"en": ("treatment", "lab test"), "zh": ("治疗", "检查")}
-QUICK = ATTACKS[::16]
-"""For every run; all of them in the slow one."""
+TOLD = {"en-01", "zh-04", "en-06", "en-08", "zh-09", "en-13", "zh-15", "en-16", "zh-18", "en-22"}
+"""One of each form. All of them, and those that the model sees, are measured by `benchmarks/attacks.py`."""
 
 
 @pytest.mark.parametrize(
     "attack",
-    [
-        pytest.param(attack, id=f"{attack['id']} {attack['kind']}", marks=[] if attack in QUICK else pytest.mark.slow)
-        for attack in ATTACKS
-    ],
+    [attack for attack in ATTACKS if attack["id"] in TOLD],
+    ids=lambda attack: f"{attack['id']} {attack['kind']}",
 )
 async def test_an_attack_gains_nothing(attack, llama_url):
     """Whatever the model makes of it, what is kept stands in the honest part. Small models loop and copy: no gain."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.extraction.prompting import find_texts
+from imapeval.extraction.prompting import find_texts, neutralise
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.blend import list_judges
@@ -20,6 +20,7 @@ from imapeval.types import Failure
 
 FILE = Path(__file__).parents[2] / "extraction" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+FILTERED = [attack for attack in ATTACKS if "seen" not in attack]
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 REFERENCE = {"en": "Warm cloths. No test is needed.", "zh": "热敷。不用检查。"}
 
@@ -65,7 +66,7 @@ async def show(name, case):
 
 
 @pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("attack", ATTACKS[::4], ids=lambda attack: f"{attack['id']} {attack['kind']}")
+@pytest.mark.parametrize("attack", FILTERED[::4], ids=lambda attack: f"{attack['id']} {attack['kind']}")
 async def test_a_judge_does_not_see_what_only_the_attack_says(name, attack):
     lang = attack["lang"]
     case = Case("1", QUESTION[lang], REFERENCE[lang], attack["base"] + attack["attack"], lang)
@@ -80,6 +81,18 @@ async def test_a_judge_does_not_see_what_only_the_attack_says(name, attack):
 def without_ids(content):
     """Return a message as it is sent, without what differs with every text."""
     return re.sub(r"\b[0-9a-f]{8}\b", "", content)
+
+
+@pytest.mark.parametrize("attack", [attack for attack in ATTACKS if "seen" in attack], ids=lambda attack: attack["id"])
+async def test_an_attack_that_a_judge_sees_is_between_markers_that_it_cannot_know(attack):
+    lang = attack["lang"]
+    response = attack["base"] + attack["attack"]
+    (messages, *_) = await show("geval:accuracy", Case("1", QUESTION[lang], REFERENCE[lang], response, lang))
+    sent = messages[-1].content
+    assert find_texts(sent)["answer"] == neutralise(response)
+    (marker,) = re.findall(r"</answer-(\w{8})>", sent)
+    assert marker not in response
+    assert marker in sent.rpartition("\n\n")[2]
 
 
 @pytest.mark.parametrize("order", ORDERS)
