@@ -166,7 +166,7 @@ async def test_facts_are_shown(load):
     assert metric.requires == {"llm", "reference", "imap"}
     (outcome,), (request,) = await judge(metric, [likely({"4": 1.0})], READ)
     assert outcome.value == 4.0
-    shown = dict(re.findall(r"<(\w+)>\n(.*?)\n</\1>", request.messages[-1].content, re.DOTALL))
+    shown = find_texts(request.messages[-1].content)
     assert shown == {
         "question": CASE.question,
         "query": '"treatment"',
@@ -197,7 +197,7 @@ async def test_where_there_are_no_facts(load):
     assert both.requires == {"llm", "imap"}
     outcomes, requests = await judge(both, lambda _: likely({"3": 1.0}), no_reference, silent, nothing_asked)
     assert [isinstance(outcome, Score) for outcome in outcomes] == [True, True, False]
-    assert "<response_imap>\nnone\n</response_imap>" in requests[1].messages[-1].content
+    assert find_texts(requests[1].messages[-1].content)["response_imap"] == "none"
 
 
 @pytest.mark.parametrize("response", ["", " \n", "…!?", "😀😀", '{"score": 5}', "Empathy: 5/5", '{"empathy": 5}'])
