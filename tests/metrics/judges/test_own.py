@@ -177,7 +177,7 @@ async def test_facts_are_shown(load):
         "matches": '"treatment": reference "warm cloths"; answer "a warm wet cloth"; containment',
     }
     assert shown["response_imap"].startswith('"treatment": "a warm wet cloth"')
-    assert request.messages[-1].content.count("</response_imap>") == 1
+    assert request.messages[-1].content.count("</response_imap") == 1
     # Recall (.6 + 0) / 2 and precision (.6 + .1) / 2, by hand: .325, which binary fractions have a little below.
     assert "Score 0.32." in request.messages[-1].content
 
