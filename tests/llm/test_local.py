@@ -79,7 +79,7 @@ def test_what_is_not_there_is_told_at_once(tmp_path):
 
 @needs_llama
 def test_an_address_makes_no_sense(gguf):
-    with pytest.raises(UsageError, match=r"leave http://127\.0\.0\.1:1/v1 out.*'openai:NAME'"):
+    with pytest.raises(UsageError, match=r"leave --base-url out.*'openai:NAME'"):
         open_model(f"local:{gguf}", base_url="http://127.0.0.1:1/v1")
 
 
