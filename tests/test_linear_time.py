@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import chain
+from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -31,7 +32,6 @@ from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
 from imapeval.extraction.selecting import select_inform
 from imapeval.extraction.source import Source
-from imapeval.llm.client import Completion, Token, Usage
 from imapeval.matching import relating
 from imapeval.metrics.judges import front_matter, knowledge, lists, own_prompt, questions, scores
 from imapeval.metrics.judges.judge import show_answer
@@ -192,12 +192,15 @@ def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
         if length >= LONGEST:
             return 1.0
         length *= 4
-    short = long = float("inf")
-    for _ in range(12):
-        short, long = min(short, measure(length)), min(long, measure(2 * length))
-        if long <= MOST * short:
-            break
-    return long / short
+    # What is in doubt is looked at once more at four times the length: chance does not square.
+    for factor in (2, 4):
+        short = long = float("inf")
+        for _ in range(8):
+            short, long = min(short, measure(length)), min(long, measure(factor * length))
+            growth = (long / short) ** (1 / log2(factor))
+            if growth <= MOST:
+                return growth
+    return growth
 
 
 @cache
@@ -353,9 +356,6 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "metrics.judges.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
     "metrics.judges.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
     "metrics.judges.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),
-    "metrics.judges.scores.weigh": lambda text: scores.weigh(
-        Completion(text, "stop", "x", Usage(0, 0), tokens=(Token(text, 0.0, ((text, 0.0),)),))
-    ),
     "metrics.judges.front_matter.split": lambda text: front_matter.split(
         f"---\n{text}\n---\n{text}", keys=("key", "name"), path=Path("prompt.md")
     ),
