@@ -74,7 +74,10 @@ class Structured(Host):
 
 
 def read(prompt: str) -> dict[str, list[str]]:
-    """Read like a model: the treatment is asked, and the facts of an answer are what stands between its "and"s."""
+    """Read like a model: the treatment is asked, the facts of an answer are what stands between its "and"s, and no two
+    facts are related."""
+    if "<response-" in prompt:
+        return {"relations": []}
     answers = re.findall(r"<answer-(?:\w{8})>\n(.*?)\n</answer-", prompt, re.DOTALL)
     if not answers:
         return {"query": ["treatment"]}
@@ -85,11 +88,16 @@ def write_json(prompt: str) -> str:
     found = read(prompt)
     if "query" in found:
         return json.dumps({"query": ["treatment"], "constraint": []})
+    if "relations" in found:
+        return json.dumps(found)
     return json.dumps({"inform": [{"term": "treatment", "values": found["facts"]}]})
 
 
 def write_lines(prompt: str) -> str:
     found = read(prompt)
+    if "relations" in found:
+        # For these JSON is asked for in any case.
+        return json.dumps(found)
     facts = [f"Inform-treatment-{fact}" for fact in found.get("facts", [])]
     return "\n".join([*(["Query-treatment-?"] if "query" in found else facts), "End"])
 
@@ -129,7 +137,7 @@ def test_a_model_of_deepeval_gives_the_score_of_the_same_model_without_it(make, 
     host = make()
     data = score_with(host, run_async=run_async)
     assert (data.score, data.error) == (ours.value, None)
-    assert len(host.prompts) == 3
+    assert len(host.prompts) == 4
     assert "|model:deepeval:my_host_(test)|" in data.evaluation_model
     assert data.evaluation_cost is None
     assert data.input_tokens is None
@@ -146,13 +154,13 @@ def test_a_schema_is_passed_on_as_it_is():
 @pytest.mark.parametrize("make", [lambda c: Host(write_lines, cost=c), lambda c: Structured(write_json, cost=c)])
 def test_what_it_costs_is_shown(make):
     data = score_with(make(EvaluationCost(0.002, 100, 10)))
-    assert data.evaluation_cost == pytest.approx(0.006)
-    assert (data.input_tokens, data.output_tokens) == (300, 30)
+    assert data.evaluation_cost == pytest.approx(0.008)
+    assert (data.input_tokens, data.output_tokens) == (400, 40)
     # Some models know the price and no tokens, others neither.
     data = score_with(make(0.25))
-    assert (data.evaluation_cost, data.input_tokens, data.output_tokens) == (0.75, None, None)
+    assert (data.evaluation_cost, data.input_tokens, data.output_tokens) == (1.0, None, None)
     data = score_with(make(EvaluationCost(None, 100, 10)))
-    assert (data.evaluation_cost, data.input_tokens) == (None, 300)
+    assert (data.evaluation_cost, data.input_tokens) == (None, 400)
 
 
 async def test_costs_of_answers_scored_at_once_are_kept_apart():
@@ -167,7 +175,7 @@ async def test_costs_of_answers_scored_at_once_are_kept_apart():
         for number in range(len(metrics))
     ]
     await asyncio.gather(*(metric.a_measure(case) for metric, case in zip(metrics, cases, strict=True)))
-    assert [metric.evaluation_cost for metric in metrics] == [1.5] * 4
+    assert [metric.evaluation_cost for metric in metrics] == [2.0] * 4
 
 
 def test_messages_become_one_text():
@@ -280,7 +288,7 @@ LINES = "Query-treatment-?\nInform-treatment-Warm cloths\nEnd"
 @pytest.mark.slow
 def test_a_real_server_gives_the_same_imaps_as_without_deepeval(llama_url):
     grammar = f"root ::= {json.dumps(LINES)}"
-    metric = ImapScoreMetric(model=open_local(llama_url, extra_body={"grammar": grammar}))
+    metric = ImapScoreMetric(model=open_local(llama_url, max_tokens=64, extra_body={"grammar": grammar}))
     data = score_with(metric, response="Warm cloths.")
     with Scorer(llm=Ours(LINES)) as scorer:
         ours = scorer.score(question=BOIL["input"], reference=BOIL["expected_output"], response="Warm cloths.")
