@@ -239,7 +239,7 @@ def _compile(labels: tuple[str, ...]) -> _Labels:
         rf"(?:(?:the|my|final|overall|total|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
         r"(?:[ _]*+(?:score|rating|评分|得分|分数))?(?: (?:for|of) (?:the|this) (?:answer|response))?"
     )
-    divider = rf"[{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
+    divider = rf"[\s{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
     before = rf"(?P<tag><[ \t]*+)?(?<![0-9A-Za-z]){label}(?![A-Za-z])(?(tag)[ \t]*+>\s*+|{divider}){_NUMBER}"
     return _Labels(re.compile(label, re.IGNORECASE), re.compile(before, re.IGNORECASE))
 

@@ -392,6 +392,13 @@ def test_a_score_is_the_mean_of_all_weighted_by_probability():
     assert weighed.mass == pytest.approx(1.0, abs=1e-12)
 
 
+def test_white_space_between_the_parts_of_an_object_changes_nothing():
+    """SmolLM2, held to a schema by llama.cpp, puts empty lines around the colon."""
+    weighed = weigh(completion_of(Token('{\n\n"score"\n\n:\n\n', 0.0), place("4", n4=0.5, n2=0.5), Token("\n\n}", 0.0)))
+    assert weighed is not None
+    assert weighed.value == pytest.approx(3.0, abs=1e-12)
+
+
 def test_what_is_no_score_has_no_weight():
     # (.4 * 2 + .2 * 4) / .6 = 2.6667; the same score with and without a space is one.
     weighed = weigh(completion_of(place("2", n2=0.3, _2=0.1, n4=0.2, n6=0.2, n0=0.1, Two=0.1)))
