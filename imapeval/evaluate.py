@@ -327,8 +327,8 @@ def _refuse_impossible(outcome: Outcome, metric: Metric) -> Outcome:
     return Failure(
         "metric",
         "out-of-range",
-        f"{metric.name} gave {outcome.value:g}, which is beyond its own range ({low} to {high}). Report it to who wrote "
-        "the metric.",
+        f"{metric.name} gave {outcome.value:g}, which is beyond its own range ({low} to {high}). Report it to whoever "
+        "wrote the metric.",
     )
 
 

@@ -73,7 +73,8 @@ _PREPOSITION = re.compile(
     r" (?:of|in|from|with|without|after|before|during|for|on|at|to|by|due|because|caused|secondary|associated|against) "
 )
 _DOSE = re.compile(
-    r" ?(?<!\d)\d++(?:\.\d+)? ?(?:mcg|mg|g|kg|ml|iu|unit|%|tablet|capsule|pill|drop|time|微克|毫克|克|毫升|单位|片|粒|滴|次).*$"
+    r" ?(?<!\d)\d++(?:\.\d+)? ?"
+    r"(?:mcg|mg|g|kg|ml|iu|unit|%|tablet|capsule|pill|drop|time|微克|毫克|克|毫升|单位|片|粒|滴|次).*$"
 )
 _QUALIFIERS = re.compile(
     r"(?:急性|慢性|亚急性|严重|重度|中度|轻度|轻微|早期|中期|晚期|反复|复发性?|持续性?|间歇性?|阵发性?|原发性?|继发性?|先天性?|遗传性?"

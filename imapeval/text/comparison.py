@@ -165,7 +165,7 @@ def _take_sides(reference: str, response: str) -> bool:
 def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
     """Say whether two phrases differ in a word and its opposite, and in hardly anything else."""
     ours, theirs = a - b, b - a
-    if ours | theirs == {"non"}:
+    if ours | theirs == frozenset({"non"}):
         # "small cell" and "non-small cell lung cancer".
         return True
     if not any(are_antonyms(word, other) for word in ours for other in theirs):
