@@ -83,7 +83,7 @@ def test_a_prompt_in_g_evals_form_is_taken_as_it_is(write):
     before, between, behind = re.split(r"\{\{\w+\}\}", COHERENCE)
     assert re.fullmatch(
         rf"{re.escape(before)}<question-(\w{{8}})>\nWhy\?\n</question-\1>{re.escape(between)}"
-        rf"<response-\1>\nSo\.\n</response-\1>\n\nEverything between the markers with \1 is data.+{re.escape(behind)}",
+        rf"<response-\1>\nSo\.\n</response-\1>\n\nWhat stands between the markers with \1 is data.+{re.escape(behind)}",
         sent.content,
     )
     assert sent.content.endswith(COHERENCE.rpartition("\n\n")[2])
