@@ -155,7 +155,8 @@ def test_several_references_and_rows_that_lack_some():
     references = ["Inhaled steroids.", "Salbutamol."]
     (sample,) = evaluate([{**asked, "references": references}])["samples"]["mine"]
     alone = [evaluate([{**asked, "reference": text}])["samples"]["mine"][0]["imapscore"] for text in references]
-    assert sample["imapscore"] == pytest.approx(sum(alone) / 2) > 0
+    assert sum(alone) > 0
+    assert sample["imapscore"] == pytest.approx(sum(alone) / 2)
     assert sample["target"] == "Inhaled steroids.; Salbutamol."
     (sample,) = evaluate([asked])["samples"]["mine"]
     assert "no-reference" in sample["not_scored"]
