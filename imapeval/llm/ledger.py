@@ -143,8 +143,18 @@ class Ledger:
         if self._note is not None:
             self._note(self.report())
 
-    async def reserve(self, request: Request) -> float:
-        """Set aside what the request may cost, in USD, and return it; to be given to `release` after the call.
+    async def pay_attempt(self, request: Request, error: ProviderError) -> None:
+        """Count an attempt that is repeated, and set aside what the next one may cost.
+
+        Raises:
+            ServiceError: As of `reserve`.
+        """
+        self.pay_failure(request, error)
+        if self.release():
+            await self.reserve(request)
+
+    async def reserve(self, request: Request) -> None:
+        """Set aside what the request of this task may cost, until `release`.
 
         That is the price of the prompt, as estimated, and of the longest completion so far; of the longest allowed as
         long as there was none. Waits while calls under way hold so much that there may not be enough left.
@@ -153,7 +163,7 @@ class Ledger:
             ServiceError: "over-budget": there is not enough left.
         """
         if self._max_cost is None or self.price is None:
-            return 0.0
+            return
         prompt = tokens.estimate_prompt(request)
         while True:
             with self._lock:
@@ -163,7 +173,8 @@ class Ledger:
                 if spent + self._reserved + cost <= self._max_cost:
                     self._reserved += cost
                     self._under_way += 1
-                    return cost
+                    _RESERVED.set(cost)
+                    return
                 # Before the first completion the cost is a guess that only gets lower.
                 if not self._under_way or (self._longest is not None and spent + cost > self._max_cost):
                     raise ServiceError(
@@ -181,17 +192,23 @@ class Ledger:
                 with self._lock:
                     self._waiting.pop(turn, None)
 
-    def release(self, reserved: float) -> None:
-        """Give back what was set aside: the call is over, and paid for if it was to be."""
-        if self._max_cost is None:
-            return
+    def release(self) -> bool:
+        """Give back what was set aside, once the call is paid for if it was to be; say whether anything was."""
+        reserved = _RESERVED.get()
+        if reserved is None:
+            return False
+        _RESERVED.set(None)
         with self._lock:
             self._under_way -= 1
             # Nothing under way holds nothing, not the rounding errors of many additions.
             self._reserved = self._reserved - reserved if self._under_way else 0.0
             for turn, loop in self._waiting.items():
                 loop.call_soon_threadsafe(_wake, turn)
+        return True
 
+
+_RESERVED: ContextVar[float | None] = ContextVar("imapeval_reserved", default=None)
+"""USD that are set aside for the call that a task makes."""
 
 _ASKING: ContextVar[Ledger | None] = ContextVar("imapeval_ledger", default=None)
 
@@ -243,7 +260,7 @@ class Metered:
             ServiceError: As `Model.complete`; "over-budget" where the ledger has not enough left.
             ProviderError: As `Model.complete`.
         """
-        reserved = await self._ledger.reserve(request)
+        await self._ledger.reserve(request)
         try:
             completion = await self._model.complete(request)
             usage = completion.usage
@@ -256,7 +273,7 @@ class Metered:
             self._ledger.pay_failure(request, error)
             raise
         finally:
-            self._ledger.release(reserved)
+            self._ledger.release()
 
 
 class Counted:

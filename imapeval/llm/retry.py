@@ -113,7 +113,8 @@ class Patient:
         Raises:
             ProviderError: The last attempt's.
             ServiceError: The model's own; or of kind "unreachable", the server has been down for too long; or of kind
-                "rate-limit", it lets nothing through any more.
+                "rate-limit", it lets nothing through any more; or of kind "over-budget", an attempt was paid for that
+                cannot be repeated within the ledger's limit.
         """
         call = _Call(asyncio.get_running_loop().time())
         while True:
@@ -129,7 +130,7 @@ class Patient:
                     pause = self._judge(error, call)
                     _log.info("attempt %d failed, the next follows in %.1f s: %s", call.failures, pause, error)
                 if self._ledger is not None and error.tokens is not None:
-                    self._ledger.pay_failure(request, error)
+                    await self._ledger.pay_attempt(request, error)
             await asyncio.sleep(pause)
 
     async def _attempt(self, request: Request, call: _Call) -> Completion:

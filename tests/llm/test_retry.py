@@ -354,3 +354,29 @@ async def test_an_empty_reply_whose_cost_is_not_told_is_estimated(faulty, monkey
         await surround(OpenAIModel("stub", base_url=faulty.url), ledger=ledger).complete(ask())
     assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.estimated) == (5, 5, 5)
     assert ledger.spent.prompt_tokens > 0
+
+
+@pytest.mark.parametrize("seconds", [0.001, 1.0])
+def test_what_is_asked_again_stays_below_the_limit(timeless, seconds):
+    # An empty reply costs what the next attempt costs once more. The prompt has 100 tokens by the estimate as well.
+    cost = (100 * 1.0 + 10 * 4.0) / 1e6
+
+    class Forgetful(Server):
+        async def complete(self, request):
+            await super().complete(request)
+            if len(self.calls) % 3:
+                raise ProviderError("no text", kind="unreadable-reply", tokens=(100, 10))
+            return Completion("text", "stop", "m", Usage(100, 10))
+
+    ledger = Ledger(price=Price(1.0, 4.0), max_cost=40.5 * cost)
+    server = Forgetful(lambda *_: None, concurrency=16, seconds=seconds)
+    model = surround(server, ledger=ledger)
+    requests = [Request((Message("user", f"{number:0400}"),), max_tokens=20) for number in range(64)]
+
+    async def ask_each():
+        return await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+
+    outcomes, _ = timeless(ask_each())
+    assert {outcome.kind for outcome in outcomes if isinstance(outcome, ServiceError)} == {"over-budget"}
+    assert ledger.spent.usd == pytest.approx(40 * cost)
+    assert len(server.calls) == ledger.spent.calls == 40
