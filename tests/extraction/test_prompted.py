@@ -129,7 +129,7 @@ async def test_instructions_in_an_answer_stay_inside_its_markers():
 async def test_both_steps_make_an_imap():
     def reply(request):
         asked = request.messages[-1].content
-        if "<answer>" not in asked:
+        if "<answer-" not in asked:
             return '{"query": ["treatment"], "constraint": []}'
         return inform(("treatment", "rest" if "Rest" in asked else "surgery"))
 
@@ -210,7 +210,7 @@ async def test_a_fault_is_asked_again_once_and_then_a_failure_with_the_raw_text(
 async def test_the_note_speaks_the_language_of_the_text():
     model = ScriptedModel([SORRY, '{"query": ["治疗"], "constraint": []}'])
     await PromptedReader(model).read_question("怎么治？", lang="zh")
-    assert model.requests[1].messages[-1].content.split("\n\n")[1].startswith("第一次的输出无法使用：拒绝了任务")
+    assert model.requests[1].messages[-1].content.split("\n\n")[-1].startswith("第一次的输出无法使用：拒绝了任务")
 
 
 @pytest.mark.parametrize(
