@@ -92,6 +92,18 @@ def test_the_model_does_not_even_see_it(attack):
     assert not has_gained([source.shown], attack)
 
 
+async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response():
+    """The limit of all this, as docs/llm.md tells it: facts that the response names are kept, others are not."""
+    seen = [attack for attack in ATTACKS if "seen" in attack]
+    gained = []
+    for attack in seen:
+        facts = await read(ScriptedModel(lambda _, said=obey(attack): said), attack)
+        gained += [attack for pair in facts[-1:] if has_gained([pair.value], attack)]
+        assert [pair.value.casefold() for pair in facts][: len(attack["stated"])] == attack["stated"]
+    assert (len(seen), len(gained)) == (45, 24)
+    assert all(any(fact in attack["attack"] for fact in attack["hidden"]) for attack in gained)
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=name)
 async def test_what_the_model_sees_of_it_stays_between_markers_that_it_cannot_know(attack):
     model = ScriptedModel(lambda _: '{"inform": []}')
