@@ -1,6 +1,7 @@
 """`imapeval study robustness` and `paraphrase`."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -140,7 +141,8 @@ def test_paraphrase(imapeval: Command, tmp_path: Path, write_data: Callable[...,
 
 def test_paraphrase_tells_people_what_failed(imapeval: Command, write_data: Callable[..., Path], script):
     data = write_data(SAMPLES[:2])
-    script(lambda request: say(f"words {request.messages[-1].content[-11]} {request.seed}"))
+    number = re.compile(r"answer (\d)")
+    script(lambda request: say(f"words {number.findall(request.messages[-1].content)[-1]} {request.seed}"))
     done = imapeval("study", "paraphrase", data, "--llm", "openai:x", "--count", "2", "--out", "r.jsonl")
     assert done.returncode == 0, done.stderr
     assert "4 rewordings of 2 answers: r.jsonl" in done.stdout

@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
     imap = Imap(
         (Pair("drug", "?"),), (), (Pair("drug", "ibuprofen"), Pair("dose", "200 mg")), (Pair("drug", "painkillers"),)
     )
-    match = Match("drug", "ibuprofen", "painkillers", Relation.BELONGING, 0.2, "text", {"why": "said so"})
+    match = Match("drug", "ibuprofen", "painkillers", Relation.BELONGING, 0.05, "text", {"why": "said so"})
     with RunWriter(tmp_path / "run", samples, settings=Settings({name: f"{name}|v:1" for name in SCORES})) as writer:
         results = [
             Result(sample.id, name, Score(values[number % 6]), f"{name}|v:1")
