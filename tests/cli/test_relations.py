@@ -167,7 +167,7 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     assert "|order:same-wording/llm/text/graph/encoder|" in results["good"]["signature"]
     assert failure.items() <= results["other"]["failure"].items()
 
-    # What failed is tried again, with a server that may be mended by now, and nothing that could be read is asked again.
+    # What failed is tried again, by a server that may have been mended, and nothing that could be read is asked again.
     before = len(server.asked)
     server.about_other = (200, json.dumps(RELATIONS))
     assert imapeval(*command).returncode == 0
