@@ -29,10 +29,11 @@ from imapeval.llm import chat
 from imapeval.llm.batch import ENDPOINT
 from imapeval.llm.openai import OpenAIModel
 from imapeval.llm.scripted import ScriptedModel
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Asking, Case, Parts
 from imapeval.metrics.imapscore import graded
-from imapeval.metrics.judges.geval import GEval, build_geval
-from imapeval.pipeline import open_graph, open_matcher
+from imapeval.metrics.judges.geval import build_geval
+from imapeval.metrics.options import set_options
+from imapeval.pipeline import open_graph, open_matcher, prepare
 from imapeval.types import Imap, Pair, QuestionImap, Score
 
 if TYPE_CHECKING:
@@ -143,25 +144,20 @@ def set_variant(variant: str) -> Iterator[None]:
         yield
 
 
-def make_judge(model: Model, *, sampled: bool) -> GEval:
-    """Return `geval:accuracy`; one greedy completion counts where probabilities are not told."""
+def make_judge(model: Model, *, by_hand: bool) -> Asking:
+    """Return `geval:accuracy`, weighted by probabilities; by hand, where there are none, one completion counts."""
     (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
-    if sampled:
-        judge = GEval(
-            name=judge.name,
-            summary=judge.summary,
-            citation=judge.citation,
-            criteria=judge.criteria,
-            weights="samples",
-            samples=1,
-        )
-    return judge.prepare(Parts(llm=model))
+    options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
+    (ready,) = prepare([set_options(judge, options)], Parts(llm=model))
+    if not isinstance(ready, Asking):
+        raise TypeError(ready.name)
+    return ready
 
 
-async def judge_text(text: Text, model: Model, *, sampled: bool) -> float | None:
+async def judge_text(text: Text, model: Model, *, by_hand: bool) -> float | None:
     """Return the score in 0..1, None where there is none."""
     case = Case(text.name, QUESTION[text.lang], REFERENCE[text.lang], text.response, text.lang)
-    (outcome,) = await make_judge(model, sampled=sampled).ask([case])
+    (outcome,) = await make_judge(model, by_hand=by_hand).ask([case])
     return (outcome.value - 1) / 4 if isinstance(outcome, Score) else None
 
 
@@ -193,7 +189,7 @@ def write(args: argparse.Namespace, attacks: list[dict[str, Any]]) -> None:
     async def ask(text: Text, task: str) -> Any:
         model = ScriptedModel(lambda _: "")
         if task == "judge":
-            await judge_text(text, model, sampled=True)
+            await judge_text(text, model, by_hand=True)
         else:
             await read_text(text, model, None, args.tokens)
         return model.requests[0] if model.requests else None
@@ -225,7 +221,7 @@ def show(args: argparse.Namespace, attacks: list[dict[str, Any]], find: Callable
         for text in texts:
             model = find(hide(task, variant, text))
             if task == "judge":
-                found[text.name] = (await judge_text(text, model, sampled=args.what == "read"), False)
+                found[text.name] = (await judge_text(text, model, by_hand=args.what == "read"), False)
             else:
                 found[text.name] = await read_text(text, model, matcher, args.tokens)
         return found
@@ -239,10 +235,12 @@ def show(args: argparse.Namespace, attacks: list[dict[str, Any]], find: Callable
                 name: (twin, ours) for name, (twin, ours) in pairs.items() if twin is not None and ours is not None
             }
             moved = {name: scores for name, scores in scored.items() if scores[1] > scores[0] + MOVED}
-            kept = sum(found[name][1] for name in twin_of)
-            print(f"| {task} | {variant} | {len(pairs)} | {len(scored)} | {len(moved)} | {kept} |")
+            kept = [name for name in twin_of if found[name][1]]
+            print(f"| {task} | {variant} | {len(pairs)} | {len(scored)} | {len(moved)} | {len(kept)} |")
             for name, (before, after) in moved.items():
-                print(f"  {name} ({kinds[name]}): {before:.2f} to {after:.2f}", flush=True)
+                print(f"  {name} ({kinds[name]}): {before:.2f} to {after:.2f}")
+            for name in kept:
+                print(f"  {name} ({kinds[name]}): its facts were kept", flush=True)
 
 
 if __name__ == "__main__":
