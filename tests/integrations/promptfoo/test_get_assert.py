@@ -73,7 +73,7 @@ def test_a_second_metric_that_fails_is_told_beside_the_first():
     assert found["metadata"] == {"not_scored": {"imapscore": "extraction/no-query"}}
 
 
-@pytest.mark.parametrize(("threshold", "passes"), [(0.4, True), (0.5, False), (None, True), (0, True)])
+@pytest.mark.parametrize(("threshold", "passes"), [(0.6, True), (0.7, False), (None, True), (0, True)])
 def test_threshold(threshold: float | None, passes: bool):
     assert grade(RECORDED[0]["response"], RECORDED[0], threshold=threshold)["pass"] is passes
 
