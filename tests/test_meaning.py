@@ -1,4 +1,4 @@
-"""Meaning before wording, end to end: denials, rewordings, layout and attempts at a higher score.
+"""Meaning before wording, end to end: denials, rewordings and layout.
 
 The floors are what the offline reader reached on 2026-11-22, rounded down; docs/agreement.md has the figures and what a
 strong model makes of the same answers. They keep an improvement from being lost and claim no more.
@@ -23,7 +23,6 @@ from imapeval.types import Sample, Score
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from imapeval.types import Lang
 
 QUESTION = {"en": "What should I do?", "zh": "我该怎么办？"}
 
@@ -44,58 +43,9 @@ REWORDINGS = [
 ]
 """Of the issue on meaning: each inversion scored .4 to 1.0 before, each rewording less than its inversion."""
 
-_DISEASES = {
-    "en": (
-        "pneumonia, asthma, bronchitis, gout, migraine, sinusitis, appendicitis, cystitis, hepatitis, "
-        "gastritis, eczema, psoriasis, anemia, diabetes, hypertension, stroke, epilepsy, tuberculosis, "
-        "malaria, measles, mumps, rubella, chickenpox, shingles, influenza, tonsillitis, otitis, "
-        "conjunctivitis, glaucoma, cataract, arthritis, osteoporosis, lupus, lymphoma, leukemia, melanoma, "
-        "pancreatitis, cholecystitis, diverticulitis, hemorrhoids, hernia, scoliosis, sciatica, vertigo, "
-        "tinnitus, depression, anxiety disorder, schizophrenia, dementia, Parkinson's disease, multiple "
-        "sclerosis, hypothyroidism, hyperthyroidism, endometriosis, prostatitis, nephritis, sepsis, "
-        "meningitis, scabies, ringworm"
-    ),
-    "zh": (
-        "肺炎、哮喘、支气管炎、痛风、偏头痛、鼻窦炎、阑尾炎、膀胱炎、肝炎、胃炎、湿疹、银屑病、贫血、"
-        "糖尿病、高血压、中风、癫痫、结核、疟疾、麻疹、腮腺炎、风疹、水痘、带状疱疹、流感、扁桃体炎、"
-        "中耳炎、结膜炎、青光眼、白内障、关节炎、骨质疏松、狼疮、淋巴瘤、白血病、黑色素瘤、胰腺炎、"
-        "胆囊炎、憩室炎、痔疮、疝气、脊柱侧弯、坐骨神经痛、眩晕、耳鸣、抑郁症、焦虑症、精神分裂症、"
-        "痴呆、帕金森病、多发性硬化、甲减、甲亢、子宫内膜异位症、前列腺炎、肾炎、败血症、脑膜炎、"
-        "疥疮、体癣"
-    ),
-}
-
-
-def split_sentences(text: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?])\s+|(?<=[。！？])", text) if part.strip()]
-
-
-def deny(text: str, lang: Lang) -> str:
-    return " ".join(f"{'Do not: ' if lang == 'en' else '不要：'}{part}" for part in split_sentences(text))
-
-
-def list_diseases(sample: Sample) -> str:
-    listed = _DISEASES[sample.lang]
-    return f"{sample.response} {f'It could be {listed}.' if sample.lang == 'en' else f'可能是{listed}。'}"
-
-
-def hedge(sample: Sample) -> str:
-    hedge = "Possibly, it may be that " if sample.lang == "en" else "可能也许"
-    return " ".join(f"{hedge}{part}" for part in split_sentences(sample.response))
-
-
-GAMES: dict[str, Callable[[Sample], str]] = {
-    "sixty diagnoses": list_diseases,
-    "its own denial besides": lambda sample: f"{sample.response} {deny(sample.response, sample.lang)}",
-    "the question repeated": lambda sample: f"{sample.question} {sample.response}",
-    "said twice": lambda sample: f"{sample.response} {sample.response}",
-    "everything hedged": hedge,
-}
 LAYOUTS: dict[str, Callable[[Sample], str]] = {
     "bold": lambda sample: re.sub(r"(\w{4,}|[\u4e00-\u9fff]{2})", r"**\1**", sample.response, count=1),
     "html": lambda sample: "<p>" + re.sub(r"([A-Za-z]{4,})", r"<b>\1</b>", sample.response) + "</p>",
-    "soft hyphens": lambda sample: re.sub(r"(?<=\w)(?=\w)", "\u00ad", sample.response),
-    "zero width": lambda sample: "\u200b".join(sample.response),
 }
 
 
@@ -152,18 +102,6 @@ def test_reworded_above_wrong_in_the_references_words(score, name: str, floor: f
     values = dict(zip([sample.id for sample in samples], score(samples), strict=True))
     questions = {id_.partition(":")[0] for id_ in values}
     assert fmean(values[f"{q}:reworded"] > values[f"{q}:wrong"] for q in questions) >= floor
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("game", GAMES)
-def test_playing_for_the_score_does_not_pay(score, lang: str, game: str):
-    samples = read(f"sample-{lang}")
-    honest = score(samples)
-    played = score([change(sample, GAMES[game](sample)) for sample in samples])
-    assert fmean(played) <= fmean(honest) + 0.005
-    # A good answer never gains; a wrong one may come upon something right among sixty.
-    good = [place for place, sample in enumerate(samples) if sample.meta["quality"] in ("right", "reworded")]
-    assert fmean(played[place] for place in good) <= fmean(honest[place] for place in good) + 0.005
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.grounding import narrow
+from imapeval.text.markup import fold_confusables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def find_forgeries(text: str, *, score_asked: bool = False) -> list[Stretch]:
         text: Without zero-width characters, which could hide what is looked for.
         score_asked: Whether it answers a question about a score, so that a line such as "Score: 7" states one.
     """
-    text = narrow(text)
+    text = fold_confusables(text)
     lower = text.lower()
     layout = _Layout(text)
     found = sorted(

@@ -13,7 +13,7 @@ import re
 from functools import cached_property
 
 from imapeval.text.language import HAN
-from imapeval.text.markup import INVISIBLE
+from imapeval.text.markup import INVISIBLE, fold_confusables
 from imapeval.text.negation import mentions_denial, negated
 from imapeval.text.normalise import stem
 
@@ -22,15 +22,6 @@ MOST = 0.5
 
 _WORD_WEIGHT = 2
 """Of a word beside a Chinese character: a Chinese word has two."""
-
-# Letters, digits and signs of other width. Not the commas, stops, colons and brackets of ordinary Chinese: hardly a
-# text is without them, and nothing depends on them.
-_WIDE = "\uff02\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3d\uff3f\uff41-\uff5e\u3000\u2019"
-_IS_WIDE = re.compile(f"[{_WIDE}]")
-_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))} | {
-    0x3000: 32,
-    0x2019: 39,
-}
 
 _LETTER = rf"[^\W\d_{HAN}]"
 _WORD = re.compile(rf"{_LETTER}+(?:'[a-z]+)?")
@@ -226,18 +217,13 @@ class Ground:
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case, of ordinary width and with plain apostrophes, character for character."""
-    text = narrow(text)
+    """Return the text in lower case and ordinary letters, with plain apostrophes, character for character."""
+    text = fold_confusables(text)
     folded = text.lower()
     if len(folded) != len(text):
         # Of a few letters, such as the Turkish capital I with a dot, the small form has two characters.
         folded = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     return folded
-
-
-def narrow(text: str) -> str:
-    """Return the text with letters, digits and signs of ordinary width, character for character."""
-    return text.translate(_NARROW) if not text.isascii() and _IS_WIDE.search(text) else text
 
 
 def _numbers_in(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ExtractionError
@@ -21,6 +22,7 @@ from imapeval.extraction.statements import read_items, read_statements
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation import denies_next
+from imapeval.text.normalise import normalise
 from imapeval.text.phrases import drop_self_contradictions, qualify, read_phrase
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
@@ -79,7 +81,7 @@ class LexiconReader:
 
     @property
     def signature(self) -> str:
-        return signature("lexicon", graph=self.graph.hash[:12], v="2")
+        return signature("lexicon", graph=self.graph.hash[:12], v="3")
 
     @property
     def concurrency(self) -> int:
@@ -109,9 +111,9 @@ class LexiconReader:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)
-        told = read_phrase(PlainText(question).text[:MAX_QUESTION]).tokens
+        told = _Told(PlainText(question).text[:MAX_QUESTION], lang)
         for piece in read_statements(plain.text, lang):
-            if _repeats(piece.text, told):
+            if told.holds(piece.text):
                 continue
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _informs_of(piece.text, mentions, asked, lang)
@@ -147,10 +149,29 @@ def _place(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
     return replace(qualify(pair), span=plain.origin(start, end))
 
 
-def _repeats(statement: str, told: frozenset[str]) -> bool:
-    """Tell whether a statement only gives back words of the question, with no stance or amount of its own."""
-    phrase = read_phrase(statement)
-    return phrase.tokens <= told and not phrase.stance.denies and not phrase.amounts.items
+class _Told:
+    """What a question tells, which is no fact of an answer that only gives it back.
+
+    Args:
+        question: Without layout.
+        lang: Of the question.
+    """
+
+    def __init__(self, question: str, lang: Lang) -> None:
+        self._question = question
+        self._lang: Lang = lang
+        self._tokens = read_phrase(question).tokens
+
+    def holds(self, statement: str) -> bool:
+        """Tell whether a statement has no words but the question's, and no stance or amount that is not in it."""
+        phrase = read_phrase(statement)
+        if not phrase.tokens <= self._tokens:
+            return False
+        return not (phrase.stance.denies or phrase.amounts.items) or normalise(statement) in self._statements
+
+    @cached_property
+    def _statements(self) -> frozenset[str]:
+        return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
 
 
 def _drop_doctor(question: str) -> str:

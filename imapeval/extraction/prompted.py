@@ -75,7 +75,7 @@ class PromptedReader:
             answer=prompting.identify(_ANSWER, _VERSIONS[_ANSWER]),
             lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
             retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
-            v="7",
+            v="8",
         )
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.extraction.source import Source
 
 _DAMAGE = re.compile(
-    rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]+|(?<![a-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
+    rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]++(?![A-Z])|(?<![A-Za-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
 )
 """What hardly a term or value has, unless the text has it too: "q8h" is none, "wa5er" is."""
 

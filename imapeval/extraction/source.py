@@ -10,7 +10,7 @@ from imapeval.extraction.forgery import find_forgeries
 from imapeval.extraction.grounding import Ground, fold
 from imapeval.extraction.prompting import neutralise
 from imapeval.text.language import has_chinese
-from imapeval.text.markup import INVISIBLE, EditedText
+from imapeval.text.markup import INVISIBLE, EditedText, fold_confusables
 from imapeval.types import Pair
 
 _OMITTED = " … "
@@ -36,8 +36,9 @@ _SPACES = re.compile(r"\s\s+|[^\S ]")
 class Source:
     """A text as the model sees it.
 
-    Zero-width characters are gone and forged formats (`forgery`) left out, with an ellipsis in their place; what could
-    end the text's place in a prompt is neutralised. Places found in it are those of the original.
+    Zero-width characters are gone, odd forms of letters are ordinary ones, and forged formats (`forgery`) are left out,
+    with an ellipsis in their place; what could end the text's place in a prompt is neutralised. Places found in it are
+    those of the original.
 
     Args:
         text: The original.
@@ -46,6 +47,7 @@ class Source:
     """
 
     def __init__(self, text: str, *, under_evaluation: bool, score_asked: bool = False) -> None:
+        text = fold_confusables(text)
         visible = EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))
         forgeries = find_forgeries(visible.text, score_asked=score_asked) if under_evaluation else ()
         self._visible = visible
@@ -145,6 +147,9 @@ def _slips(value: str, window: str) -> bool:
         return False
     place = next((at for at, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs), None)
     if place is None or value[place + 1 :] != window[place + 1 :]:
+        return False
+    if value[place].isalnum() and not window[place].isalnum():
+        # No slip makes a letter of a comma: 不要手术 does not stand in "，要手术".
         return False
     ours, theirs = _kind(value[place]), _kind(window[place])
     # 乙型肝炎 is not 丙型肝炎, nor "cat" "rat"; but no word has a bracket or, inside, a digit.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from typing import TYPE_CHECKING
+
+from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,6 +17,32 @@ INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
 )
 """Characters that are not seen: they can neither divide a word nor hide one."""
+
+# Letters, digits and signs of other width. Not the commas, stops, colons and brackets of ordinary Chinese: hardly a
+# text is without them, and nothing depends on them.
+_WIDE = "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u3000\u2019"
+_IS_WIDE = re.compile(f"[{_WIDE}]")
+# Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones: they
+# are capitals of β and μ, too.
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u043e\u0440\u051b\u0455\u051d\u0445\u0443"
+    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423",
+    "acdehijopqswxyABCEHIJKMOPSTXY",
+)
+# The alphabets for mathematics, bold or in script, with which people write "𝗔𝘃𝗼𝗶𝗱" where there is no bold type.
+_ALPHABETS = [chr(code) for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))]
+_PLAIN = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))},
+    **{ord(c): plain for c in _ALPHABETS if len(plain := unicodedata.normalize("NFKC", c)) == 1 and plain.isalnum()},
+    0x3000: 32,
+    0x2019: 39,
+}
+_MARKS = str.maketrans("，：；！？（）", ",:;!?()")
+"""Those of Chinese, which an English text has only where all of it is of other width."""
+_IS_ODD = re.compile(f"[{_WIDE}\u2100-\u214f\U0001d400-\U0001d7ff]")
+_HAS_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
+_WORD = re.compile(r"\w+")
+_CYRILLIC = re.compile("[\u0400-\u052f]")
 
 _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|section|article|dl|dt|dd"
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
@@ -27,6 +56,27 @@ _MARKDOWN = re.compile(
     r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}$",
     re.MULTILINE,
 )
+
+
+def fold_confusables(text: str) -> str:
+    """Return the text with letters, digits and signs as they are ordinarily written, character for character.
+
+    Of ordinary width, without the alphabets for mathematics, and Latin where a word only looks so.
+
+    >>> fold_confusables("ａｖｏｉｄ 𝗮𝘃𝗼𝗶𝗱 \u0430v\u043eid")
+    'avoid avoid avoid'
+    """
+    if text.isascii():
+        return text
+    if _IS_ODD.search(text):
+        text = text.translate(_PLAIN)
+    return _WORD.sub(_make_latin, text) if _HAS_LOOKALIKE.search(text) else text
+
+
+def _make_latin(word: re.Match[str]) -> str:
+    """Return a word with Latin letters, unless it has others that show it to be Russian."""
+    latin = word[0].translate(_LOOKALIKES)
+    return word[0] if _CYRILLIC.search(latin) else latin
 
 
 class EditedText:
@@ -67,7 +117,7 @@ class PlainText:
     """A text without its layout.
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters go; a text all in
-    capitals is written small. What is left says the same to a reader.
+    capitals is written small, odd forms of letters as ordinary ones. What is left says the same to a reader.
 
     Args:
         text: The original.
@@ -83,7 +133,9 @@ class PlainText:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
         for find in (_find_html, _find_markdown):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
-        plain = self._layers[-1].text
+        plain = fold_confusables(self._layers[-1].text)
+        if not (plain.isascii() or has_chinese(plain)):
+            plain = plain.translate(_MARKS)
         # Letter by letter, because of a few letters the small form has two characters.
         self.text = "".join(c.lower() if len(c.lower()) == 1 else c for c in plain) if _shouts(plain) else plain
 
@@ -97,7 +149,9 @@ class PlainText:
 
 def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
     found = [(tag.start(), tag.end(), "\n" if tag["block"] else "") for tag in _TAG.finditer(text)]
-    found += [(entity.start(), entity.end(), html.unescape(entity[0])) for entity in _ENTITY.finditer(text)]
+    found += [
+        (entity.start(), entity.end(), INVISIBLE.sub("", html.unescape(entity[0]))) for entity in _ENTITY.finditer(text)
+    ]
     end = 0
     for edit in sorted(found):
         if edit[0] >= end:

@@ -173,20 +173,21 @@ def qualify(pair: Pair) -> Pair:
 def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs without those that one text both affirms and denies: who says both says neither.
 
+    Under two conditions both may hold, and so may they with and without one.
+
     >>> from imapeval.types import Pair
     >>> pairs = [Pair("a", "aspirin"), Pair("a", "no aspirin"), Pair("a", "rest")]
     >>> [pair.value for pair in drop_self_contradictions(pairs)]
     ['rest']
     """
     kept = list(pairs)
-    stances: dict[frozenset[str], set[bool]] = {}
-    for pair in kept:
-        phrase = read_phrase(pair.value)
-        if phrase.words and not phrase.condition:
-            stances.setdefault(phrase.words, set()).add(phrase.stance.denies)
-    return [
-        pair for pair in kept if (phrase := read_phrase(pair.value)).condition or len(stances.get(phrase.words, ())) < 2
-    ]
+    phrases = [read_phrase(pair.value) for pair in kept]
+    about = [(phrase.words, normalise(phrase.condition)) for phrase in phrases]
+    stances: dict[tuple[frozenset[str], str], set[bool]] = {}
+    for phrase, key in zip(phrases, about, strict=True):
+        if phrase.words:
+            stances.setdefault(key, set()).add(phrase.stance.denies)
+    return [pair for pair, key in zip(kept, about, strict=True) if len(stances.get(key, ())) < 2]
 
 
 def _find_words(text: str) -> tuple[list[str], list[str]]:

@@ -202,6 +202,20 @@ def test_greetings_alone_inform_of_nothing(reader: LexiconReader) -> None:
     assert facts(reader, "What is it?", "Hello, welcome! I understand your concern. Take care.", "en") == []
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "values", "lang"),
+    [
+        ("I am 38 years old, no fever. What helps?", "I am 38 years old, no fever. What helps? Rest.", ["Rest"], "en"),
+        ("I took aspirin 100 mg. What helps?", "Take aspirin 300 mg.", ["Take aspirin 300 mg"], "en"),
+        ("I smoke. What helps my cough?", "Do not smoke.", ["Do not smoke"], "en"),
+        ("我45岁，没有发烧，怎么治？", "我45岁，没有发烧。休息。", ["休息"], "zh"),
+        ("怎么治？", "也许休息。", ["休息"], "zh"),
+    ],
+)
+def test_what_the_question_tells_is_no_fact_of_its_answer(reader, question, answer, values, lang) -> None:
+    assert [value for _, value in facts(reader, question, answer, lang)] == values
+
+
 @pytest.mark.parametrize("question", ["", "😀😀", "???"])
 def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: str) -> None:
     with pytest.raises(ExtractionError, match="nothing is asked") as caught:

@@ -34,6 +34,13 @@ def test_the_examples_values_are_those_of_the_prompt(value):
     assert any(f'"{value}"' in message.content for message in template.messages)
 
 
+@pytest.mark.parametrize("value", ["不要Graves病手术", "不要查eGFR", "不要查dsDNA"])
+def test_a_name_with_capitals_is_not_damaged(value):
+    source = Source("Graves病：不要手术。eGFR不要查。dsDNA抗体要查。", under_evaluation=True)
+    imap = QuestionImap((Pair("建议", "?"),), ())
+    assert select_inform([Pair("建议", value)], source, imap, value).found == (Pair("建议", value),)
+
+
 def test_an_examples_value_counts_where_the_answer_says_it():
     imap = QuestionImap((Pair("检查", "?"),), ())
     parsed = select_inform([Pair("检查", "尿常规")], Source("查一下尿常规。", under_evaluation=True), imap, "")

@@ -27,11 +27,19 @@ def place(text, value, *, under_evaluation=True):
         ("诊断为急性膀胱炎", "急性膀x炎", "急性膀胱炎"),
         ("诊断为乙型肝炎", "丙型肝炎", None),
         ("It is a rat bite", "cat", None),
+        # No slip, and the denial would be lost.
+        ("出院后，要赶在三天内复查", "不要赶在三天内复查", None),
+        # Latin, Cyrillic, Latin.
+        ("T\u0430ke rest", "take rest", "T\u0430ke rest"),
         ("", "rest", None),
     ],
 )
 def test_values_are_found_in_the_original(text, value, found):
     assert place(text, value) == found
+
+
+def test_letters_are_shown_as_they_are_ordinarily_written():
+    assert Source("ａｖｏｉｄ \u0430spirin，𝗻𝗼𝘁 Аспирин", under_evaluation=True).shown == "avoid aspirin，not Аспирин"
 
 
 def test_what_goes_over_something_left_out_is_no_quotation():

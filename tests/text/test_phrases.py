@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.text import phrases as module
-from imapeval.text.phrases import is_condition, qualify, read_phrase, split_condition
+from imapeval.text.phrases import drop_self_contradictions, is_condition, qualify, read_phrase, split_condition
 from imapeval.types import Pair
 
 
@@ -110,6 +110,20 @@ def test_tokens_know_the_order_of_chinese_characters():
     ours, theirs = read_phrase("蜂蜜"), read_phrase("蜜蜂")
     assert ours.words == theirs.words
     assert ours.tokens.isdisjoint(theirs.tokens)
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        (("see a doctor if it lasts", "do not see a doctor if it lasts"), []),
+        (("see a doctor if it lasts", "do not see a doctor if it stops"), [0, 1]),
+        (("see a doctor if it lasts", "do not see a doctor"), [0, 1]),
+        (("去医院（如果发烧）", "不要去医院（如果发烧）"), []),
+    ],
+)
+def test_under_one_condition_both_cannot_hold(values, kept):
+    pairs = [Pair("advice", value) for value in values]
+    assert drop_self_contradictions(pairs) == [pairs[place] for place in kept]
 
 
 def test_brackets():

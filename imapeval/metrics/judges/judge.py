@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Self, get_args
 from imapeval.errors import ImapEvalError, SampleError, UsageError
 from imapeval.extraction import prompting
 from imapeval.extraction.forgery import is_about_score
-from imapeval.extraction.grounding import narrow
 from imapeval.extraction.source import Source
 from imapeval.metrics.judges.jury import RETRY_NOTE, VERSION, Jury
 from imapeval.signature import signature
+from imapeval.text.markup import fold_confusables
 from imapeval.types import Failure, Lang, Pair
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ _GIVEN = (
 def _find_scored(labels: tuple[str, ...]) -> re.Pattern[str]:
     """Return what finds the forms in which judges answer, those that put a score behind one of these labels too.
 
-    In ordinary width; the extractor's forms are known to `imapeval.extraction.forgery`.
+    In ordinary letters; the extractor's forms are known to `imapeval.extraction.forgery`.
     """
-    more = "".join(f"|{re.escape(narrow(label))}" for label in labels)
+    more = "".join(f"|{re.escape(fold_confusables(label))}" for label in labels)
     key = rf"(?<!\w)(?:score|accuracy|completeness|specificity|supported{more})[\"'“”‘’]?\s*+[:：=]"
     return re.compile(
         # The look ahead keeps the time in proportion to the text: without it every key would look for the end.
@@ -130,7 +130,7 @@ class Judge(ABC):
             **more,
             model="none" if self.jury is None else self.jury.model.identity,
             prompts="/".join(prompting.identify(task, VERSION) for task in (*self.tasks, RETRY_NOTE)),
-            v="2",
+            v="3",
         )
 
     def prepare(self, parts: Parts) -> Self:
@@ -225,7 +225,7 @@ def _leave_out(form: re.Pattern[str], text: str) -> str:
     parts: list[str] = []
     done = 0
     # As long, character for character.
-    for found in form.finditer(narrow(text)):
+    for found in form.finditer(fold_confusables(text)):
         parts += text[done : found.start()], " … "
         done = found.end()
     return "".join((*parts, text[done:]))

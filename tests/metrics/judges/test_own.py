@@ -178,8 +178,8 @@ async def test_facts_are_shown(load):
     }
     assert shown["response_imap"].startswith('"treatment": "a warm wet cloth"')
     assert request.messages[-1].content.count("</response_imap") == 1
-    # Recall (.6 + 0) / 2 and precision (.6 + .1) / 2, by hand: .325, which binary fractions have a little below.
-    assert "Score 0.32." in request.messages[-1].content
+    # Recall (.707 + 0) / 2 and precision (.707 + .316) / 2, the roots of .5 and .1: .433.
+    assert "Score 0.43." in request.messages[-1].content
 
 
 async def test_where_there_are_no_facts(load):
@@ -292,7 +292,7 @@ def test_it_is_signed_with_its_file(load):
     signed = metric.prepare(Parts(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
         r"geval:empathy\|weights:auto\|samples:5\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
-        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:2",
+        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:3",
         signed,
     )
     signatures = {metric.signature, load(f"{TEXT} ").signature, load(TEXT, samples=7).signature}

@@ -1,0 +1,246 @@
+"""What an answer gains by playing for the score: `python benchmarks/games.py`.
+
+Turns every response of the shipped samples into one that lists sixty diagnoses, denies itself, repeats the question, is
+said twice, hedges everything or hides its letters, and prints as Markdown how the score changes: read and related
+offline, and by a scripted model that reads what the text states and relates it truthfully. Where the truth is open,
+the script decides for the player. tests/test_games.py tests what this measures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.prompting import find_texts
+from imapeval.extraction.source import Source
+from imapeval.extraction.statements import read_statements
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.matching.llm import LLMMatcher
+from imapeval.metrics.imapscore import graded
+from imapeval.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.samples import read
+from imapeval.text.normalise import normalise
+from imapeval.text.phrases import read_phrase
+from imapeval.types import Failure, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from imapeval.extraction.extractor import Extractor
+    from imapeval.graph.store import Graph
+    from imapeval.llm.client import Model, Request
+    from imapeval.matching.matcher import Matcher
+    from imapeval.matching.order import ValueMatcher
+    from imapeval.types import Lang
+
+DISEASES: dict[Lang, str] = {
+    "en": (
+        "pneumonia, asthma, bronchitis, gout, migraine, sinusitis, appendicitis, cystitis, hepatitis, "
+        "gastritis, eczema, psoriasis, anemia, diabetes, hypertension, stroke, epilepsy, tuberculosis, "
+        "malaria, measles, mumps, rubella, chickenpox, shingles, influenza, tonsillitis, otitis, "
+        "conjunctivitis, glaucoma, cataract, arthritis, osteoporosis, lupus, lymphoma, leukemia, melanoma, "
+        "pancreatitis, cholecystitis, diverticulitis, hemorrhoids, hernia, scoliosis, sciatica, vertigo, "
+        "tinnitus, depression, anxiety disorder, schizophrenia, dementia, Parkinson's disease, multiple "
+        "sclerosis, hypothyroidism, hyperthyroidism, endometriosis, prostatitis, nephritis, sepsis, "
+        "meningitis, scabies, ringworm"
+    ),
+    "zh": (
+        "肺炎、哮喘、支气管炎、痛风、偏头痛、鼻窦炎、阑尾炎、膀胱炎、肝炎、胃炎、湿疹、银屑病、贫血、"
+        "糖尿病、高血压、中风、癫痫、结核、疟疾、麻疹、腮腺炎、风疹、水痘、带状疱疹、流感、扁桃体炎、"
+        "中耳炎、结膜炎、青光眼、白内障、关节炎、骨质疏松、狼疮、淋巴瘤、白血病、黑色素瘤、胰腺炎、"
+        "胆囊炎、憩室炎、痔疮、疝气、脊柱侧弯、坐骨神经痛、眩晕、耳鸣、抑郁症、焦虑症、精神分裂症、"
+        "痴呆、帕金森病、多发性硬化、甲减、甲亢、子宫内膜异位症、前列腺炎、肾炎、败血症、脑膜炎、"
+        "疥疮、体癣"
+    ),
+}
+DENIED: dict[Lang, tuple[str, str]] = {"en": ("Do not: ", "do not "), "zh": ("不要：", "不要")}
+HEDGED: dict[Lang, tuple[str, str]] = {"en": ("Possibly, it may be that ", "possibly "), "zh": ("可能也许", "可能")}
+ALIKE = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ")
+WIDE = {code: code + 0xFEE0 for code in range(ord("!"), ord("~") + 1)}
+
+
+@dataclass(frozen=True)
+class Game:
+    """A way to play.
+
+    Attributes:
+        write: Turns a sample's response into what is played.
+        read: The facts that are stated then, out of those of the response, each with the number of the response's fact
+            that it repeats or denies; None for a new one.
+    """
+
+    write: Callable[[Sample], str]
+    read: Callable[[Sequence[str], Lang], list[tuple[str, int | None]]] = lambda facts, _: number(facts)
+
+
+def number(facts: Sequence[str], before: str = "") -> list[tuple[str, int | None]]:
+    """Return the facts, each with its number and with the same words before it."""
+    return [(before + fact, place) for place, fact in enumerate(facts)]
+
+
+def open_sentences(text: str, by: str) -> str:
+    """Return the text with some words before each sentence."""
+    return " ".join(by + part for part in re.split(r"(?<=[.!?])\s+|(?<=[。！？])", text) if part.strip())
+
+
+def list_diseases(lang: Lang) -> str:
+    """Return the sentence with the sixty diagnoses."""
+    return f"It could be {DISEASES[lang]}." if lang == "en" else f"可能是{DISEASES[lang]}。"
+
+
+GAMES = {
+    "sixty diagnoses": Game(
+        lambda s: f"{s.response} {list_diseases(s.lang)}",
+        lambda facts, lang: [
+            *number(facts),
+            *((HEDGED[lang][1] + name, None) for name in re.split("、|, ", DISEASES[lang])),
+        ],
+    ),
+    "its own denial besides": Game(
+        lambda s: f"{s.response} {open_sentences(s.response, DENIED[s.lang][0])}",
+        lambda facts, lang: [*number(facts), *number(facts, DENIED[lang][1])],
+    ),
+    "the question repeated": Game(lambda s: f"{s.question} {s.response}"),
+    "said twice": Game(lambda s: f"{s.response} {s.response}", lambda facts, _: [*number(facts), *number(facts)]),
+    "everything hedged": Game(
+        lambda s: open_sentences(s.response, HEDGED[s.lang][0]), lambda facts, lang: number(facts, HEDGED[lang][1])
+    ),
+    "zero-width spaces": Game(lambda s: "\u200b".join(s.response)),
+    "soft hyphens": Game(lambda s: re.sub(r"(?<=\w)(?=\w)", "\u00ad", s.response)),
+    "full-width letters": Game(lambda s: s.response.translate(WIDE)),
+    "look-alike letters": Game(lambda s: s.response.translate(ALIKE)),
+}
+HONEST = Game(lambda s: s.response)
+RIGHT, WRONG = ("right", "reworded"), ("wrong",)
+READERS = ("offline", "scripted model")
+LANGS: tuple[Lang, ...] = ("en", "zh")
+GAIN = 0.005
+"""What changes a score, rather than its last digits."""
+
+
+def divide(text: str, lang: Lang) -> list[str]:
+    """Return what an honest text states, in short."""
+    return list(dict.fromkeys(piece.text for piece in read_statements(text, lang) if read_phrase(piece.text).words))
+
+
+def relate(sample: Sample, i: int, j: int, counts: tuple[int, int]) -> str:
+    """Return how fact i of the reference and fact j of the honest response relate by the sample's quality; "" for not.
+
+    The facts of both stand in the same order, so that the one with fewer goes on being matched.
+    """
+    n, m = counts
+    if (i, j) not in {(k * n // max(counts), k * m // max(counts)) for k in range(max(counts))}:
+        return ""
+    partly = "exact" if i % 2 == 0 else "contradiction"
+    by_quality = {"wrong": "contradiction", "vague": "", "too specific": "containment", "partly right": partly}
+    return by_quality.get(str(sample.meta["quality"]), "exact")
+
+
+def script(samples: Sequence[Sample], game: Game) -> Model:
+    """Return a model that reads and relates the played responses of samples with different questions truthfully."""
+    by_question = {sample.question: sample for sample in samples}
+
+    def reply(request: Request) -> str:
+        texts = {tag: text.strip() for tag, text in find_texts(request.messages[-1].content).items()}
+        sample = by_question[texts["question"]]
+        if request.schema_name == "question-imap":
+            return json.dumps({"query": ["advice" if sample.lang == "en" else "建议"], "constraint": []})
+        references = divide(sample.references[0], sample.lang)
+        honest = divide(sample.response, sample.lang)
+        facts = game.read(honest, sample.lang)
+        if request.schema_name == "answer-inform":
+            (term,) = json.loads(texts["asked"])
+            values = (
+                references
+                if texts["answer"] == Source(sample.references[0], under_evaluation=True).shown
+                else [value for value, _ in facts]
+            )
+            return json.dumps({"inform": [{"term": term, "values": values}]})
+        stated = {normalise(value): (place, value) for value, place in facts}
+        numbers = {normalise(value): place for place, value in enumerate(references)}
+
+        def judge(reference: str, response: str) -> str:
+            i, (j, value) = numbers[normalise(reference)], stated[normalise(response)]
+            if j is None:
+                return "exact" if value.removeprefix(HEDGED[sample.lang][1]).casefold() in reference.casefold() else ""
+            relation = relate(sample, i, j, (len(references), len(honest)))
+            if value != honest[j] and value.startswith(DENIED[sample.lang][1]):
+                return relation and ("exact" if relation == "contradiction" else "contradiction")
+            return relation
+
+        ours, theirs = (
+            [line.partition(": ")[2] for line in texts[side].splitlines()] for side in ("reference", "response")
+        )
+        found = [
+            {"reference": i, "response": j, "why": "", "relation": relation}
+            for i, a in enumerate(ours, 1)
+            for j, b in enumerate(theirs, 1)
+            if (relation := judge(a, b))
+        ]
+        return json.dumps({"relations": found})
+
+    return ScriptedModel(reply)
+
+
+async def score(samples: Sequence[Sample], extractor: Extractor, matcher: Matcher) -> list[float]:
+    """Return the imapScores."""
+    imaps = [(await extractor.extract(sample))[0] for sample in samples]
+    langs, questions = [sample.lang for sample in samples], [sample.question for sample in samples]
+    outcomes = []
+    for imap, matches in zip(imaps, await matcher.match(imaps, langs=langs, questions=questions), strict=True):
+        outcome = matches if isinstance(matches, Failure) else graded(imap, matches)
+        if isinstance(outcome, Failure):
+            raise SystemExit(outcome.message)
+        outcomes.append(outcome.value)
+    return outcomes
+
+
+def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, matcher: ValueMatcher) -> list[float]:
+    """Return the scores of the samples' responses as they are played, with a reader of `READERS`."""
+    played = [replace(sample, response=game.write(sample)) for sample in samples]
+    if reader == "offline":
+        return asyncio.run(score(played, open_extractor(graph), matcher))
+    scores = [0.0] * len(samples)
+    # The two responses to a question stand one behind the other.
+    for half in (slice(0, None, 2), slice(1, None, 2)):
+        model = script(samples[half], game)
+        scores[half] = asyncio.run(score(played[half], open_extractor(graph, llm=model), LLMMatcher(matcher, model)))
+    return scores
+
+
+def show(reader: str, graph: Graph, matcher: ValueMatcher) -> list[str]:
+    """Return the lines of a reader's table: mean changes of right and of wrong answers, and how many answers gain."""
+    cells: dict[str, list[str]] = {name: [] for name in ("(the honest score)", *GAMES)}
+    for lang in LANGS:
+        samples = read(f"sample-{lang}")
+        honest = play(samples, HONEST, reader=reader, graph=graph, matcher=matcher)
+        cells["(the honest score)"] += [*show_means(honest, samples, ".3f"), ""]
+        for name, game in GAMES.items():
+            played = play(samples, game, reader=reader, graph=graph, matcher=matcher)
+            changes = [after - before for after, before in zip(played, honest, strict=True)]
+            gain = sum(change > GAIN for change in changes)
+            cells[name] += [*show_means(changes, samples, "+.3f"), f"{gain} of {len(samples)}"]
+    return [
+        f"| {reader} | {' | '.join(f'right, {lang} | wrong, {lang} | gain, {lang}' for lang in LANGS)} |",
+        "|---" * (3 * len(LANGS) + 1) + "|",
+        *(f"| {name} | {' | '.join(row)} |" for name, row in cells.items()),
+    ]
+
+
+def show_means(values: Sequence[float], samples: Sequence[Sample], form: str) -> list[str]:
+    """Return the means over the right and over the wrong answers."""
+    return [
+        format(fmean(v for v, s in zip(values, samples, strict=True) if s.meta["quality"] in qualities), form)
+        for qualities in (RIGHT, WRONG)
+    ]
+
+
+if __name__ == "__main__":
+    with open_graph() as graph:
+        matcher = open_matcher(graph)
+        for reader in READERS:
+            print(*show(reader, graph, matcher), "", sep="\n", flush=True)

@@ -1,0 +1,57 @@
+"""Playing for the score does not pay: the games of benchmarks/games.py, offline and with a scripted model."""
+
+import runpy
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from imapeval.pipeline import open_graph, open_matcher
+from imapeval.samples import read
+
+BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "games.py"))
+GAMES, HONEST, RIGHT, READERS, LANGS = (BENCHMARK[name] for name in ("GAMES", "HONEST", "RIGHT", "READERS", "LANGS"))
+HIDING = ("zero-width spaces", "soft hyphens", "full-width letters", "look-alike letters")
+SAME = 0.005
+
+
+@pytest.fixture(scope="module")
+def change():
+    """Return what gives the change of every sample's score by a game, with the quality of the honest response."""
+    with open_graph() as graph:
+        matcher = open_matcher(graph)
+
+        @cache
+        def score(reader: str, lang: str, name: str) -> list[float]:
+            game = GAMES.get(name, HONEST)
+            return BENCHMARK["play"](read(f"sample-{lang}"), game, reader=reader, graph=graph, matcher=matcher)
+
+        def compare(reader: str, lang: str, name: str) -> list[tuple[str, float]]:
+            qualities = [sample.meta["quality"] for sample in read(f"sample-{lang}")]
+            scores = zip(qualities, score(reader, lang, "honest"), score(reader, lang, name), strict=True)
+            return [(quality, played - honest) for quality, honest, played in scores]
+
+        yield compare
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("game", GAMES)
+def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang: str):
+    changes = change(reader, lang, game)
+    assert fmean(gain for _, gain in changes) <= SAME
+    right = [gain for quality, gain in changes if quality in RIGHT]
+    assert fmean(right) <= SAME
+    if game in HIDING:
+        assert {gain for _, gain in changes} == {0.0}
+    if reader == "scripted model":
+        # What is read is certain then: no single right answer gains by more than the last bits.
+        assert max(right) <= 1e-9
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("reader", READERS)
+def test_who_says_a_thing_and_its_opposite_says_neither(change, reader: str, lang: str):
+    changes = change(reader, lang, "its own denial besides")
+    assert fmean(gain for quality, gain in changes if quality == "wrong") <= SAME
