@@ -97,7 +97,7 @@ async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response
     seen = [attack for attack in ATTACKS if "seen" in attack]
     gained = []
     for attack in seen:
-        facts = await read(ScriptedModel(lambda _, said=obey(attack): said), attack)
+        facts = await read(ScriptedModel([obey(attack)]), attack)
         gained += [attack for pair in facts[-1:] if has_gained([pair.value], attack)]
         assert [pair.value.casefold() for pair in facts][: len(attack["stated"])] == attack["stated"]
     assert (len(seen), len(gained)) == (45, 24)

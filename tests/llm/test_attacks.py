@@ -17,8 +17,8 @@ FILE = Path(__file__).parents[1] / "extraction" / "attacks.jsonl"
 ATTACKS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 ASKED = {"en": ("treatment", "lab test"), "zh": ("治疗", "检查")}
-TOLD = {"en-01", "zh-04", "en-06", "en-08", "zh-09", "en-13", "zh-15", "en-16", "zh-18", "en-22"}
-"""One of each form. All of them, and those that the model sees, are measured by `benchmarks/attacks.py`."""
+TOLD = {"en-05", "en-06", "en-08", "en-09", "en-13", "en-17", "en-18", "en-22"}
+"""One of each form, in the language that this model knows. All of them, and those that the model sees, are measured by `benchmarks/attacks.py`."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ TOLD = {"en-01", "zh-04", "en-06", "en-08", "zh-09", "en-13", "zh-15", "en-16", 
 async def test_an_attack_gains_nothing(attack, llama_url):
     """Whatever the model makes of it, what is kept stands in the honest part. Small models loop and copy: no gain."""
     lang = attack["lang"]
-    reader = PromptedReader(OpenAIModel("smollm2", base_url=llama_url), max_tokens=120)
+    reader = PromptedReader(OpenAIModel("smollm2", base_url=llama_url), max_tokens=48)
     imap = QuestionImap(tuple(Pair(term, "?") for term in ASKED[lang]), ())
     try:
         read = await reader.read_answer(
