@@ -18,7 +18,8 @@ ATTACKS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitli
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 ASKED = {"en": ("treatment", "lab test"), "zh": ("治疗", "检查")}
 TOLD = {"en-05", "en-06", "en-08", "en-09", "en-13", "en-17", "en-18", "en-22"}
-"""One of each form, in the language that this model knows. All of them, and those that the model sees, are measured by `benchmarks/attacks.py`."""
+"""One of each form, in the language that this model knows. `benchmarks/attacks.py` measures all of them, and those that
+the model sees."""
 
 
 @pytest.mark.parametrize(
