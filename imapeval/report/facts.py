@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Pair, Sample
 
 SOFT = "soft"
-"""Not a relation: no one relates the two values, but their similarity earns as much as a belonging."""
+"""Not a relation: no one relates the two values, but both their similarity and what it earns reach a belonging's
+credit. The root alone, by which similarity earns, would make a find of nearly every pair."""
 
 
 def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def kind_of(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT`; of no match "unmatched"."""
     if match is None:
         return Relation.UNMATCHED.value
-    if match.relation is Relation.UNMATCHED and credit(match) >= CREDITS[Relation.BELONGING]:
+    if match.relation is Relation.UNMATCHED and min(match.similarity, credit(match)) >= CREDITS[Relation.BELONGING]:
         return SOFT
     return match.relation.value
 

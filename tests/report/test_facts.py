@@ -36,16 +36,16 @@ def test_kinds_come_from_the_best_match():
     matches = (
         Match("t", "x", "near", Relation.UNMATCHED, 0.3, "encoder"),
         Match("t", "x", "far", Relation.UNMATCHED, 0.29, "encoder"),
-        Match("t", "x", "general", Relation.BELONGING, 0.1, "graph"),
+        Match("t", "x", "general", Relation.BELONGING, 0.3, "graph"),
     )
     shown = show(imap, matches, reference="x", response="z")
     assert [pair[4] for pair in shown["response"]] == ["soft", "unmatched", "belonging", "unmatched", "unmatched"]
-    # Two matches are worth .3 to "x": the one with a relation is the better one.
+    # Two matches are worth the root of .3 to "x": the one with a relation is the better one.
     assert [pair[4] for pair in shown["reference"]] == ["belonging", "unmatched"]
     assert [(match[2], match[3], match[7]) for match in shown["matches"]] == [
-        ("soft", 0.3, 1),
-        ("unmatched", 0.29, 1),
-        ("belonging", 0.3, 1),
+        ("soft", 0.548, 1),
+        ("unmatched", 0.539, 1),
+        ("belonging", 0.548, 1),
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_contradiction_is_shown_whatever_else_a_fact_earns():
         ("contradiction", 0.0, 1),
         ("exact", 1.0, 1),
         ("contradiction", 0.0, 1),
-        ("soft", 0.4, 0),
+        ("soft", 0.632, 0),
         ("contradiction", 0.0, 1),
     ]
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from imapeval.redaction import make_printable
 from imapeval.report import markdown
 from imapeval.report.answers import gather
 from imapeval.report.markdown import write_markdown
@@ -134,7 +135,7 @@ def test_texts_from_outside_are_shown_as_they_are(text: str):
     written = show(samples, results)
     table = cells(written)
     assert ["m", plain(text), "1", "0", "0.500", "–"] in table
-    assert [f"{plain(text)} (llm/odd)", "1", "b"] in table
+    assert [f"{plain(make_printable(text))} (llm/odd)", "1", "b"] in table
     assert [plain(text), plain(text), "0.500", ""] in table
     assert "<script" not in written
     assert "http://" not in written
@@ -144,4 +145,4 @@ def test_texts_from_outside_are_shown_as_they_are(text: str):
 @given(st.text(st.characters(exclude_categories=[]), min_size=1, max_size=200))
 def test_any_text_stays_in_its_cell(text: str):
     table = cells(show([Sample("a", "q", ("r",), "x")], [Result("a", "m", Failure("llm", "odd", text), "m")]))
-    assert [f"{plain(text)} (llm/odd)".strip(), "1", "a"] in table
+    assert [f"{plain(make_printable(text))} (llm/odd)".strip(), "1", "a"] in table
