@@ -1,4 +1,7 @@
-"""Files that may hold texts: a new one can be read by its owner only, and is written whole."""
+"""Files that may hold texts: a new one can be read by its owner only, and is written whole.
+
+And what a process that was killed leaves behind: whoever finds it asks whether that process still runs.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,20 @@ def make_file(path: Path) -> None:
     """
     with open(path, "ab", opener=open_owned):
         pass
+
+
+def is_running(process: int) -> bool:
+    """Tell whether a process of this machine runs, by its number; True where nobody is told."""
+    # On Windows signal 0 is not a question.
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -7,6 +7,8 @@ names, and the length of each name's vector. On disk they are memory-mapped, so 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
+from imapeval.files import is_running
 from imapeval.graph.letters import mark_initials, sort_features, split_letters, unite
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ FORMAT = 1
 """Of the files; others are refused."""
 
 _DESCRIPTION = "grams.json"
+_DRAFT = re.compile(r"\.(\d+)(?:\.npy)?$")
+"""How the name of a file ends that the process of this number has not finished."""
 _ARRAYS = ("keys", "starts", "rows", "lengths")
 
 _CHUNK = 20_000
@@ -142,8 +147,10 @@ class GramIndex:
             return cls(keys, starts, rows, _fill(graph, keys, starts, rows, told))
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            _remove_drafts(folder, lambda process: not is_running(process))
             draft = _path(folder, f"rows.{os.getpid()}")
             rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
+            _reserve(draft)
             lengths = _fill(graph, keys, starts, rows, told)
             rows.flush()
             draft.replace(_path(folder, "rows"))
@@ -157,6 +164,7 @@ class GramIndex:
             draft.write_text(meta.model_dump_json(indent=1) + "\n")
             draft.replace(folder / _DESCRIPTION)
         except OSError as error:
+            _remove_drafts(folder, lambda process: process == os.getpid())
             raise ResourceError(f"the index of letters cannot be written to {folder} ({error}).") from error
         return cls.open(graph, folder)
 
@@ -331,6 +339,30 @@ def _inverse_frequency(counts: npt.NDArray[np.int64 | np.float64], names: int) -
 def _path(folder: Path, name: str) -> Path:
     stem, _, process = name.partition(".")
     return folder / (f".grams-{stem}.{process}.npy" if process else f"grams-{stem}.npy")
+
+
+def _reserve(path: Path) -> None:
+    """Have the disk set aside what a mapped file will take: one that runs full later ends the process (SIGBUS).
+
+    Raises:
+        OSError: There is not so much room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def _remove_drafts(folder: Path, of: Callable[[int], bool]) -> None:
+    """Remove the drafts of some processes.
+
+    One of another machine's process may be among them: that process then finds its draft gone and keeps the index in
+    memory.
+    """
+    for path in folder.glob(".grams*"):
+        number = _DRAFT.search(path.name)
+        if number is not None and of(int(number[1])):
+            with suppress(OSError):
+                path.unlink()
 
 
 def _mend(folder: Path) -> str:

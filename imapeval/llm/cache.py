@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.files import make_file
+from imapeval.files import is_running, make_file
 from imapeval.llm.client import Completion, Token, Usage, canonical
 from imapeval.redaction import get_logger
 
@@ -80,16 +80,7 @@ def _locate_processes() -> str:
 def _has_died(session: str) -> bool:
     """Tell whether a session's process ran here and no longer does; False where that cannot be seen."""
     place, number, _ = session.split(" ")
-    # On Windows signal 0 is not a question.
-    if os.name != "posix" or place != _locate_processes():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+    return place == _locate_processes() and not is_running(int(number))
 
 
 class Cached:

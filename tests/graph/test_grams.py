@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -105,3 +109,36 @@ def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_pat
     (folder / "grams-rows.npy").write_bytes(b"")
     with pytest.raises(ResourceError, match="cannot be read"):
         GramIndex.open(graph, folder)
+
+
+PROVIDE = """
+from imapeval.graph.grams import GramIndex
+from imapeval.graph.store import Graph
+print(len(GramIndex.provide(Graph.open())))
+"""
+
+
+def test_a_cache_on_a_full_disk_leaves_the_index_in_memory(mount_disk):
+    # Less than the index of the shipped graph takes. Where the disk runs full under a mapped file the system ends the
+    # process, hence one of its own.
+    disk = mount_disk(2_000_000)
+    environment = {**os.environ, "IMAPEVAL_CACHE": str(disk)}
+    done = subprocess.run([sys.executable, "-c", PROVIDE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
+    assert [path for path in disk.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nobody is told there whether a process lives")
+def test_what_a_killed_build_left_is_removed_and_what_others_build_is_not(graph, tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    lost = [folder / f".grams-rows.{dead.pid}.npy", folder / f".grams.json.{dead.pid}"]
+    other = folder / f".grams-rows.{os.getppid()}.npy"
+    for path in (*lost, other):
+        path.touch()
+    GramIndex.build(graph, folder)
+    assert not any(path.exists() for path in lost)
+    assert other.exists()
