@@ -82,8 +82,11 @@ def slow() -> Iterator[SlowServer]:
 
 
 @pytest.fixture
-def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Callable[..., subprocess.Popen[str]]:
+def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     data = write_data(SAMPLES)
+
+    # Whoever runs the tests in the background may have them ignore signals, and a process inherits that.
+    before = {number: signal.signal(number, signal.default_int_handler) for number in SIGNALS}
 
     def start(*command: str, terminal: int | None = None) -> subprocess.Popen[str]:
         llm = ["--llm", "openai:m", "--base-url", slow.url, "--concurrency", "4"]
@@ -102,7 +105,9 @@ def start(slow: SlowServer, tmp_path: Path, write_data: WriteData) -> Callable[.
             encoding="utf-8",
         )
 
-    return start
+    yield start
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
