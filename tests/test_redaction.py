@@ -24,11 +24,11 @@ def key(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("at http://me:pw@h:1/v1.", "at http://[redacted]@h:1/v1."),
+        ("at http://me:p4ssw0rd@h:1/v1.", "at http://[redacted]@h:1/v1."),
         ("http://only-a-token@h/v1", "http://[redacted]@h/v1"),
         ("'http://h/v1?key=a&b=c#d=e', x", "'http://h/v1?key=[redacted]&b=[redacted]#d=[redacted]', x"),
         ("https://h/v1?secret", "https://h/v1?[redacted]"),
-        ("--base-url=http://me:pw@h/v1", "--base-url=http://[redacted]@h/v1"),
+        ("--base-url=http://me:p4ssw0rd@h/v1", "--base-url=http://[redacted]@h/v1"),
         ("openai:m@http://h:8000/v1", "openai:m@http://h:8000/v1"),
         ("see https://example.org/a/@b", "see https://example.org/a/@b"),
         (r'{"u": "http:\/\/me:pw@h\/v1"}', r'{"u": "http:\/\/[redacted]@h\/v1"}'),
@@ -106,13 +106,13 @@ def test_what_is_made_printable_stays_json(text):
 
 
 def test_errors_and_failures_say_nothing_secret(key):
-    told = f"it said {key} at http://me:pw@h/v1"
+    told = f"it said {key} at http://me:p4ssw0rd@h/v1"
     for error in (UsageError(told), ProviderError(told, kind="server"), InputError(told, mend="")):
         assert key not in str(error)
-        assert "pw" not in str(error)
+        assert "p4ssw0rd" not in str(error)
     failure = Failure("llm", "server", told, told)
     assert key not in failure.message + str(failure.raw)
-    assert "pw" not in failure.message + str(failure.raw)
+    assert "p4ssw0rd" not in failure.message + str(failure.raw)
 
 
 def test_the_text_of_a_failure_is_cut_after_it_was_redacted(key):
@@ -128,9 +128,9 @@ def test_log_lines_are_redacted_with_what_led_to_them(key, caplog):
     try:
         raise ValueError(f"it said {key}")
     except ValueError as error:
-        log.warning("failed: %s \x1b[2J %s", "http://me:pw@h/", key, exc_info=error)
+        log.warning("failed: %s \x1b[2J %s", "http://me:p4ssw0rd@h/", key, exc_info=error)
     assert KEY not in caplog.text
-    assert "pw" not in caplog.text
+    assert "p4ssw0rd" not in caplog.text
     assert "\x1b" not in caplog.text
     assert "ValueError" in caplog.text
     assert isinstance(log, logging.Logger)
