@@ -2,6 +2,7 @@
 
     python3 .ci/frameworks.py                     all of them, two at a time
     python3 .ci/frameworks.py deepeval mlflow     some
+    python3 .ci/frameworks.py --list-changed REF  prints those that a change since the commit REF may concern
 
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
 default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. To renew a file: remove it, run this with
@@ -47,6 +48,12 @@ NPM = {
 }
 """Programs of npm by integration."""
 
+SHARED = ("imapeval/scoring/", "imapeval/integrations/exchange", "tests/integrations/test_", "tests/integrations/conftest")
+"""What the tests of all of them rest on."""
+
+ELSEWHERE = {"serve": ("imapeval/serve/", "docs/serve.md")}
+"""What else concerns one of them."""
+
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
 
 ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",)}
@@ -59,11 +66,30 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[[], *EXTRAS], metavar="NAME")
     parser.add_argument("--freeze", action="store_true", help="write the versions that were installed")
     parser.add_argument("--at-once", type=int, default=2, metavar="N")
+    parser.add_argument("--list-changed", metavar="REF", help="print the names concerned by changes since a commit")
     arguments = parser.parse_args()
+    if arguments.list_changed:
+        print(*find_changed(arguments.list_changed), sep="\n")
+        return
     with ThreadPoolExecutor(arguments.at_once) as pool:
         done = list(pool.map(lambda name: check(name, freeze=arguments.freeze), arguments.names or EXTRAS))
     if not all(done):
         raise SystemExit(1)
+
+
+def find_changed(reference: str) -> list[str]:
+    """Return the names that changes since a commit may concern: all of them where that commit is unknown here."""
+    git = ["git", "-c", "safe.directory=*", "-C", str(ROOT)]
+    changed: list[str] = []
+    for command in (["diff", "--name-only", reference, "--"], ["ls-files", "--others", "--exclude-standard"]):
+        done = subprocess.run([*git, *command], capture_output=True, text=True)
+        if done.returncode:
+            return list(EXTRAS)
+        changed += done.stdout.splitlines()
+    if any(path.startswith(SHARED) for path in changed):
+        return list(EXTRAS)
+    own = {name: (f"integrations/{name}", f"frameworks/{name}", *ELSEWHERE.get(name, ())) for name in EXTRAS}
+    return [name for name, parts in own.items() if any(part in path for part in parts for path in changed)]
 
 
 def check(name: str, *, freeze: bool) -> bool:
