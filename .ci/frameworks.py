@@ -48,7 +48,12 @@ NPM = {
 }
 """Programs of npm by integration."""
 
-SHARED = ("imapeval/scoring/", "imapeval/integrations/exchange", "tests/integrations/test_", "tests/integrations/conftest")
+SHARED = (
+    "imapeval/scoring/",
+    "imapeval/integrations/exchange",
+    "tests/integrations/test_",
+    "tests/integrations/conftest",
+)
 """What the tests of all of them rest on."""
 
 ELSEWHERE = {"serve": ("imapeval/serve/", "docs/serve.md")}

@@ -33,7 +33,7 @@ from imapeval.metrics.base import Asking, Case, Parts
 from imapeval.metrics.imapscore import graded
 from imapeval.metrics.judges.geval import build_geval
 from imapeval.metrics.options import set_options
-from imapeval.pipeline import open_graph, open_matcher, prepare
+from imapeval.pipeline import open_graph, open_matcher, prepare_metrics
 from imapeval.types import Imap, Pair, QuestionImap, Score
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def make_judge(model: Model, *, by_hand: bool) -> Asking:
     """Return `geval:accuracy`, weighted by probabilities; by hand, where there are none, one completion counts."""
     (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
-    (ready,) = prepare([set_options(judge, options)], Parts(llm=model))
+    (ready,) = prepare_metrics([set_options(judge, options)], Parts(llm=model))
     if not isinstance(ready, Asking):
         raise TypeError(ready.name)
     return ready

@@ -24,7 +24,7 @@ from imapeval.study.agreement.measuring import measure_agreement
 from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.findings import Correlation
 from imapeval.study.rated import Rated
-from imapeval.study.resample import Floats, draw, percentile_interval
+from imapeval.study.resample import Floats, draw_resamples, percentile_interval
 
 SCALES = {
     "any number": lambda worth: worth,
@@ -111,7 +111,7 @@ def correlate(scores: Floats, rated: Rated, *, seed: int, resamples: int) -> Cor
     """Return a metric's r with the mean ratings and its percentile interval over questions."""
     means = np.nanmean(rated.by_rater["d"], axis=1)
     codes = np.unique(rated.questions, return_inverse=True)[1]
-    weights = draw(int(codes.max()) + 1, seed=seed, resamples=resamples)[:, codes].astype(np.float64)
+    weights = draw_resamples(int(codes.max()) + 1, seed=seed, resamples=resamples)[:, codes].astype(np.float64)
     n, x, y, xx, yy, xy = (
         weights @ np.column_stack((np.ones_like(means), scores, means, scores**2, means**2, scores * means))
     ).T

@@ -20,12 +20,12 @@ import numpy as np
 
 from imapeval import imapfile
 from imapeval.extracting import extract
-from imapeval.matching.explain import explain
+from imapeval.matching.explain import explain_match
 from imapeval.metrics.imapscore import credit, graded, mean, paper
 from imapeval.pipeline import open_extractor, open_graph, open_matcher
-from imapeval.samples import read, system_of
-from imapeval.study.coefficients import weigh_spearman
-from imapeval.study.resample import RESAMPLES, draw, number_clusters, percentile_interval, replicate
+from imapeval.samples import read, system_label
+from imapeval.study.coefficients import weighted_spearman
+from imapeval.study.resample import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def main() -> None:
 
 def read_imaps(path: Path) -> dict[str, Imap]:
     """Return the imaps of a file by sample, without their relations."""
-    return {record.id: replace(record.imap, relations=None) for _, record in imapfile.read(path)}
+    return {record.id: replace(record.imap, relations=None) for _, record in imapfile.read_records(path)}
 
 
 async def make_imaps(samples: Sequence[Sample], graph: Graph) -> dict[str, Imap]:
@@ -109,7 +109,7 @@ def write_changed(path: Path, changed: Sequence[tuple[str, Match]]) -> None:
         lines = csv.writer(file, delimiter="\t")
         lines.writerow(["id", "term", "reference", "response", "relation", "credit", "similarity", "confidence", "why"])
         for id_, m in changed:
-            why = "; ".join(explain(m))
+            why = "; ".join(explain_match(m))
             shown = f"{credit(m):.2f}", f"{m.similarity:.2f}", m.evidence["confidence"], why
             lines.writerow([id_, m.term, m.reference, m.response, m.relation.value, *shown])
 
@@ -127,21 +127,21 @@ def compare(
             with_graph[id_], without[id_] = ours.value, theirs.value
     rated = [samples[id_] for id_ in with_graph if samples[id_].ratings]
     codes = number_clusters([sample.question for sample in rated])
-    drawn = draw(int(codes.max()) + 1, seed=0, resamples=RESAMPLES)
+    drawn = draw_resamples(int(codes.max()) + 1, seed=0, resamples=RESAMPLES)
     values: list[tuple[float, float]] = []
     differences: list[np.ndarray] = []
-    for system in dict.fromkeys(map(system_of, rated)):
+    for system in dict.fromkeys(map(system_label, rated)):
         for dimension in dict.fromkeys(dimension for sample in rated for dimension in sample.ratings):
-            rows = [n for n, s in enumerate(rated) if system_of(s) == system and dimension in s.ratings]
+            rows = [n for n, s in enumerate(rated) if system_label(s) == system and dimension in s.ratings]
             people = np.array([rated[n].ratings[dimension] for n in rows])
             both = [np.array([scores[rated[n].id] for n in rows]) for scores in (with_graph, without)]
             ones = np.ones((1, len(rows)))
             values.append(
-                (float(weigh_spearman(both[0], people, ones)[0]), float(weigh_spearman(both[1], people, ones)[0]))
+                (float(weighted_spearman(both[0], people, ones)[0]), float(weighted_spearman(both[1], people, ones)[0]))
             )
             draws = [
-                replicate(
-                    lambda w, x=x, y=people: weigh_spearman(x, y, w), drawn, codes[rows]
+                compute_replicates(
+                    lambda w, x=x, y=people: weighted_spearman(x, y, w), drawn, codes[rows]
                 )  # the same draws for both
                 for x in both
             ]

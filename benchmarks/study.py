@@ -21,7 +21,7 @@ from imapeval.report.study.page import write_study
 from imapeval.report.study.tables import write_tables
 from imapeval.study.levels import correlate
 from imapeval.study.rated import Rated
-from imapeval.study.whole import study_whole
+from imapeval.study.whole import compute_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def make(answers: int, metrics: int, *, systems: int = 4, dimensions: int = 3) -
 def measure_whole(rated: Rated) -> None:
     """Print what the study costs, and its page and tables."""
     with tempfile.TemporaryDirectory() as folder:
-        study = measure("study", rated, lambda: study_whole(rated, title="made up", signatures={}))
+        study = measure("study", rated, lambda: compute_study(rated, title="made up", signatures={}))
         measure("page", rated, lambda: write_study(study, Path(folder) / "study.html"))
         measure("tables", rated, lambda: write_tables(study, Path(folder) / "tables"))
 

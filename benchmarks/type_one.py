@@ -19,15 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from imapeval.study.influence import find_influences, rank
-from imapeval.study.paired import steiger, williams, zou
-from imapeval.study.permutation.cells import contrast_cells
-from imapeval.study.permutation.swaps import Answers, Pairs
+from imapeval.study.influence import average_ranks, correlate_with_influences
+from imapeval.study.paired import steiger_test, williams_test, zou_interval
+from imapeval.study.permutation.cells import contrast_answers
+from imapeval.study.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.power import find_power
 
 AGREES = 0.5
 CUTS = (-1.2, 0.0, 0.8, 1.6)
-PAIR = Pairs(np.array([0]), np.array([1]))
+PAIR = MetricPairs(np.array([0]), np.array([1]))
 POPULATION = 400_000
 
 
@@ -65,7 +65,7 @@ def draw(setting: Setting, generator: np.random.Generator, n: int) -> tuple[np.n
 def find_truth(setting: Setting) -> float:
     """Return the population's difference of the two Spearman correlations."""
     scores, ratings = draw(setting, np.random.default_rng(0), POPULATION)
-    first, second = (np.corrcoef(rank(column), rank(ratings))[0, 1] for column in scores.T)
+    first, second = (np.corrcoef(average_ranks(column), average_ranks(ratings))[0, 1] for column in scores.T)
     return float(first - second)
 
 
@@ -89,9 +89,9 @@ def measure(setting: Setting, repetitions: int, permutations: int) -> list[float
     hits = np.zeros(6)
     for seed in range(repetitions):
         scores, ratings = draw(setting, generator, n)
-        answers = Answers(scores, ratings[:, None], questions, systems)
+        answers = ComparedAnswers(scores, ratings[:, None], questions, systems)
         for column, test in enumerate(("perm-both", "perm-inputs")):
-            found = contrast_cells(
+            found = contrast_answers(
                 answers,
                 PAIR,
                 by_system=False,
@@ -103,12 +103,12 @@ def measure(setting: Setting, repetitions: int, permutations: int) -> list[float
             hits[column] += found.p[0, 0] <= 0.05
         hits[2] += found.low[0, 0] <= truth <= found.high[0, 0]
         r12, r13, r23 = (
-            find_influences("spearman", x, y).value
+            correlate_with_influences("spearman", x, y).value
             for x, y in ((scores[:, 0], ratings), (scores[:, 1], ratings), (scores[:, 0], scores[:, 1]))
         )
-        hits[3] += williams(r12, r13, r23=r23, n=n, spearman=True).p <= 0.05
-        hits[4] += steiger(r12, r13, r23=r23, n=n, spearman=True).p <= 0.05
-        low, high = zou(r12, r13, r23=r23, n=n, spearman=True)
+        hits[3] += williams_test(r12, r13, r23=r23, n=n, spearman=True).p <= 0.05
+        hits[4] += steiger_test(r12, r13, r23=r23, n=n, spearman=True).p <= 0.05
+        low, high = zou_interval(r12, r13, r23=r23, n=n, spearman=True)
         hits[5] += low <= truth <= high
     return (hits / repetitions).tolist()
 

@@ -86,12 +86,12 @@ def combine_references(
         choose = max if higher_is_better else min
         best = choose(scores, key=lambda index: scores[index].value)
         return replace(scores[best], parts={**scores[best].parts, "reference": float(best)})
-    weights = weigh_references(texts, lang) if references == "consensus" else [1.0] * len(texts)
+    weights = reference_weights(texts, lang) if references == "consensus" else [1.0] * len(texts)
     mean = _average(list(scores.values()), [weights[index] for index in scores])
     return replace(mean, parts={**mean.parts, "references": float(len(scores))})
 
 
-def weigh_references(texts: Sequence[str], lang: Lang) -> list[float]:
+def reference_weights(texts: Sequence[str], lang: Lang) -> list[float]:
     """Return how far each reference agrees with the others: the mean F1 of its words with those of each other one.
 
         w_i = mean over j other than i of 2 |words_i and words_j| / (|words_i| + |words_j|)
@@ -110,21 +110,21 @@ def weigh_references(texts: Sequence[str], lang: Lang) -> list[float]:
     from imapeval.metrics.lexical.tokens import split_for_squad
 
     words = [Counter(split_for_squad(text, lang)) for text in texts]
-    return [fmean(_agree(a, b) for j, b in enumerate(words) if j != i) for i, a in enumerate(words)]
+    return [fmean(_token_f1(a, b) for j, b in enumerate(words) if j != i) for i, a in enumerate(words)]
 
 
-def _agree(a: Counter[str], b: Counter[str]) -> float:
+def _token_f1(a: Counter[str], b: Counter[str]) -> float:
     return 2 * (a & b).total() / max(1, a.total() + b.total())
 
 
 def _find_failure(outcomes: Sequence[Outcome], *, needed: int) -> Failure | None:
     """Return why there is no score: the first failure that may pass, or the first of too many."""
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-    passing = next(filter(_passes, failures), None)
+    passing = next(filter(_is_transient, failures), None)
     return failures[0] if passing is None and len(outcomes) - len(failures) < needed else passing
 
 
-def _passes(failure: Failure) -> bool:
+def _is_transient(failure: Failure) -> bool:
     return failure.kind == "internal" or (failure.stage == "llm" and failure.kind not in LASTING)
 
 

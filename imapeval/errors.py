@@ -41,13 +41,13 @@ class InputError(ImapEvalError):
         mend: What to do about it, as a sentence.
     """
 
-    def __init__(self, problem: str, *, mend: str, path: Path | str | None = None, line: int | None = None) -> None:
+    def __init__(self, problem: str, *, fix: str, path: Path | str | None = None, line: int | None = None) -> None:
         self.problem = problem
-        self.mend = mend
+        self.fix = fix
         self.path = None if path is None else Path(path)
         self.line = line
         place = "" if self.path is None else f"{self.path}" + (f", line {line}" if line else "") + ": "
-        super().__init__(f"{place}{problem}. {mend}")
+        super().__init__(f"{place}{problem}. {fix}")
 
 
 class ResourceError(ImapEvalError):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from imapeval.combining import References, combine_readings, combine_references
 from imapeval.errors import ImapEvalError, UsageError
-from imapeval.extracting import attempt, extract, refuse
+from imapeval.extracting import extract, find_rejection, guard_sample
 from imapeval.imapfile import ImapRecord
 from imapeval.metrics.base import Asking, Case, Metric, is_possible
-from imapeval.runs import Result, Settings
+from imapeval.runs import Result, RunSettings
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NO_REFERENCE = Failure(
 )
 
 
-class Keeper(Protocol):
+class ResultStore(Protocol):
     """Where a run is kept: on disk (`imapeval.runs.RunWriter`), or in memory.
 
     Attributes:
@@ -42,7 +42,7 @@ class Keeper(Protocol):
     @property
     def finished(self) -> Mapping[tuple[str, str, str], Result]: ...
 
-    def keep_imaps(self, ids: Iterable[str]) -> None:
+    def retain_imaps(self, ids: Iterable[str]) -> None:
         """Drop the imaps of all other samples: they are about to be made again. Called before `add`."""
         ...
 
@@ -58,10 +58,10 @@ class Keeper(Protocol):
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
-_Read = tuple[Sample, tuple[Imap, ...] | Failure | None]
+_SampleImaps = tuple[Sample, tuple[Imap, ...] | Failure | None]
 """A sample with its imaps, why there are none, or None where no metric needs them."""
 
-_Facts = dict[str, list[list[ImapRecord | Failure]]]
+_Records = dict[str, list[list[ImapRecord | Failure]]]
 """What was read and judged, by sample; for each of its references, by reading."""
 
 
@@ -72,7 +72,7 @@ async def evaluate(
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
     references: References = "mean",
-    run: Keeper | None = None,
+    run: ResultStore | None = None,
     progress: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> list[Result]:
@@ -102,18 +102,18 @@ async def evaluate(
         ImapEvalError: Something that concerns all samples alike, such as a missing extra, a full disk or a server that
             is down. What was finished before is in `run`.
     """
-    signatures = sign(metrics, extractor=extractor, matcher=matcher, references=references)
+    signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
     finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
     pending = {
         sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
     }
     reading = [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
     if run is not None:
-        run.keep_imaps(pending.keys() - {sample.id for sample in reading})
+        run.retain_imaps(pending.keys() - {sample.id for sample in reading})
     made: list[Result] = []
 
-    async def settle_batch(batch: Sequence[_Read]) -> None:
-        facts = await _find_facts(batch, matcher)
+    async def settle_batch(batch: Sequence[_SampleImaps]) -> None:
+        facts = await _match_all(batch, matcher)
         wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
         scored, error = await _score_all(wanting, metrics, facts, references)
         fresh = [
@@ -130,8 +130,8 @@ async def evaluate(
         if progress is not None:
             progress(len(batch))
 
-    batch: list[_Read] = []
-    async with aclosing(_read_all(samples, reading, extractor=extractor, stop=stop)) as items:
+    batch: list[_SampleImaps] = []
+    async with aclosing(_extract_all(samples, reading, extractor=extractor, stop=stop)) as items:
         try:
             async for item in items:
                 batch.append(item)
@@ -156,7 +156,7 @@ def score(
     extractor: Extractor | None = None,
     matcher: Matcher | None = None,
     references: References = "mean",
-    run: Keeper | None = None,
+    run: ResultStore | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Result]:
     """Score every sample by every metric, from code that is not asynchronous. See `evaluate`.
@@ -181,7 +181,7 @@ def score(
     raise UsageError("score() was called inside a running event loop. Use `await evaluate(...)` there.")
 
 
-def sign(
+def full_signatures(
     metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None, references: References = "mean"
 ) -> dict[str, str]:
     """Return the full signature by metric name: the metric's own, `references` and, where it needs imaps, their makers.
@@ -199,7 +199,7 @@ def sign(
     return signatures
 
 
-def settle(
+def make_run_settings(
     metrics: Sequence[Metric],
     *,
     extractor: Extractor | None,
@@ -207,10 +207,10 @@ def settle(
     references: References = "mean",
     seed: int,
     resources: Mapping[str, str] | None = None,
-) -> Settings:
+) -> RunSettings:
     """Return the settings of a run by which it can be continued."""
-    return Settings(
-        metrics=sign(metrics, extractor=extractor, matcher=matcher, references=references),
+    return RunSettings(
+        metrics=full_signatures(metrics, extractor=extractor, matcher=matcher, references=references),
         extractor="" if extractor is None else extractor.signature,
         matcher="" if matcher is None else matcher.signature,
         seed=seed,
@@ -219,13 +219,13 @@ def settle(
     )
 
 
-async def _read_all(
+async def _extract_all(
     samples: Sequence[Sample],
     reading: Sequence[Sample],
     *,
     extractor: Extractor | None,
     stop: asyncio.Event | None,
-) -> AsyncGenerator[_Read]:
+) -> AsyncGenerator[_SampleImaps]:
     """Yield the samples of which no imap is needed, then the others as they are read."""
     needed = {sample.id for sample in reading}
     for sample in samples:
@@ -237,9 +237,9 @@ async def _read_all(
                 yield item
 
 
-async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> _Facts:
+async def _match_all(batch: Sequence[_SampleImaps], matcher: Matcher | None) -> _Records:
     """Return what is known about the samples that were read."""
-    facts: _Facts = {}
+    facts: _Records = {}
     pairs: list[tuple[Sample, Imap]] = []
     for sample, imaps in batch:
         if imaps is not None:
@@ -256,7 +256,7 @@ async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> _Facts
             questions=[sample.question for sample, _ in items],
         )
 
-    judged = iter(await _attempt_all("matching", match, [pair for pair in pairs if pair[1].reference]))
+    judged = iter(await _guard_batch("matching", match, [pair for pair in pairs if pair[1].reference]))
     for sample, imap in pairs:
         matches = next(judged) if imap.reference else ()
         record = matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches)
@@ -267,7 +267,7 @@ async def _find_facts(batch: Sequence[_Read], matcher: Matcher | None) -> _Facts
 async def _score_all(
     wanting: Mapping[str, Sequence[Sample]],
     metrics: Sequence[Metric],
-    facts: _Facts,
+    facts: _Records,
     references: References,
 ) -> tuple[dict[str, list[Outcome]], BaseException | None]:
     """Return the outcomes of each metric that got through, and what stopped another one, if anything did.
@@ -287,9 +287,9 @@ async def _score_all(
     return found, next((end for end in ends if end is not None), None)
 
 
-async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, references: References) -> list[Outcome]:
+async def _score(metric: Metric, samples: Sequence[Sample], facts: _Records, references: References) -> list[Outcome]:
     """Return the metric's outcome for each sample, over readings and references."""
-    views = [_view(metric, sample, facts) for sample in samples]
+    views = [_make_cases(metric, sample, facts) for sample in samples]
     cases = [case for view in views for readings in view for case in readings if isinstance(case, Case)]
 
     def compute(batch: Sequence[Case]) -> list[Outcome]:
@@ -304,7 +304,7 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, refer
             return await metric.ask(batch)
         return await asyncio.to_thread(compute, batch)
 
-    scored = iter([_refuse_impossible(outcome, metric) for outcome in await _attempt_all("metric", work, cases)])
+    scored = iter([_check_range(outcome, metric) for outcome in await _guard_batch("metric", work, cases)])
     return [
         combine_references(
             [
@@ -320,7 +320,7 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Facts, refer
     ]
 
 
-def _refuse_impossible(outcome: Outcome, metric: Metric) -> Outcome:
+def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
     if isinstance(outcome, Failure) or is_possible(outcome.value, metric.range):
         return outcome
     low, high = ("open" if bound is None else f"{bound:g}" for bound in metric.range)
@@ -332,9 +332,9 @@ def _refuse_impossible(outcome: Outcome, metric: Metric) -> Outcome:
     )
 
 
-def _view(metric: Metric, sample: Sample, facts: _Facts) -> list[list[Case | Failure]]:
+def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Case | Failure]]:
     """Return what the metric is shown of each reading of each reference, or why it cannot be shown anything."""
-    if refused := refuse(sample):
+    if refused := find_rejection(sample):
         return [[refused]]
     if not _can_score(metric, sample):
         return [[_NO_REFERENCE]]
@@ -353,7 +353,7 @@ def _view(metric: Metric, sample: Sample, facts: _Facts) -> list[list[Case | Fai
     ]
 
 
-async def _attempt_all(
+async def _guard_batch(
     stage: str, work: Callable[[Sequence[_Item]], Awaitable[list[_Made]]], items: Sequence[_Item]
 ) -> list[_Made | Failure]:
     """Do the work on all samples at once; where that fails, one by one, to find the one at fault."""
@@ -364,12 +364,12 @@ async def _attempt_all(
             raise ValueError(f"{len(made)} outcomes for {len(items)} cases")
         return made
 
-    made = await attempt(stage, checked()) if items else []
+    made = await guard_sample(stage, checked()) if items else []
     if not isinstance(made, Failure):
         return list(made)
     if len(items) == 1:
         return [made]
-    return [(await _attempt_all(stage, work, [item]))[0] for item in items]
+    return [(await _guard_batch(stage, work, [item]))[0] for item in items]
 
 
 def _can_score(metric: Metric, sample: Sample) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 """Longest text that is scored. Forty pages: no answer to a question; the classical metrics still take it in seconds."""
 
-_AHEAD = 256
+_MAX_READY = 256
 """Finished samples that may wait to be taken, so that who takes them in batches does not make the readers idle."""
 
 _Made = TypeVar("_Made")
@@ -46,7 +46,7 @@ async def extract(
     """
     halt = stop or asyncio.Event()
     fatal: list[ImapEvalError] = []
-    done: asyncio.Queue[tuple[Sample, tuple[Imap, ...] | Failure] | None] = asyncio.Queue(_AHEAD)
+    done: asyncio.Queue[tuple[Sample, tuple[Imap, ...] | Failure] | None] = asyncio.Queue(_MAX_READY)
     waiting = iter(samples)
 
     async def work() -> None:
@@ -54,7 +54,12 @@ async def extract(
             if halt.is_set() or fatal:
                 break
             try:
-                await done.put((sample, refuse(sample) or await attempt("extraction", _read(sample, extractor))))
+                await done.put(
+                    (
+                        sample,
+                        find_rejection(sample) or await guard_sample("extraction", _extract_sample(sample, extractor)),
+                    )
+                )
             except ImapEvalError as error:
                 fatal.append(error)
         await done.put(None)
@@ -73,7 +78,7 @@ async def extract(
         raise fatal[0]
 
 
-async def attempt(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
+async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
     """Do the work on one sample; whatever goes wrong with it is its own failure and nobody else's.
 
     Raises:
@@ -90,7 +95,7 @@ async def attempt(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
         return Failure(stage, "internal", f"{type(error).__name__}: {error}")
 
 
-def refuse(sample: Sample) -> Failure | None:
+def find_rejection(sample: Sample) -> Failure | None:
     """Return why the sample is neither read nor scored, whatever the metric: no response, or too long a text."""
     if not sample.answered:
         return Failure(
@@ -109,7 +114,7 @@ def refuse(sample: Sample) -> Failure | None:
     )
 
 
-async def _read(sample: Sample, extractor: Extractor) -> tuple[Imap, ...]:
+async def _extract_sample(sample: Sample, extractor: Extractor) -> tuple[Imap, ...]:
     imaps = await extractor.extract(sample)
     readings, references = {imap.reading for imap in imaps} or {0}, len(sample.references)
     wanted = sorted(product(readings, range(max(1, references))))

@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-SUFFIX = ".new"
+DRAFT_SUFFIX = ".new"
 """How the name of a file ends that a killed process may have left half written."""
 
 
-def open_owned(path: str, flags: int) -> int:
+def open_private(path: str, flags: int) -> int:
     """Return the descriptor of a file that its owner alone may read where it is new: an `opener` for `open`."""
     return os.open(path, flags, 0o600)
 
 
-def make_file(path: Path) -> None:
+def create_private_file(path: Path) -> None:
     """Make an empty file, for what opens it by its path alone; one that is there stays as it is.
 
     Raises:
         OSError: The file cannot be made.
     """
-    with open(path, "ab", opener=open_owned):
+    with open(path, "ab", opener=open_private):
         pass
 
 
-def is_running(process: int) -> bool:
+def is_process_running(process: int) -> bool:
     """Tell whether a process of this machine runs, by its number; True where nobody is told."""
     # On Windows signal 0 is not a question.
     if os.name != "posix":
@@ -58,7 +58,7 @@ def replace_file(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
-    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}{SUFFIX}")
+    draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}{DRAFT_SUFFIX}")
     # O_EXCL follows no link that somebody put there.
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:

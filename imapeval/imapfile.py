@@ -40,7 +40,7 @@ class ImapRecord:
     matches: tuple[Match, ...] | None
 
 
-def parse(line: str | bytes, *, path: Path | None = None, number: int | None = None) -> ImapRecord:
+def parse_record(line: str | bytes, *, path: Path | None = None, number: int | None = None) -> ImapRecord:
     """Read one line.
 
     Args:
@@ -52,9 +52,9 @@ def parse(line: str | bytes, *, path: Path | None = None, number: int | None = N
         InputError: The line is not what the module's docstring says.
     """
     try:
-        parsed = _Line.model_validate_json(line)
+        parsed = _RecordLine.model_validate_json(line)
     except ValidationError as error:
-        raise _refuse(error, path, number) from error
+        raise _not_an_imap(error, path, number) from error
     reference, response = ({(p.term, p.value) for p in pairs} for pairs in (parsed.reference, parsed.response))
     for relation in parsed.relations or ():
         response_term = relation.other_term or relation.term
@@ -64,12 +64,12 @@ def parse(line: str | bytes, *, path: Path | None = None, number: int | None = N
                 "values that the imap does not have",
                 path=path,
                 line=number,
-                mend="List both as pairs, or remove the relation.",
+                fix="List both as pairs, or remove the relation.",
             )
     return parsed.record()
 
 
-def parse_response(
+def parse_response_pairs(
     line: str | bytes, *, path: Path | None = None, number: int | None = None
 ) -> tuple[str, tuple[Pair, ...]]:
     """Read the sample's id and the response's pairs of one line, and nothing else, in a third of the time of `parse`.
@@ -80,21 +80,21 @@ def parse_response(
     try:
         parsed = _ResponseLine.model_validate_json(line)
     except ValidationError as error:
-        raise _refuse(error, path, number) from error
-    return parsed.id, _pairs(parsed.response)
+        raise _not_an_imap(error, path, number) from error
+    return parsed.id, _to_pairs(parsed.response)
 
 
-def dump(record: ImapRecord) -> str:
+def dump_record(record: ImapRecord) -> str:
     """Write one line, without the line break. Read again it gives the same pairs, relations and kept matches."""
     imap = record.imap
-    line = _Line(
+    line = _RecordLine(
         id=record.id,
         reference_index=imap.reference_index,
         reading=imap.reading,
-        query=_lines(imap.query),
-        constraint=_lines(imap.constraint),
-        reference=_lines(imap.reference),
-        response=_lines(imap.response),
+        query=_to_lines(imap.query),
+        constraint=_to_lines(imap.constraint),
+        reference=_to_lines(imap.reference),
+        response=_to_lines(imap.response),
         relations=None
         if record.matches is None
         else [
@@ -108,13 +108,13 @@ def dump(record: ImapRecord) -> str:
                 decided_by=match.decided_by,
                 evidence=dict(match.evidence) or None,
             )
-            for match in _telling(record.matches)
+            for match in _select_informative(record.matches)
         ],
     )
     return line.model_dump_json(exclude_defaults=True)
 
 
-def read(path: Path) -> Iterator[tuple[int, ImapRecord]]:
+def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
     """Yield line numbers and records of a file; empty lines and a byte-order mark are skipped.
 
     Raises:
@@ -125,9 +125,9 @@ def read(path: Path) -> Iterator[tuple[int, ImapRecord]]:
             for number, raw in enumerate(file, 1):
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line.strip():
-                    yield number, parse(line, path=path, number=number)
+                    yield number, parse_record(line, path=path, number=number)
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable imap file.") from error
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable imap file.") from error
 
 
 class _PairLine(BaseModel):
@@ -162,7 +162,7 @@ class _ResponseLine(BaseModel):
     response: list[_PairLine]
 
 
-class _Line(BaseModel):
+class _RecordLine(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     # `id` and the four lists have no defaults: a line that lacks one is refused, and all are always written.
@@ -179,10 +179,10 @@ class _Line(BaseModel):
     def record(self) -> ImapRecord:
         relations = self.relations
         imap = Imap(
-            _pairs(self.query),
-            _pairs(self.constraint),
-            _pairs(self.reference),
-            _pairs(self.response),
+            _to_pairs(self.query),
+            _to_pairs(self.constraint),
+            _to_pairs(self.reference),
+            _to_pairs(self.response),
             reference_index=self.reference_index,
             reading=self.reading,
             relations=None
@@ -209,26 +209,26 @@ class _Line(BaseModel):
         return ImapRecord(self.id, imap, matches)
 
 
-def _refuse(error: ValidationError, path: Path | None, number: int | None) -> InputError:
+def _not_an_imap(error: ValidationError, path: Path | None, number: int | None) -> InputError:
     first = error.errors(include_url=False)[0]
     place = ".".join(map(str, first["loc"]))
     return InputError(
         f"not an imap: {place + ': ' if place else ''}{first['msg']}",
         path=path,
         line=number,
-        mend="Write the fields id, query, constraint, reference, response and optionally relations.",
+        fix="Write the fields id, query, constraint, reference, response and optionally relations.",
     )
 
 
-def _pairs(lines: Sequence[_PairLine]) -> tuple[Pair, ...]:
+def _to_pairs(lines: Sequence[_PairLine]) -> tuple[Pair, ...]:
     return tuple(Pair(**dict(line)) for line in lines)
 
 
-def _lines(pairs: Sequence[Pair]) -> list[_PairLine]:
+def _to_lines(pairs: Sequence[Pair]) -> list[_PairLine]:
     return [_PairLine(**asdict(pair)) for pair in pairs]
 
 
-def _telling(matches: Sequence[Match]) -> list[Match]:
+def _select_informative(matches: Sequence[Match]) -> list[Match]:
     """Leave out unmatched pairs that are not the most similar one of either value: they grow with the square."""
     closest: dict[tuple[str, str, str], Match] = {}
     for match in matches:

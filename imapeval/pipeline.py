@@ -37,7 +37,7 @@ def open_graph(path: Path | None = None) -> Graph:
     return Graph.open(path)
 
 
-def completions_file() -> Path:
+def completions_path() -> Path:
     """Return where completions are kept; it may not be there yet."""
     return cache_folder() / "completions.sqlite"
 
@@ -100,7 +100,7 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
         from imapeval.llm.ledger import Counted
 
         with BatchFolder(settings.batch) as folder:
-            rehearsal = open_rehearsal(settings, reply=folder.recall())
+            rehearsal = open_dry_run_model(settings, reply=folder.recall())
             folder.require(rehearsal.identity)
         return rehearsal if ledger is None else Counted(rehearsal, ledger)
     return open_model(
@@ -109,20 +109,20 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
         concurrency=settings.concurrency,
         rpm=settings.rpm,
         tpm=settings.tpm,
-        cache=completions_file(),
+        cache=completions_path(),
         ledger=ledger,
     )
 
 
-def open_kept(identity: str) -> Cached:
+def open_cached_completions(identity: str) -> Cached:
     """Return the completions that were paid for, of a model that is not to be asked."""
     from imapeval.llm.cache import Cached
     from imapeval.llm.rehearsal import Rehearsal, pend
 
-    return Cached(Rehearsal(identity, find=lambda _: None, reply=pend), completions_file())
+    return Cached(Rehearsal(identity, find=lambda _: None, reply=pend), completions_path())
 
 
-def open_rehearsal(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> Rehearsal:
+def open_dry_run_model(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> Rehearsal:
     """Return what stands in for the model where nothing is to be sent or written: it knows the cache, and the reply.
 
     Raises:
@@ -132,9 +132,9 @@ def open_rehearsal(settings: LlmSettings, *, reply: Callable[[Request], Completi
     from imapeval.llm.rehearsal import Rehearsal
 
     identity = identify(settings.spec, base_url=settings.base_url)
-    kept = open_kept(identity)
+    kept = open_cached_completions(identity)
     # Looking into the file would make it.
-    there = completions_file().exists()
+    there = completions_path().exists()
     return Rehearsal(identity, find=lambda request: kept.find(request) if there else None, reply=reply)
 
 
@@ -153,9 +153,9 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
     from imapeval.extraction.extractor import TwoStep
 
     if imaps is not None:
-        from imapeval.extraction.recorded import Recorded
+        from imapeval.extraction.recorded import RecordedImaps
 
-        return Recorded(imaps)
+        return RecordedImaps(imaps)
     if llm is not None:
         from imapeval.extraction.prompted import PromptedReader
 
@@ -186,7 +186,7 @@ def open_encoder(spec: str) -> Encoder:
     return encoder.open_encoder(spec)
 
 
-def prepare(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
+def prepare_metrics(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
     """Return the metrics ready to score, with their models.
 
     Raises:
@@ -198,7 +198,7 @@ def prepare(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class Pipeline:
     """What scores, ready to work.
 
     Attributes:
@@ -213,7 +213,7 @@ class Assembled:
     resources: dict[str, str]
 
 
-def assemble(
+def open_pipeline(
     metrics: Sequence[Metric],
     *,
     llm: Model | None = None,
@@ -224,7 +224,7 @@ def assemble(
     encoder: str = "use",
     device: Device = "auto",
     progress: Callable[[int, int], None] | None = None,
-) -> Assembled:
+) -> Pipeline:
     """Open what the metrics need, which for those on texts is nothing.
 
     Args:
@@ -244,13 +244,13 @@ def assemble(
     from imapeval.metrics.base import Parts
 
     encoding = any("encoder" in metric.requires for metric in metrics)
-    ready = prepare(metrics, Parts(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device))
+    ready = prepare_metrics(metrics, Parts(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device))
     if not any("imap" in metric.requires for metric in metrics):
-        return Assembled(ready, None, None, {})
+        return Pipeline(ready, None, None, {})
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=llm, votes=votes)
     matcher = open_matcher(graph, encoder=encoder, llm=llm if relations else None, progress=progress)
-    return Assembled(ready, extractor, matcher, {"graph": graph.hash})
+    return Pipeline(ready, extractor, matcher, {"graph": graph.hash})
 
 
 def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None) -> Linker:

@@ -16,12 +16,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 HIDDEN = "[redacted]"
 
-_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "IMAPEVAL_TOKEN")
+_SECRET_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "IMAPEVAL_TOKEN")
 """Environment variables that hold secrets of ours."""
 
-_SHORTEST = 6
-_SHORTEST_WORD = 16
-_SHORTEST_VALUE = 16
+_MIN_LENGTH = 6
+_MIN_WORD_LENGTH = 16
+_MIN_URL_VALUE_LENGTH = 16
 """Characters of a secret that is searched for in texts; of one that is a single word, because servers without access
 control are given keys such as "EMPTY", "anything" or "ollama", which is the name of a host as well; and of a value in
 the query of an address, which is mostly a version or a name."""
@@ -41,18 +41,18 @@ _AUTHORIZATION = re.compile(
     re.I,
 )
 
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_TERMINAL_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters (C0 but for line breaks and tabs, DEL, C1), and those that turn the direction of writing."""
 
-_protected: set[str] = set()
+_registered: set[str] = set()
 
 
-def protect(secret: str) -> None:
+def register_secret(secret: str) -> None:
     """Have a secret hidden from now on, each line of it, in all its spellings."""
-    _protected.add(secret)
+    _registered.add(secret)
 
 
-def protect_url(url: str) -> None:
+def register_url_secrets(url: str) -> None:
     """Have user, password and the long values of the query of an address hidden from now on."""
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
@@ -60,16 +60,16 @@ def protect_url(url: str) -> None:
         user, _, password = login.partition(":")
         basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
         for secret in (user, password, unquote(user), unquote(password), basic):
-            protect(secret)
+            register_secret(secret)
     for _, value in parse_qsl(parts.query):
-        if len(value) >= _SHORTEST_VALUE:
-            protect(value)
+        if len(value) >= _MIN_URL_VALUE_LENGTH:
+            register_secret(value)
 
 
 def hide_secrets(text: str) -> str:
     """Return the text without the keys, passwords and tokens that are in use here."""
-    secrets = frozenset(_protected).union(filter(None, map(os.environ.get, _VARIABLES)))
-    pattern = _compile(secrets)
+    secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)))
+    pattern = _compile_pattern(secrets)
     return text if pattern is None else pattern.sub(HIDDEN, text)
 
 
@@ -80,7 +80,7 @@ def redact(text: str) -> str:
 
 def make_printable(text: str) -> str:
     """Return the text with characters that a terminal obeys as their escapes, so that JSON stays the same JSON."""
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def get_logger(name: str) -> logging.Logger:
@@ -114,18 +114,18 @@ def _hide_values(part: str) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _compile(secrets: frozenset[str]) -> re.Pattern[str] | None:
+def _compile_pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
     lines = {line.strip() for secret in secrets for line in (secret, *secret.splitlines())}
-    spellings = {spelling for line in lines if _is_secret(line) for spelling in _spell(line)}
+    spellings = {spelling for line in lines if _is_secret(line) for spelling in _spellings(line)}
     # The longest first: one may be the beginning of another.
     return re.compile("|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))) if spellings else None
 
 
 def _is_secret(text: str) -> bool:
-    return len(text) >= (_SHORTEST_WORD if text.isalpha() else _SHORTEST)
+    return len(text) >= (_MIN_WORD_LENGTH if text.isalpha() else _MIN_LENGTH)
 
 
-def _spell(secret: str) -> set[str]:
+def _spellings(secret: str) -> set[str]:
     """Return how a secret may stand in JSON, in Python's words and in an address."""
     plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
     return plain | {text.replace("/", r"\/") for text in plain} | {quote(secret, safe=""), quote(secret)}

@@ -32,18 +32,18 @@ def signature(name: str, /, *parts: Any, **values: Value) -> str:
     """
     entries: list[tuple[str, Value]] = []
     for part in parts:
-        entries.extend(_fields(part).items())
+        entries.extend(_signed_fields(part).items())
     entries.extend(values.items())
-    return "|".join([name, *(f"{key}:{_show(key, value)}" for key, value in entries)])
+    return "|".join([name, *(f"{key}:{_format_value(key, value)}" for key, value in entries)])
 
 
-def _fields(part: Any) -> Mapping[str, Value]:
+def _signed_fields(part: Any) -> Mapping[str, Value]:
     if not dataclasses.is_dataclass(part) or isinstance(part, type):
         raise TypeError(f"only dataclass instances can be signed, not {part!r}")
     return {f.name: getattr(part, f.name) for f in dataclasses.fields(part) if f.metadata.get("signature", True)}
 
 
-def _show(key: str, value: Value) -> str:
+def _format_value(key: str, value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

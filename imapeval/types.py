@@ -219,7 +219,7 @@ class Score:
                 raise ValueError(f"score {name} is {number}; an undefined score is a Failure")
 
 
-MAX_RAW = 20_000
+MAX_RAW_CHARACTERS = 20_000
 """Most characters of a failure's raw text. A completion of 2,048 tokens has some 8,000; a broken server may send
 anything."""
 
@@ -247,8 +247,10 @@ class Failure:
         object.__setattr__(self, "message", make_printable(redact(self.message)))
         if self.raw is not None:
             # What is redacted is longer than what is kept, so that no half of a secret is left.
-            raw = redact(self.raw[: 2 * MAX_RAW])
-            object.__setattr__(self, "raw", raw if len(raw) <= MAX_RAW else raw[: MAX_RAW - len(_CUT)] + _CUT)
+            raw = redact(self.raw[: 2 * MAX_RAW_CHARACTERS])
+            object.__setattr__(
+                self, "raw", raw if len(raw) <= MAX_RAW_CHARACTERS else raw[: MAX_RAW_CHARACTERS - len(_CUT)] + _CUT
+            )
 
 
 Outcome = Score | Failure

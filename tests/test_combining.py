@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.combining import References, combine_readings, combine_references, weigh_references
+from imapeval.combining import References, combine_readings, combine_references, reference_weights
 from imapeval.metrics.lexical import TokenF1
 from imapeval.types import Failure, Outcome, Score
 
@@ -99,7 +99,7 @@ def test_the_mean():
 
 def test_consensus_weighs_by_agreement_with_the_others():
     # Four of the six words that the first two have are the same; the third has none in common with either.
-    assert weigh_references(TEXTS, "en") == pytest.approx([1 / 3, 1 / 3, 0])
+    assert reference_weights(TEXTS, "en") == pytest.approx([1 / 3, 1 / 3, 0])
     scores = Score(0.2, {"recall": 0.0}), Score(0.4, {"recall": 1.0}), Score(1.0, {"recall": 1.0})
     for references, value, recall in (("mean", 1.6 / 3, 2 / 3), ("consensus", 0.3, 0.5)):
         found = join(*scores, references=references)
@@ -116,7 +116,7 @@ def test_consensus_of_references_without_agreement_is_the_mean():
 
 def test_consensus_in_chinese():
     # Four of five characters and four.
-    assert weigh_references(["多喝热水", "多喝热水吧", "手术"], "zh") == pytest.approx([4 / 9, 4 / 9, 0])
+    assert reference_weights(["多喝热水", "多喝热水吧", "手术"], "zh") == pytest.approx([4 / 9, 4 / 9, 0])
 
 
 WORDS = st.lists(st.sampled_from(["a", "rest", "tea", "sleep", "no", "surgery"]), min_size=1, max_size=6).map(" ".join)
@@ -128,7 +128,7 @@ def test_the_weight_is_the_mean_token_f1(texts: list[str]):
         outcome = TokenF1().compare(one, other, "en")
         return outcome.value if isinstance(outcome, Score) else 0.0
 
-    for index, weight in enumerate(weigh_references(texts, "en")):
+    for index, weight in enumerate(reference_weights(texts, "en")):
         others = [f1(texts[index], other) for place, other in enumerate(texts) if place != index]
         assert weight == pytest.approx(sum(others) / len(others))
 

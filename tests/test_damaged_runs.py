@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from imapeval.errors import ImapEvalError, InputError
 from imapeval.llm.ledger import Ledger
 from imapeval.llm.prices import Price
-from imapeval.report.answers import gather
-from imapeval.report.context import list_contexts
+from imapeval.report.answers import collect_answers
+from imapeval.report.context import iterate_contexts
 from imapeval.report.html import write_report
 from imapeval.report.junit import write_junit
 from imapeval.report.markdown import write_markdown
 from imapeval.report.summary import summarise
-from imapeval.runs import Result, Run, RunWriter, Settings, export_csv
+from imapeval.runs import Result, Run, RunSettings, RunWriter, export_csv
 from imapeval.samples import read
-from imapeval.study.joining import join
+from imapeval.study.joining import join_ratings
 from imapeval.types import Sample, Score
 
 FILES = ("manifest.json", "usage.json", "samples.jsonl", "imaps.jsonl", "results.jsonl")
@@ -63,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = score("score", "data.jsonl", "--metrics", "imapscore,rouge1,bleu", "--out", "run", folder=folder)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((folder / "run" / "manifest.json").read_text())
-    kept = Settings(**manifest["settings"])
+    kept = RunSettings(**manifest["settings"])
     ledger = Ledger(price=Price(1.0, 4.0))
     with RunWriter(folder / "run", read(folder / "data.jsonl"), settings=kept, ledger=ledger) as run:
         ledger.pass_free()
@@ -84,7 +84,7 @@ def use(folder: Path, made: Path) -> None:
     def summary() -> None:
         found = Run(folder)
         metrics = list(found.manifest["settings"]["metrics"])
-        answers = gather(found.samples(), found.results(), found.imaps(), metrics=metrics)
+        answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=metrics)
         rows = summarise(found.samples(), found.results(), metrics=metrics, seed=found.manifest["settings"]["seed"])
         started = found.manifest["started"]
         junit = write_junit(answers, name="x", signatures=found.manifest["settings"]["metrics"], started=started)
@@ -92,15 +92,15 @@ def use(folder: Path, made: Path) -> None:
         (junit + markdown).encode(errors="replace")
 
     def resume() -> None:
-        with RunWriter(folder, samples, settings=Settings(**manifest["settings"]), ledger=Ledger()) as writer:
-            writer.keep_imaps([sample.id for sample in samples])
+        with RunWriter(folder, samples, settings=RunSettings(**manifest["settings"]), ledger=Ledger()) as writer:
+            writer.retain_imaps([sample.id for sample in samples])
             writer.finish()
 
     for task in (
         lambda: Run(folder).results(),
         lambda: list(Run(folder).find_imaps({sample.id for sample in samples})),
-        lambda: json.dumps(list(list_contexts(Run(folder)))),
-        lambda: join([Run(folder)]),
+        lambda: json.dumps(list(iterate_contexts(Run(folder)))),
+        lambda: join_ratings([Run(folder)]),
         lambda: export_csv(Run(folder)),
         lambda: write_report(folder),
         summary,
@@ -211,7 +211,7 @@ def test_a_line_that_is_there_twice_counts_once(run: Path, made: Path, again: Ca
     assert Run(run).imaps() == Run(made).imaps()
     assert export_csv(Run(run)).read_bytes() == export_csv(Run(made)).read_bytes()
     write_report(run)
-    with RunWriter(run, Run(made).samples(), settings=Settings(**Run(made).manifest["settings"])):
+    with RunWriter(run, Run(made).samples(), settings=RunSettings(**Run(made).manifest["settings"])):
         pass
     assert (run / "results.jsonl").read_bytes() == (made / "results.jsonl").read_bytes()
 
@@ -277,6 +277,6 @@ def test_an_outcome_that_cannot_be_is_refused_with_its_line(run: Path, fields: d
 
 def test_rounding_is_no_fault(tmp_path: Path):
     samples = [Sample(str(n), "Why?", ("So.",), "So.") for n in range(2)]
-    with RunWriter(tmp_path, samples, settings=Settings({"m": "m|v:1"}, ranges={"m": (0.0, 1.0)})) as run:
+    with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m|v:1"}, ranges={"m": (0.0, 1.0)})) as run:
         run.add(imaps=[], results=[Result("0", "m", Score(1.0000002), "m|v:1"), Result("1", "m", Score(0), "m|v:1")])
     assert len(Run(tmp_path).results()) == 2

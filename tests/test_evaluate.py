@@ -118,7 +118,7 @@ def test_scores_and_full_signatures():
 @pytest.mark.parametrize("references", ["best", "mean", "consensus"])
 def test_the_signature_says_how_several_references_count(references: References):
     (result,) = evaluate.score([sample("a", "rest")], metrics=[Length()], references=references)
-    settings = evaluate.settle([Length()], extractor=None, matcher=None, references=references, seed=0)
+    settings = evaluate.make_run_settings([Length()], extractor=None, matcher=None, references=references, seed=0)
     assert result.signature == settings.metrics["length"] == f"length|v:1|references:{references}"
 
 
@@ -363,7 +363,7 @@ async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Pa
 
 def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:
     metrics = [IMAPSCORE, Length()]
-    settings = evaluate.settle(metrics, extractor=words, matcher=Same(), seed=0)
+    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=Same(), seed=0)
     return RunWriter(folder, samples, settings=settings)
 
 
@@ -423,7 +423,7 @@ def test_metrics_that_wait_wait_together():
 def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "dead")], [IMAPSCORE, Length(), Judge(), Judge("other")]
     words, same = Words(), Same()
-    settings = evaluate.settle(metrics, extractor=words, matcher=same, seed=0)
+    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=same, seed=0)
     with (
         RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
         pytest.raises(ServiceError, match="nobody answers"),
@@ -446,7 +446,7 @@ class Overshooting(Length):
 
 def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
-    settings = evaluate.settle(metrics, extractor=None, matcher=None, seed=0)
+    settings = evaluate.make_run_settings(metrics, extractor=None, matcher=None, seed=0)
     with RunWriter(tmp_path, samples, settings=settings) as writer:
         evaluate.score(samples, metrics=metrics, run=writer)
     kinds = {

@@ -20,7 +20,7 @@ RELATION = {"term": "drug", "reference": "penicillin", "response": "antibiotics"
 
 
 def test_without_relations_matching_is_still_to_be_done():
-    record = imapfile.parse(json.dumps(LINE))
+    record = imapfile.parse_record(json.dumps(LINE))
     assert record == ImapRecord(
         "a",
         Imap((Pair("drug", "?"),), (), (Pair("drug", "penicillin"),), (Pair("drug", "antibiotics", (3, 14)),)),
@@ -29,7 +29,7 @@ def test_without_relations_matching_is_still_to_be_done():
 
 
 def test_relations_are_read():
-    record = imapfile.parse(json.dumps(LINE | {"relations": [RELATION], "reference_index": 1}))
+    record = imapfile.parse_record(json.dumps(LINE | {"relations": [RELATION], "reference_index": 1}))
     assert record.imap.reference_index == 1
     assert record.imap.relations == (KnownRelation("drug", "penicillin", "antibiotics", Relation.BELONGING),)
     assert record.matches == (Match("drug", "penicillin", "antibiotics", Relation.BELONGING, 0.0, "recorded"),)
@@ -37,22 +37,22 @@ def test_relations_are_read():
 
 def test_written_as_the_design_says():
     match = Match("drug", "penicillin", "antibiotics", Relation.BELONGING, 0.51, "graph", {"path": ["a", "b"]})
-    record = ImapRecord("a", imapfile.parse(json.dumps(LINE)).imap, (match,))
+    record = ImapRecord("a", imapfile.parse_record(json.dumps(LINE)).imap, (match,))
     extras = {"similarity": 0.51, "decided_by": "graph", "evidence": {"path": ["a", "b"]}}
-    assert json.loads(imapfile.dump(record)) == LINE | {"relations": [RELATION | extras]}
-    again = imapfile.parse(imapfile.dump(record))
+    assert json.loads(imapfile.dump_record(record)) == LINE | {"relations": [RELATION | extras]}
+    again = imapfile.parse_record(imapfile.dump_record(record))
     assert again.matches == (match,)
     assert again.matches[0].evidence == match.evidence
 
 
 def test_the_stability_of_earlier_versions_is_ignored():
-    assert imapfile.parse(json.dumps(LINE | {"stability": 2 / 3})) == imapfile.parse(json.dumps(LINE))
+    assert imapfile.parse_record(json.dumps(LINE | {"stability": 2 / 3})) == imapfile.parse_record(json.dumps(LINE))
 
 
 def test_no_reference_is_an_empty_list():
     record = ImapRecord("a", Imap((Pair("drug", "?"),), (), (), (Pair("drug", "aspirin"),)), ())
-    assert json.loads(imapfile.dump(record))["reference"] == []
-    assert imapfile.parse(imapfile.dump(record)).imap.reference == ()
+    assert json.loads(imapfile.dump_record(record))["reference"] == []
+    assert imapfile.parse_record(imapfile.dump_record(record)).imap.reference == ()
 
 
 def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
@@ -67,7 +67,7 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
         match("c", "z", 0),
     )
     pairs = tuple(Pair("t", value) for value in "abc"), tuple(Pair("t", value) for value in "xyz")
-    written = imapfile.parse(imapfile.dump(ImapRecord("s", Imap((), (), *pairs), matches))).matches
+    written = imapfile.parse_record(imapfile.dump_record(ImapRecord("s", Imap((), (), *pairs), matches))).matches
     # a: closest x; b: closest x; y: closest b; a-y is nobody's closest, c-z has nothing in common.
     assert written == (matches[0], matches[2], matches[3])
 
@@ -89,27 +89,27 @@ def test_unmatched_pairs_are_written_where_they_are_a_values_closest():
 def test_broken_lines(tmp_path: Path, line: str, problem: str):
     (tmp_path / "imaps.jsonl").write_text(f"\n{line}\n")
     with pytest.raises(InputError) as caught:
-        list(imapfile.read(tmp_path / "imaps.jsonl"))
+        list(imapfile.read_records(tmp_path / "imaps.jsonl"))
     assert problem in str(caught.value)
     assert caught.value.line == 2
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path):
     (tmp_path / "imaps.jsonl").write_text(json.dumps(LINE) + "\n", encoding="utf-8-sig")
-    ((number, record),) = imapfile.read(tmp_path / "imaps.jsonl")
+    ((number, record),) = imapfile.read_records(tmp_path / "imaps.jsonl")
     assert (number, record.id) == (1, LINE["id"])
 
 
 def test_absent_file(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be read"):
-        list(imapfile.read(tmp_path / "imaps.jsonl"))
+        list(imapfile.read_records(tmp_path / "imaps.jsonl"))
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the benchmark files of ../shared are not here")
 def test_the_recorded_imaps_are_read_as_they_are_and_written_back():
     lines = RECORDED.read_text(encoding="utf-8").splitlines()
-    for line, (_, record) in zip(lines, imapfile.read(RECORDED), strict=True):
-        written = json.loads(imapfile.dump(record))
+    for line, (_, record) in zip(lines, imapfile.read_records(RECORDED), strict=True):
+        written = json.loads(imapfile.dump_record(record))
         for relation in written["relations"]:
             assert relation.pop("similarity", 0.0) == 0.0
             assert relation.pop("decided_by", "recorded") == "recorded"
@@ -118,6 +118,6 @@ def test_the_recorded_imaps_are_read_as_they_are_and_written_back():
 
 def test_the_response_alone():
     line = '{"id": "a", "query": 3, "response": [{"term": "t", "value": "v", "span": [0, 1]}], "relations": [{"x": 1}]}'
-    assert imapfile.parse_response(line) == ("a", (Pair("t", "v", (0, 1)),))
+    assert imapfile.parse_response_pairs(line) == ("a", (Pair("t", "v", (0, 1)),))
     with pytest.raises(InputError, match=r"i\.jsonl, line 7: not an imap: response: Field required"):
-        imapfile.parse_response('{"id": "a"}', path=Path("i.jsonl"), number=7)
+        imapfile.parse_response_pairs('{"id": "a"}', path=Path("i.jsonl"), number=7)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError, ProviderError, UsageError
-from imapeval.redaction import get_logger, hide_secrets, make_printable, protect, protect_url, redact
-from imapeval.types import MAX_RAW, Failure
+from imapeval.redaction import get_logger, hide_secrets, make_printable, redact, register_secret, register_url_secrets
+from imapeval.types import MAX_RAW_CHARACTERS, Failure
 
 KEY = "sk-0123456789"
 
@@ -61,13 +61,13 @@ def test_a_configured_key_is_found_wherever_it_stands(key, echo):
 
 def test_every_line_and_every_spelling_of_a_secret_is_hidden():
     secret = 'first-line-1"/ä\nsecond-line-2'
-    protect(secret)
+    register_secret(secret)
     for text in (secret, json.dumps(secret), repr(secret), json.dumps(secret).replace("/", r"\/")):
         assert "line-" not in hide_secrets(text), text
 
 
 def test_what_an_address_holds_is_hidden_where_it_is_echoed():
-    protect_url("http://someone:pass%2Fword1@h/v1?version=2024-10-21&sig=0123456789abcdef")
+    register_url_secrets("http://someone:pass%2Fword1@h/v1?version=2024-10-21&sig=0123456789abcdef")
     login = base64.b64encode(b"someone:pass/word1").decode()
     shown = hide_secrets(f"pass/word1 pass%2Fword1 {login} 0123456789abcdef 2024-10-21")
     assert shown == "[redacted] [redacted] [redacted] [redacted] 2024-10-21"
@@ -107,7 +107,7 @@ def test_what_is_made_printable_stays_json(text):
 
 def test_errors_and_failures_say_nothing_secret(key):
     told = f"it said {key} at http://me:p4ssw0rd@h/v1"
-    for error in (UsageError(told), ProviderError(told, kind="server"), InputError(told, mend="")):
+    for error in (UsageError(told), ProviderError(told, kind="server"), InputError(told, fix="")):
         assert key not in str(error)
         assert "p4ssw0rd" not in str(error)
     failure = Failure("llm", "server", told, told)
@@ -116,9 +116,9 @@ def test_errors_and_failures_say_nothing_secret(key):
 
 
 def test_the_text_of_a_failure_is_cut_after_it_was_redacted(key):
-    failure = Failure("llm", "x", "m", "y" * (MAX_RAW - 10) + key + "z" * 100)
+    failure = Failure("llm", "x", "m", "y" * (MAX_RAW_CHARACTERS - 10) + key + "z" * 100)
     assert failure.raw is not None
-    assert len(failure.raw) == MAX_RAW
+    assert len(failure.raw) == MAX_RAW_CHARACTERS
     assert "sk-" not in failure.raw
     assert Failure("llm", "x", "m", failure.raw) == failure
 

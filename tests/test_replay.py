@@ -7,9 +7,9 @@ from statistics import fmean
 import pytest
 
 from imapeval import evaluate
-from imapeval.extraction.recorded import Recorded
+from imapeval.extraction.recorded import RecordedImaps
 from imapeval.metrics import registry
-from imapeval.samples import read, system_of
+from imapeval.samples import read, system_label
 from imapeval.types import Failure, Imap, Lang, Match, Sample, Score
 
 BENCHMARK = Path(__file__).parents[2] / "shared" / "benchmark"
@@ -44,7 +44,7 @@ def test_mean_spearman_of_eq_1(samples: list[Sample], metric: str, expected: flo
     results = evaluate.score(
         samples,
         metrics=[registry.get(metric)],
-        extractor=Recorded(BENCHMARK / "imaps-recorded-dev.jsonl"),
+        extractor=RecordedImaps(BENCHMARK / "imaps-recorded-dev.jsonl"),
         matcher=AsRecorded(),
     )
     scores = {result.id: result.outcome.value for result in results if isinstance(result.outcome, Score)}
@@ -54,8 +54,8 @@ def test_mean_spearman_of_eq_1(samples: list[Sample], metric: str, expected: flo
         "iCliniq-PaLM-2:134": "no-reference-facts",
     }
     coefficients: list[float] = []
-    for system in sorted({system_of(sample) for sample in samples}):
-        scored = [sample for sample in samples if system_of(sample) == system and sample.id in scores]
+    for system in sorted({system_label(sample) for sample in samples}):
+        scored = [sample for sample in samples if system_label(sample) == system and sample.id in scores]
         for dimension in ("accuracy", "completeness", "specificity"):
             given = [sample.ratings[dimension] for sample in scored]
             coefficients.append(spearmanr([scores[sample.id] for sample in scored], given).statistic)

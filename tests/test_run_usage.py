@@ -14,7 +14,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.llm.client import Usage
 from imapeval.llm.ledger import Ledger
 from imapeval.llm.prices import Price
-from imapeval.runs import Run, RunWriter, Settings
+from imapeval.runs import Run, RunSettings, RunWriter
 from imapeval.types import Sample
 
 PRICE = Price(1.0, 4.0)
@@ -22,7 +22,7 @@ SAMPLES = [Sample("a", "Why?", ("So.",), "Because.")]
 
 
 def write(folder: Path, ledger: Ledger | None) -> RunWriter:
-    return RunWriter(folder, SAMPLES, settings=Settings({"m": "m|v:1"}), ledger=ledger)
+    return RunWriter(folder, SAMPLES, settings=RunSettings({"m": "m|v:1"}), ledger=ledger)
 
 
 def usage(folder: Path) -> dict[str, Any] | None:

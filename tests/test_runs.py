@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.files import SUFFIX
+from imapeval.files import DRAFT_SUFFIX
 from imapeval.imapfile import ImapRecord
 from imapeval.report.html import write_report
-from imapeval.runs import Result, Run, RunWriter, Settings, export_csv
-from imapeval.types import MAX_RAW, Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
+from imapeval.runs import Result, Run, RunSettings, RunWriter, export_csv
+from imapeval.types import MAX_RAW_CHARACTERS, Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
 
 SAMPLES = [
     Sample("a", "Why?", ("So.", "Thus."), "Because.", "en", "s1", {"accuracy": 4.5}, {"task": "cause"}),
     Sample("b", "为什么？", (), "所以", "zh", "s2", turns=(Turn("user", "为什么？"), Turn("assistant", "所以"))),
 ]
-SETTINGS = Settings({"m": "m|v:1", "n": "n|v:1"})
+SETTINGS = RunSettings({"m": "m|v:1", "n": "n|v:1"})
 IMAP = Imap((Pair("t", "?"),), (), (Pair("t", "x", (0, 1)),), (Pair("t", "y"),))
 RECORD = ImapRecord("a", IMAP, (Match("t", "x", "y", Relation.EXACT, 0.5, "text"),))
 RESULTS = [
@@ -29,7 +29,7 @@ RESULTS = [
 ]
 
 
-def write(folder: Path, samples: list[Sample] = SAMPLES, settings: Settings = SETTINGS) -> RunWriter:
+def write(folder: Path, samples: list[Sample] = SAMPLES, settings: RunSettings = SETTINGS) -> RunWriter:
     return RunWriter(folder, samples, settings=settings, source="data.jsonl", command=["imapeval", "score"])
 
 
@@ -75,15 +75,15 @@ def test_lines_are_as_the_design_says(folder: Path):
 
 
 def test_the_raw_text_of_a_failure_is_kept_as_far_as_it_is_of_use(tmp_path: Path):
-    texts = ["I am sorry.\n", "half a character: \ud800", "x" * MAX_RAW, "x" * (MAX_RAW + 1)]
+    texts = ["I am sorry.\n", "half a character: \ud800", "x" * MAX_RAW_CHARACTERS, "x" * (MAX_RAW_CHARACTERS + 1)]
     results = [Result("a", str(n), Failure("extraction", "k", "m", raw), "v:1") for n, raw in enumerate(texts)]
-    settings = Settings({str(n): "v:1" for n in range(len(texts))})
+    settings = RunSettings({str(n): "v:1" for n in range(len(texts))})
     for _ in range(2):  # going on writes the same again
         with write(tmp_path / "run", settings=settings) as run:
             run.add(imaps=[], results=[] if run.finished else results)
         read = [result.outcome.raw for result in Run(tmp_path / "run").results()]
         assert read[:3] == texts[:3]
-        assert read[3] == "x" * (MAX_RAW - 6) + " [cut]"
+        assert read[3] == "x" * (MAX_RAW_CHARACTERS - 6) + " [cut]"
     (tmp_path / "run" / "results.jsonl").read_bytes().decode()
 
 
@@ -102,7 +102,7 @@ def test_half_a_line_is_cut_off(folder: Path):
     assert Run(folder).results() == RESULTS
     assert len(Run(folder).imaps()) == 1
     with write(folder) as run:
-        run.keep_imaps(["a"])
+        run.retain_imaps(["a"])
         run.add(imaps=[ImapRecord("b", IMAP, ())], results=[RESULTS[2]])
     assert Run(folder).results() == RESULTS[:3]
     assert [record.id for record in Run(folder).imaps()] == ["a", "b"]
@@ -127,13 +127,15 @@ def test_an_outcome_of_another_run_is_named(folder: Path):
     ("samples", "settings", "difference"),
     [
         (SAMPLES[:1], SETTINGS, r"the data was 2 samples of data.jsonl \(sha256 \w{8}\), is now 1 samples of"),
-        (SAMPLES, Settings({"m": "m|v:1"}), "the list of metrics was m,n, is now m"),
-        (SAMPLES, Settings({"m": "m|v:2", "n": "n|v:1"}), r"m was m\|v:1, is now m\|v:2"),
-        (SAMPLES, Settings(SETTINGS.metrics, seed=7), "seed was 0, is now 7"),
-        (SAMPLES, Settings(SETTINGS.metrics, extractor="x"), "extractor was , is now x"),
+        (SAMPLES, RunSettings({"m": "m|v:1"}), "the list of metrics was m,n, is now m"),
+        (SAMPLES, RunSettings({"m": "m|v:2", "n": "n|v:1"}), r"m was m\|v:1, is now m\|v:2"),
+        (SAMPLES, RunSettings(SETTINGS.metrics, seed=7), "seed was 0, is now 7"),
+        (SAMPLES, RunSettings(SETTINGS.metrics, extractor="x"), "extractor was , is now x"),
     ],
 )
-def test_other_data_or_settings_are_refused(folder: Path, samples: list[Sample], settings: Settings, difference: str):
+def test_other_data_or_settings_are_refused(
+    folder: Path, samples: list[Sample], settings: RunSettings, difference: str
+):
     before = (folder / "results.jsonl").read_bytes()
     with pytest.raises(UsageError, match=f"{difference}.*Choose another folder with --out"):
         write(folder, samples, settings)
@@ -243,7 +245,7 @@ def test_samples_that_are_not_as_written(folder: Path, content: str, part: str):
 
 
 def test_a_file_name_that_is_no_unicode(tmp_path: Path):
-    settings = Settings({"m": "m|v:1"})
+    settings = RunSettings({"m": "m|v:1"})
     with RunWriter(tmp_path / "run", SAMPLES, settings=settings, source="bad\udcff.jsonl", command=["bad\udcff"]):
         pass
     assert Run(tmp_path / "run").manifest["data"]["source"] == "bad\udcff.jsonl"
@@ -280,7 +282,7 @@ def test_imaps_that_are_a_link_are_not_added_to(folder: Path, tmp_path: Path):
 def test_what_a_killed_process_left_half_written_is_removed(folder: Path, tmp_path: Path):
     for place in (folder, tmp_path / "begun"):
         place.mkdir(exist_ok=True)
-        (place / f".manifest.json.1f2e3d4c{SUFFIX}").write_text("{")
+        (place / f".manifest.json.1f2e3d4c{DRAFT_SUFFIX}").write_text("{")
         with write(place):
             pass
-        assert not list(place.glob(f".*{SUFFIX}"))
+        assert not list(place.glob(f".*{DRAFT_SUFFIX}"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.llm import require_work
+from imapeval.cli.llm import check_llm_is_used
 from imapeval.cli.options import (
     BaseUrl,
     Data,
@@ -25,7 +25,7 @@ from imapeval.cli.options import (
     Relations,
     Set,
     Votes,
-    choose,
+    choose_metrics,
     parse_columns,
     parse_settings,
 )
@@ -35,7 +35,7 @@ from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from imapeval.llm.batch import Taken
-    from imapeval.planning.exporting import Exported
+    from imapeval.planning.exporting import BatchExport
 
 app = typer.Typer(
     help="Have texts read and judged through files of requests: OpenAI's Batch API, vllm run-batch.",
@@ -78,9 +78,9 @@ def export(
     """
     from imapeval.llm.batch import BatchFolder
     from imapeval.llm.open import identify
-    from imapeval.pipeline import LlmSettings, open_rehearsal
-    from imapeval.planning.exporting import export as export_all
-    from imapeval.planning.rehearsing import list_asking, open_work, require_batchable
+    from imapeval.pipeline import LlmSettings, open_dry_run_model
+    from imapeval.planning.exporting import export_missing as export_all
+    from imapeval.planning.rehearsing import open_dry_run, require_batchable, select_llm_metrics
     from imapeval.samples import read
 
     provider, _, name = llm.partition(":")
@@ -89,29 +89,29 @@ def export(
             f"--llm {llm!r} cannot be asked in batches. Give openai:NAME, which is also right for vllm run-batch "
             "together with any --base-url; what runs on this computer is asked at once by `imapeval score`."
         )
-    chosen = None if metrics is None else choose(metrics, parse_settings(set_))
+    chosen = None if metrics is None else choose_metrics(metrics, parse_settings(set_))
     if chosen is None and set_:
         raise UsageError(f"--set {set_[0]!r} is about a metric, but none is named. Add --metrics.")
     require_batchable(chosen or ())
-    judging = bool(list_asking(chosen or ()))
+    judging = bool(select_llm_metrics(chosen or ()))
     # Reading alone asks for no relations.
     relations = relations or ("graph" if chosen is None else "llm")
-    require_work(imaps=imaps, votes=votes, relations=relations, judging=judging)
+    check_llm_is_used(imaps=imaps, votes=votes, relations=relations, judging=judging)
     samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
     with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
-        rehearsal = open_rehearsal(settings, reply=folder.recall())
+        rehearsal = open_dry_run_model(settings, reply=folder.recall())
         with show_indexing(quiet=json_output) as indexing:
-            work = open_work(
+            work = open_dry_run(
                 settings, rehearsal, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
             )
         with show_progress("looking for what is missing", total=len(samples), quiet=json_output) as advance:
             exported = asyncio.run(export_all(samples, work, folder=folder, progress=advance))
         waiting = folder.count_waiting()
     if json_output:
-        echo(json.dumps(_as_json(exported, waiting), ensure_ascii=False))
+        echo(json.dumps(_export_to_dict(exported, waiting), ensure_ascii=False))
     else:
-        _tell_export(exported, waiting, out)
+        _print_export(exported, waiting, out)
 
 
 @app.command("import")
@@ -122,19 +122,19 @@ def import_results(
 ) -> None:
     """Put the results of batches into the cache of completions, from where every command takes them."""
     from imapeval.llm.batch import BatchFolder
-    from imapeval.pipeline import open_kept
+    from imapeval.pipeline import open_cached_completions
 
     with BatchFolder(folder) as batches:
-        taken = batches.take(results, cache=open_kept(batches.identity))
+        taken = batches.take(results, cache=open_cached_completions(batches.identity))
         waiting = batches.count_waiting()
     if json_output:
         failed = Counter(kind for kind, _ in taken.failures.values())
         echo(json.dumps({**asdict(taken), "failed": failed, "waiting": waiting}, ensure_ascii=False))
     else:
-        _tell_import(taken, waiting, folder)
+        _print_import(taken, waiting, folder)
 
 
-def _as_json(exported: "Exported", waiting: dict[str, int]) -> dict[str, object]:
+def _export_to_dict(exported: "BatchExport", waiting: dict[str, int]) -> dict[str, object]:
     files = [{"path": str(file.path), "requests": file.requests, "bytes": file.bytes} for file in exported.files]
     return {
         "requests": sum(file.requests for file in exported.files),
@@ -150,7 +150,7 @@ def _as_json(exported: "Exported", waiting: dict[str, int]) -> dict[str, object]
     }
 
 
-def _tell_export(exported: "Exported", waiting: dict[str, int], folder: Path) -> None:
+def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path) -> None:
     for file in exported.files:
         echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
     if exported.waiting:
@@ -169,21 +169,21 @@ def _tell_export(exported: "Exported", waiting: dict[str, int], folder: Path) ->
         echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
 
 
-def _tell_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
+def _print_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
     tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
     echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
     for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():
         message = next(message for found, message in taken.failures.values() if found == kind)
         echo(f"{count} failed: {kind}, such as: {message}", err=True)
-    _list("differing from what is kept, which stays", taken.differing)
-    _list("of requests that were not exported to this folder", taken.foreign)
-    _list("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
+    _print_lines("differing from what is kept, which stays", taken.differing)
+    _print_lines("of requests that were not exported to this folder", taken.foreign)
+    _print_lines("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
     for name, count in waiting.items():
         echo(f"{folder / name}: {count} requests have no result yet")
     echo("next: the same `imapeval batch export` again writes what is missing")
 
 
-def _list(what: str, places: Sequence[str]) -> None:
+def _print_lines(what: str, places: Sequence[str]) -> None:
     if places:
         more = "" if len(places) <= _SHOWN else f"\n  and {len(places) - _SHOWN} more"
         echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)

@@ -27,9 +27,9 @@ def info(json_output: Json = False) -> None:
     """Tell what is kept where: completions of which models, and what they took; indexes of which graphs."""
     from imapeval.graph.leftovers import survey_cache
     from imapeval.llm.kept import measure, survey
-    from imapeval.pipeline import completions_file
+    from imapeval.pipeline import completions_path
 
-    path = completions_file()
+    path = completions_path()
     models = survey(path)
     indexes = survey_cache()
     size = measure(path)
@@ -40,7 +40,7 @@ def info(json_output: Json = False) -> None:
             "bytes": size,
             "entries": total,
             "models": [asdict(kept) for kept in models],
-            "indexes": [_show(index) for index in indexes],
+            "indexes": [_index_to_dict(index) for index in indexes],
         }
         echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
@@ -78,9 +78,9 @@ def clear(
         _clear_indexes(yes=yes, json_output=json_output)
         return
     from imapeval.llm import kept
-    from imapeval.pipeline import completions_file
+    from imapeval.pipeline import completions_path
 
-    path = completions_file()
+    path = completions_path()
     if not yes:
         count = sum(one.entries for one in kept.survey(path) if model in (None, one.model))
         echo(f"completions to be dropped from {path}: {count:,}")
@@ -102,13 +102,13 @@ def _clear_indexes(*, yes: bool, json_output: bool) -> None:
         typer.confirm("To have them again takes minutes for a large graph. Drop them?", abort=True)
     dropped = clear_cache()
     if json_output:
-        shown = {"path": str(cache_folder()), "dropped": [_show(index) for index in dropped]}
+        shown = {"path": str(cache_folder()), "dropped": [_index_to_dict(index) for index in dropped]}
         echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         echo(f"indexes dropped from {cache_folder()}: {len(dropped):,}")
 
 
-def _show(index: "CachedIndex") -> dict[str, Any]:
+def _index_to_dict(index: "CachedIndex") -> dict[str, Any]:
     return {**asdict(index), "paths": [str(path) for path in index.paths]}
 
 

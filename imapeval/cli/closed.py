@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import Json, split
+from imapeval.cli.options import Json, split_commas
 from imapeval.cli.printing import echo, print_table
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.estimate import Estimate
-    from imapeval.study.closed.reading import Task
+    from imapeval.study.closed.estimate import MetricEstimate
+    from imapeval.study.closed.reading import ClosedTask
     from imapeval.study.rated import Scale
 
 
@@ -50,13 +50,13 @@ def closed(
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
     a number.
     """
-    from imapeval.study.closed.estimate import estimate
-    from imapeval.study.closed.reading import TASKS, Columns, read_answers
+    from imapeval.study.closed.estimate import estimate_metrics
+    from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
 
-    known: dict[str, Task] = {name: name for name in TASKS}
+    known: dict[str, ClosedTask] = {name: name for name in TASKS}
     if task not in known:
         raise UsageError(f"unknown --task {task!r}. Tasks: {', '.join(TASKS)}.")
-    columns = Columns(
+    columns = AnswerColumns(
         gold,
         predicted,
         scores,
@@ -64,9 +64,9 @@ def closed(
         None if order is None else _split(order, "--order"),
         None if scale is None else _parse_scale(scale),
     )
-    families, answers = read_answers(file, columns, task=known[task])
+    families, answers = read_closed_answers(file, columns, task=known[task])
     wanted = None if metrics is None else _split(metrics, "--metrics")
-    found = estimate(families, answers, metrics=wanted, seed=seed, resamples=resamples)
+    found = estimate_metrics(families, answers, metrics=wanted, seed=seed, resamples=resamples)
     if json_output:
         echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
         return
@@ -74,7 +74,7 @@ def closed(
 
 
 def _split(text: str, option: str) -> tuple[str, ...]:
-    names = split(text)
+    names = split_commas(text)
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
     return tuple(names)
@@ -90,7 +90,7 @@ def _parse_scale(text: str) -> "Scale":
     return Scale(low, high)
 
 
-def _print(rows: "Sequence[Estimate]", *, seed: int, resamples: int) -> None:
+def _print(rows: "Sequence[MetricEstimate]", *, seed: int, resamples: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -103,11 +103,11 @@ def _print(rows: "Sequence[Estimate]", *, seed: int, resamples: int) -> None:
         table.add_row(Text(row.metric), value, interval, str(row.n))
     print_table(table)
     echo(f"95% percentile bootstrap intervals ({resamples} resamples of answers, seed {seed}).")
-    for reason, names in _gather_reasons(rows).items():
+    for reason, names in _group_by_reason(rows).items():
         echo(f"Undefined: {', '.join(names)}: {reason}.")
 
 
-def _gather_reasons(rows: "Sequence[Estimate]") -> dict[str, list[str]]:
+def _group_by_reason(rows: "Sequence[MetricEstimate]") -> dict[str, list[str]]:
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row.reason is not None:

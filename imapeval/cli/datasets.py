@@ -8,9 +8,9 @@ from imapeval.cli.printing import echo
 
 def datasets(json_output: Json = False) -> None:
     """List the shipped sample data; `imapeval score NAME` scores one of them."""
-    from imapeval.samples import read, shipped
+    from imapeval.samples import read, shipped_samples
 
-    rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped().items()]
+    rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped_samples().items()]
     if json_output:
         echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.metrics.base import Metric
     from imapeval.pipeline import LlmSettings
-    from imapeval.planning.forecast import Plan
+    from imapeval.planning.forecast import UsageForecast
     from imapeval.types import Sample
 
 
-def tell(
+def print_dry_run(
     samples: "Sequence[Sample]",
     settings: "LlmSettings | None",
     *,
@@ -42,13 +42,13 @@ def tell(
     """
     from imapeval.llm import tokens
     from imapeval.llm.client import Usage
-    from imapeval.pipeline import open_ledger, open_rehearsal
-    from imapeval.planning.forecast import plan
-    from imapeval.planning.rehearsing import list_asking, open_work
-    from imapeval.planning.supposing import suppose
+    from imapeval.pipeline import open_dry_run_model, open_ledger
+    from imapeval.planning.forecast import forecast_usage
+    from imapeval.planning.rehearsing import open_dry_run, select_llm_metrics
+    from imapeval.planning.supposing import simulate_reply
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
-    judges = [metric.name for metric in list_asking(metrics or ())]
+    judges = [metric.name for metric in select_llm_metrics(metrics or ())]
     if settings is None or not (reads or judges or settings.relations):
         nothing: dict[str, Any] = {"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}
         text = f"{len(samples)} samples: no language model is asked, nothing is sent and nothing is to be paid"
@@ -56,11 +56,15 @@ def tell(
         return
     price = open_ledger(settings).price
     spec = settings.spec
-    rehearsal = open_rehearsal(settings, reply=suppose)
+    rehearsal = open_dry_run_model(settings, reply=simulate_reply)
     with show_indexing(quiet=json_output) as indexing:
-        work = open_work(settings, rehearsal, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
+        work = open_dry_run(
+            settings, rehearsal, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
+        )
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
-        found: Plan = asyncio.run(plan(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance))
+        found: UsageForecast = asyncio.run(
+            forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)
+        )
     prompt = sum(task.prompt_tokens for task in found.tasks)
     completion = sum(task.completion_tokens for task in found.tasks)
     usd = None if price is None else price.of(Usage(prompt, completion))
@@ -87,10 +91,10 @@ def tell(
         echo(json.dumps(record, ensure_ascii=False, indent=2))
     else:
         _print_texts(found, settings, reads=reads, judges=judges)
-        _print(found, price, usd)
+        _print_plan(found, price, usd)
 
 
-def _print_texts(found: "Plan", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
+def _print_texts(found: "UsageForecast", settings: "LlmSettings", *, reads: bool, judges: "Sequence[str]") -> None:
     votes = f", each read {settings.votes} times" if settings.votes > 1 else ""
     texts = f"{found.questions} questions, {found.references} references, {found.responses} responses"
     echo(f"{settings.spec}: {texts}{votes if reads else ''}")
@@ -98,7 +102,7 @@ def _print_texts(found: "Plan", settings: "LlmSettings", *, reads: bool, judges:
         echo(f"judged by {', '.join(judges)}")
 
 
-def _print(found: "Plan", price: "Price | None", usd: float | None) -> None:
+def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None) -> None:
     from rich.table import Table
 
     table = Table("request")

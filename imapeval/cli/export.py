@@ -20,18 +20,18 @@ def export(
     json_output: Json = False,
 ) -> None:
     """Write imaps and matches of a run as texts that go into the prompt of another judge, a line for each answer."""
-    from imapeval.report.context import list_contexts
+    from imapeval.report.context import iterate_contexts
     from imapeval.runs import Run
 
     run = Run(folder)
     path = out or Path(f"{folder.resolve().name}-context.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
-    lines = list(list_contexts(run))
+    lines = list(iterate_contexts(run))
     told = sum(line["context"] is not None for line in lines)
     if not told:
         raise InputError(
-            "holds no imaps", path=folder, mend="Score with a metric that reads them, such as --metrics imapscore."
+            "holds no imaps", path=folder, fix="Score with a metric that reads them, such as --metrics imapscore."
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

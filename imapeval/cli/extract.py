@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.dry_run import tell
+from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm import gather
+from imapeval.cli.llm import make_llm_settings
 from imapeval.cli.options import (
     BaseUrl,
     Batch,
@@ -31,7 +31,7 @@ from imapeval.cli.options import (
     Tpm,
     Votes,
     exit_code,
-    name_of,
+    make_file_stem,
     parse_columns,
 )
 from imapeval.cli.printing import echo
@@ -72,7 +72,7 @@ def extract(
     from imapeval.pipeline import open_extractor, open_graph, open_ledger, open_llm
     from imapeval.samples import read
 
-    settings = gather(
+    settings = make_llm_settings(
         llm,
         base_url=base_url,
         votes=votes,
@@ -85,9 +85,9 @@ def extract(
     )
     samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     if dry_run:
-        tell(samples, settings, json_output=json_output)
+        print_dry_run(samples, settings, json_output=json_output)
         return
-    path = out or Path(f"{name_of(data)}-imaps.jsonl")
+    path = out or Path(f"{make_file_stem(data)}-imaps.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
     if free := sum(not sample.references for sample in samples):
@@ -98,7 +98,7 @@ def extract(
     extractor = open_extractor(open_graph(kg), llm=model, votes=votes)
     try:
         with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
-            failures = run_until_interrupted(lambda stop: _write(samples, extractor, path, advance, stop))
+            failures = run_until_interrupted(lambda stop: _write_imaps(samples, extractor, path, advance, stop))
     except Interrupted as interrupted:
         echo("Stopped. What the model has read is kept: the same command goes on.", err=True)
         raise typer.Exit(interrupted.code) from interrupted
@@ -116,7 +116,7 @@ def extract(
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
 
 
-async def _write(
+async def _write_imaps(
     samples: Sequence[Sample],
     extractor: "Extractor",
     path: Path,
@@ -136,7 +136,7 @@ async def _write(
     if stop.is_set():
         return failures
     lines = (
-        imapfile.dump(ImapRecord(sample.id, imap, None))
+        imapfile.dump_record(ImapRecord(sample.id, imap, None))
         for sample in samples
         if not isinstance(imaps := found[sample.id], Failure)
         for imap in imaps

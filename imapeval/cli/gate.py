@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.printing import echo
 from imapeval.errors import UsageError
-from imapeval.files import open_owned
+from imapeval.files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from imapeval.runs import Result, Run
     from imapeval.types import Sample
 
-Limits = Annotated[
+Thresholds = Annotated[
     list[str] | None,
     typer.Option(
         "--threshold",
@@ -43,7 +43,7 @@ Summary = Annotated[
 ]
 
 
-def check_files(junit: str | None, summary: str | None) -> None:
+def check_output_files(junit: str | None, summary: str | None) -> None:
     """Raise a UsageError where a file that is to be written cannot be meant: better before hours of scoring."""
     for option, path in (("--junit", junit), ("--summary", summary)):
         if path is not None and not path.strip():
@@ -54,7 +54,7 @@ def check_files(junit: str | None, summary: str | None) -> None:
         raise UsageError(f"--junit and --summary are both {junit}. Give two files: one is XML, the other Markdown.")
 
 
-def judge_run(
+def check_run(
     run: "Run",
     thresholds: "Sequence[Threshold]",
     *,
@@ -71,16 +71,16 @@ def judge_run(
     Raises:
         UsageError: A file cannot be written, or there is such a limit and nothing in the run counts contradictions.
     """
-    from imapeval.report.thresholds import judge, judge_contradictions
+    from imapeval.report.thresholds import check_contradictions, check_thresholds
 
-    verdicts: list[AnyVerdict] = [*judge(thresholds, rows, samples=len(samples))]
+    verdicts: list[AnyVerdict] = [*check_thresholds(thresholds, rows, samples=len(samples))]
     if max_contradictions is not None:
-        verdicts.append(judge_contradictions(max_contradictions, rows, samples=len(samples)))
+        verdicts.append(check_contradictions(max_contradictions, rows, samples=len(samples)))
     if junit is not None or summary is not None:
-        from imapeval.report.answers import gather
+        from imapeval.report.answers import collect_answers
 
         signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-        answers = gather(samples, results, run.imaps(), metrics=list(signatures))
+        answers = collect_answers(samples, results, run.imaps(), metrics=list(signatures))
         name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
         if junit is not None:
             from imapeval.report.junit import write_junit
@@ -97,7 +97,7 @@ def judge_run(
     return verdicts
 
 
-def tell_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
+def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
     """Say what became of each threshold; quietly, of those that were missed."""
     for verdict in verdicts:
         if not (quiet and verdict.met):
@@ -107,7 +107,7 @@ def tell_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
 def _write(path: Path, text: str, run: Path, *, mode: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, mode, encoding="utf-8", newline="\n", opener=open_owned) as file:
+        with open(path, mode, encoding="utf-8", newline="\n", opener=open_private) as file:
             # What is appended must not go on with somebody's last line.
             file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
     except OSError as error:

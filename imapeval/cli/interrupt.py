@@ -45,7 +45,7 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
                 signal.signal(each, drop if callable(drop) else signal.default_int_handler)
             caught.append(number)
             loop.call_soon_threadsafe(stop.set)
-            _tell("\nFinishing what is under way; Ctrl-C again drops it.")
+            _print_notice("\nFinishing what is under way; Ctrl-C again drops it.")
 
         before = {number: signal.signal(number, interrupt) for number in _list_signals()}
         try:
@@ -71,7 +71,7 @@ def _list_signals() -> list[signal.Signals]:
     return numbers
 
 
-def _tell(text: str) -> None:
+def _print_notice(text: str) -> None:
     try:
         echo(text, err=True)
     except OSError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from imapeval.cli import kg_build
-from imapeval.cli.options import Encoder, Json, Kg, Language, check_value, choose_lang
+from imapeval.cli.options import Encoder, Json, Kg, Language, parse_lang, require_value
 from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
@@ -21,7 +21,7 @@ app = typer.Typer(help="The knowledge graph.", no_args_is_help=True, rich_markup
 app.command("build")(kg_build.build)
 app.command("index")(kg_build.index)
 
-_KIN_SHOWN = 20
+_RELATIVES_SHOWN = 20
 """Concepts that `info` lists of each kin, such as the narrower ones; the others are counted."""
 
 
@@ -58,7 +58,7 @@ def info(
     """Show a concept: its names, what it is a kind and a part of, and what is a kind of it."""
     from imapeval.pipeline import open_graph
 
-    check_value(concept)
+    require_value(concept)
     with open_graph(kg) as graph:
         ids = (graph.resolve(concept),) if concept in graph else graph.lookup(concept)
         if not ids:
@@ -70,7 +70,7 @@ def info(
     if json_output:
         echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return
-    echo("\n\n".join(map(_tell, shown)))
+    echo("\n\n".join(map(_format_concept, shown)))
 
 
 def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
     }
 
 
-def _tell(shown: dict[str, Any]) -> str:
+def _format_concept(shown: dict[str, Any]) -> str:
     lines = [f"{shown['label']} ({shown['id']}), {shown['type']}" + (", too general to relate by" * shown["general"])]
     names: dict[tuple[str, str], list[str]] = {}
     for name in shown["names"]:
@@ -110,8 +110,8 @@ def _tell(shown: dict[str, Any]) -> str:
     ):
         others = [f"{other['label']} ({other['id']})" for other in shown[key]]
         if others:
-            more = f"; and {len(others) - _KIN_SHOWN:,} more" if len(others) > _KIN_SHOWN else ""
-            lines.append(f"  {title}: {'; '.join(others[:_KIN_SHOWN])}{more}")
+            more = f"; and {len(others) - _RELATIVES_SHOWN:,} more" if len(others) > _RELATIVES_SHOWN else ""
+            lines.append(f"  {title}: {'; '.join(others[:_RELATIVES_SHOWN])}{more}")
     if shown["aliases"]:
         lines.append(f"  also known as: {', '.join(shown['aliases'])}")
     return "\n".join(lines)
@@ -131,8 +131,8 @@ def search(
 ) -> None:
     """List the concepts that a text may mean, most likely first."""
     wanted = _check_types(types)
-    language = choose_lang(lang, text)
-    linker, graph = _open(kg, encoder, quiet=json_output)
+    language = parse_lang(lang, text)
+    linker, graph = _open_linker(kg, encoder, quiet=json_output)
     found = [
         {
             "concept": one.concept,
@@ -165,12 +165,12 @@ def relate(
     json_output: Json = False,
 ) -> None:
     """Say what the graph alone knows of two values; `imapeval relate` asks others besides."""
-    from imapeval.matching.explain import explain as put_in_words
+    from imapeval.matching.explain import explain_match as put_in_words
     from imapeval.matching.graph import relate_links, tell_apart
     from imapeval.types import Match, Relation
 
-    language = choose_lang(lang, reference, response)
-    linker, graph = _open(kg, encoder, quiet=json_output)
+    language = parse_lang(lang, reference, response)
+    linker, graph = _open_linker(kg, encoder, quiet=json_output)
     links = linker.link_many([reference, response], lang=language)
     relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, tell_apart(graph, *links))
     sentences = put_in_words(Match("", reference, response, relation, 0.0, "graph", evidence))
@@ -193,7 +193,7 @@ def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
     return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
 
 
-def _open(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":
+def _open_linker(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":
     from imapeval.pipeline import open_graph, open_linker
 
     graph = open_graph(kg)

@@ -42,7 +42,7 @@ def build(
     if json_output:
         echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
     else:
-        _tell(report)
+        _print_report(report)
 
 
 def index(
@@ -87,7 +87,7 @@ def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
         yield advance
 
 
-def _tell(report: "BuildReport") -> None:
+def _print_report(report: "BuildReport") -> None:
     echo(
         f"{report.path}: {report.concepts:,} concepts, {report.names:,} names, {report.edges:,} is-a edges, "
         f"{report.parts:,} part-of edges, hash {report.hash[:12]}"
@@ -95,15 +95,15 @@ def _tell(report: "BuildReport") -> None:
     for source in report.sources:
         echo(f"{source.name} ({source.format}, {source.path}): {source.records:,} concepts, {source.names:,} names")
         for problem in source.problems:
-            echo(f"  bad: {_describe(problem)}")
+            echo(f"  bad: {_format_left_out(problem)}")
         for skipped in source.skipped:
-            echo(f"  left out: {_describe(skipped)}")
+            echo(f"  left out: {_format_left_out(skipped)}")
     for joined in report.joined:
         echo(f"merged by {joined.why}: {joined.count:,} of {joined.source}, such as")
         for one, label, into, other in joined.samples:
             echo(f"  {label} ({one}) into {other} ({into})")
     for left in report.left_out:
-        echo(f"not in the graph: {_describe(left)}")
+        echo(f"not in the graph: {_format_left_out(left)}")
     for kind, cycles in (("is-a", report.cycles), ("part-of", report.part_cycles)):
         for cycle in cycles:
             echo(f"{kind} cycle cut at its first step: {' -> '.join(cycle)}")
@@ -111,6 +111,6 @@ def _tell(report: "BuildReport") -> None:
         echo(f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)")
 
 
-def _describe(left: "Left") -> str:
+def _format_left_out(left: "Left") -> str:
     first = f" (first: {'; '.join(left.first)})" if left.first else ""
     return f"{left.what}: {left.count:,}{first}"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from imapeval.pipeline import LlmSettings
 
 
-def gather(
+def make_llm_settings(
     llm: str | None,
     *,
     base_url: str | None,
@@ -35,7 +35,7 @@ def gather(
     from imapeval.pipeline import LlmSettings
 
     relations = relations or ("graph" if llm is None else "llm")
-    require_work(imaps=imaps, votes=votes, relations=relations, asked=llm is not None, judging=judging)
+    check_llm_is_used(imaps=imaps, votes=votes, relations=relations, asked=llm is not None, judging=judging)
     if llm is None:
         idle = {"--base-url": base_url, "--concurrency": concurrency, "--rpm": rpm, "--tpm": tpm}
         idle |= {"--price": price, "--max-cost": max_cost, "--batch": batch}
@@ -58,7 +58,7 @@ def gather(
     )
 
 
-def require_work(*, imaps: Path | None, votes: int, relations: str, judging: bool, asked: bool = True) -> None:
+def check_llm_is_used(*, imaps: Path | None, votes: int, relations: str, judging: bool, asked: bool = True) -> None:
     """Make sure that a model that is `asked` would have something to do.
 
     Raises:

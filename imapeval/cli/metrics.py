@@ -30,7 +30,7 @@ def list_all(
 
     found = registry.all_offline() if offline else registry.all_metrics()
     if json_output:
-        echo(json.dumps([_describe(metric) for metric in found], ensure_ascii=False, indent=2))
+        echo(json.dumps([_metric_to_dict(metric) for metric in found], ensure_ascii=False, indent=2))
         return
     from rich.table import Table
 
@@ -61,7 +61,7 @@ def show(
     from imapeval.metrics import registry
 
     metric = registry.get(name)
-    told = _describe(metric)
+    told = _metric_to_dict(metric)
     if json_output:
         echo(json.dumps(told, ensure_ascii=False, indent=2))
         return
@@ -79,11 +79,11 @@ def show(
         echo(f"{label + ':':<12}{text}")
     for option in told["options"]:
         echo(f"  --set {option['metric']}.{option['name']}={option['value']}    {option['told']}")
-    if explained := _explain(metric):
+    if explained := _find_documentation(metric):
         echo(f"\n{explained}")
 
 
-def _describe(metric: "Metric") -> dict[str, Any]:
+def _metric_to_dict(metric: "Metric") -> dict[str, Any]:
     from imapeval.metrics.on_imaps import OnImaps
     from imapeval.metrics.options import list_options
 
@@ -106,7 +106,7 @@ def _describe(metric: "Metric") -> dict[str, Any]:
     }
 
 
-def _explain(metric: "Metric") -> str:
+def _find_documentation(metric: "Metric") -> str:
     """Return the documentation of what computes a metric, which says its empty cases."""
     import inspect
 

@@ -138,12 +138,12 @@ def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
     return settings
 
 
-def split(text: str) -> list[str]:
+def split_commas(text: str) -> list[str]:
     """Return the names of a text with commas between, without the space around them; none are left empty."""
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
-def choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
+def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     """Return the metrics that a command line names, with their options.
 
     Raises:
@@ -151,7 +151,7 @@ def choose(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     """
     from imapeval.metrics import registry
 
-    wanted = split(names)
+    wanted = split_commas(names)
     if not wanted:
         raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
     return registry.choose(wanted, options)
@@ -181,7 +181,7 @@ def _pick(text: str, known: tuple[Any, ...], *, option: str) -> Any:
     return text
 
 
-def name_of(data: str) -> str:
+def make_file_stem(data: str) -> str:
     """Return a name for files made of DATA: the stem of its last part, fit for any file system."""
     return re.sub(r"[^\w.-]+", "-", Path(data).stem)
 
@@ -191,7 +191,7 @@ def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
     return int(failed == samples if max_failures is None else failed > max_failures)
 
 
-def check_value(value: str) -> None:
+def require_value(value: str) -> None:
     """Raise a UsageError where a value that a command line gives is empty, or no text."""
     if not value.strip():
         raise UsageError("a value is empty. Give a name, such as: ibuprofen")
@@ -201,7 +201,7 @@ def check_value(value: str) -> None:
         raise UsageError(f"{value!a} is not UTF-8. Set the terminal to UTF-8.") from error
 
 
-def choose_lang(lang: str | None, *values: str) -> "Lang":
+def parse_lang(lang: str | None, *values: str) -> "Lang":
     """Return the language that --lang says, by default that of the values.
 
     Raises:
@@ -210,7 +210,7 @@ def choose_lang(lang: str | None, *values: str) -> "Lang":
     from imapeval.samples import detect_lang
 
     for value in values:
-        check_value(value)
+        require_value(value)
     if lang not in (None, "en", "zh"):
         raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
     return lang or detect_lang("".join(values))

@@ -17,7 +17,7 @@ app = typer.Typer(help="Prompts that language models get.", no_args_is_help=True
 @app.command("list")
 def list_all(json_output: Json = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
-    rows = [_describe(path) for path in _find().values()]
+    rows = [_prompt_to_dict(path) for path in _find_prompts().values()]
     if json_output:
         echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
@@ -32,23 +32,23 @@ def show(
     json_output: Json = False,
 ) -> None:
     """Print the file of a prompt."""
-    known = _find()
+    known = _find_prompts()
     if name not in known:
         raise UsageError(f"no prompt is called {name!r}. There are: {', '.join(known)}.")
     text = known[name].read_text(encoding="utf-8")
     if json_output:
-        echo(json.dumps({**_describe(known[name]), "text": text}, ensure_ascii=False, indent=2))
+        echo(json.dumps({**_prompt_to_dict(known[name]), "text": text}, ensure_ascii=False, indent=2))
     else:
         echo(text, nl=False)
 
 
-def _find() -> dict[str, Path]:
+def _find_prompts() -> dict[str, Path]:
     from imapeval import _resources
 
     return {path.stem: path for path in sorted(_resources.find("prompts").glob("*.*.v*.md"))}
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def _prompt_to_dict(path: Path) -> dict[str, Any]:
     task, lang, version = path.stem.split(".")
     return {
         "name": path.stem,

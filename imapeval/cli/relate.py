@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.llm import gather
-from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Language, Llm, Relations, choose_lang
+from imapeval.cli.llm import make_llm_settings
+from imapeval.cli.options import BaseUrl, Encoder, Json, Kg, Language, Llm, Relations, parse_lang
 from imapeval.cli.printing import echo
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
@@ -30,13 +30,13 @@ def relate(
     exact: the same meaning. belonging: A is a kind or part of B. containment: B is a kind or part of A.
     contradiction: they cannot both hold. unmatched: none of these.
     """
-    from imapeval.matching.explain import explain
+    from imapeval.matching.explain import explain_match
     from imapeval.matching.matcher import relate as relate_values
     from imapeval.metrics.imapscore import credit
     from imapeval.pipeline import open_graph, open_llm, open_matcher
 
-    language = choose_lang(lang, reference, response)
-    settings = gather(
+    language = parse_lang(lang, reference, response)
+    settings = make_llm_settings(
         llm,
         base_url=base_url,
         votes=1,
@@ -68,5 +68,5 @@ def relate(
         return
     echo(f"{reference} -> {response}: {match.relation.value} (decided by {match.decided_by})")
     echo(f"credit {credit(match):.2f}, similarity {match.similarity:.2f}")
-    for sentence in explain(match):
+    for sentence in explain_match(match):
         echo(sentence)

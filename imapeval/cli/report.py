@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
+from imapeval.cli.gate import (
+    Junit,
+    MaxContradictions,
+    Summary,
+    Thresholds,
+    check_output_files,
+    check_run,
+    print_verdicts,
+)
 from imapeval.cli.printing import echo
 
 if TYPE_CHECKING:
@@ -15,7 +23,7 @@ if TYPE_CHECKING:
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
-    threshold: Limits = None,
+    threshold: Thresholds = None,
     max_contradictions: MaxContradictions = None,
     junit: Junit = None,
     summary: Summary = None,
@@ -23,18 +31,18 @@ def report(
     """Write RUN/report.html again, one page that needs nothing beside it, and what CI servers show of the run."""
     from imapeval.report.html import write_report
 
-    check_files(junit, summary)
+    check_output_files(junit, summary)
     asked = threshold or junit or summary or max_contradictions is not None
-    judged = _judge(folder, threshold or [], max_contradictions, junit=junit, summary=summary) if asked else []
+    judged = _check_run(folder, threshold or [], max_contradictions, junit=junit, summary=summary) if asked else []
     page = write_report(folder)
     echo(str(page))
-    tell_verdicts(judged, quiet=False)
+    print_verdicts(judged, quiet=False)
     if open_:
         typer.launch(page.resolve().as_uri())
     raise typer.Exit(int(not all(verdict.met for verdict in judged)))
 
 
-def _judge(
+def _check_run(
     folder: Path, limits: list[str], max_contradictions: int | None, *, junit: str | None, summary: str | None
 ) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
@@ -55,7 +63,7 @@ def _judge(
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
     samples, results = run.samples(), run.results()
-    return judge_run(
+    return check_run(
         run,
         thresholds,
         samples=samples,

@@ -12,10 +12,18 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.dry_run import tell
-from imapeval.cli.gate import Junit, Limits, MaxContradictions, Summary, check_files, judge_run, tell_verdicts
+from imapeval.cli.dry_run import print_dry_run
+from imapeval.cli.gate import (
+    Junit,
+    MaxContradictions,
+    Summary,
+    Thresholds,
+    check_output_files,
+    check_run,
+    print_verdicts,
+)
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm import gather
+from imapeval.cli.llm import make_llm_settings
 from imapeval.cli.options import (
     BaseUrl,
     Batch,
@@ -40,9 +48,9 @@ from imapeval.cli.options import (
     Set,
     Tpm,
     Votes,
-    choose,
+    choose_metrics,
     exit_code,
-    name_of,
+    make_file_stem,
     parse_columns,
     parse_device,
     parse_references,
@@ -87,7 +95,7 @@ def score(
     encoder: Encoder = "use",
     limit: Limit = None,
     max_failures: MaxFailures = None,
-    threshold: Limits = None,
+    threshold: Thresholds = None,
     max_contradictions: MaxContradictions = None,
     junit: Junit = None,
     summary: Summary = None,
@@ -102,24 +110,24 @@ def score(
     from imapeval import evaluate
     from imapeval.cli.summary import count_missing, print_summary
     from imapeval.llm.ledger import describe
-    from imapeval.pipeline import assemble, open_ledger, open_llm
-    from imapeval.planning.rehearsing import list_asking, require_batchable
+    from imapeval.pipeline import open_ledger, open_llm, open_pipeline
+    from imapeval.planning.rehearsing import require_batchable, select_llm_metrics
     from imapeval.report.html import write_report
     from imapeval.report.summary import summarise
-    from imapeval.report.thresholds import check_counting, check_ranges, parse_thresholds
+    from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
     from imapeval.runs import Run, RunWriter, export_csv
     from imapeval.samples import read
 
-    chosen = choose(metrics, parse_settings(set_))
+    chosen = choose_metrics(metrics, parse_settings(set_))
     joined = parse_references(references)
     limits = parse_thresholds(threshold or (), chosen, option="--threshold")
     check_ranges(limits, chosen, option="--threshold")
     if max_contradictions is not None:
-        check_counting((metric.name for metric in chosen), option="--max-contradictions")
-    check_files(junit, summary)
+        require_contradiction_counts((metric.name for metric in chosen), option="--max-contradictions")
+    check_output_files(junit, summary)
     if batch is not None:
         require_batchable(chosen)
-    settings = gather(
+    settings = make_llm_settings(
         llm,
         base_url=base_url,
         votes=votes,
@@ -131,15 +139,15 @@ def score(
         batch=batch,
         imaps=imaps,
         relations=relations,
-        judging=bool(list_asking(chosen)),
+        judging=bool(select_llm_metrics(chosen)),
     )
     samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     if dry_run:
-        tell(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
+        print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
     ledger = None if settings is None else open_ledger(settings)
     with show_indexing(quiet=json_output) as progress:
-        ready = assemble(
+        ready = open_pipeline(
             chosen,
             llm=None if settings is None else open_llm(settings, ledger=ledger),
             votes=votes,
@@ -150,8 +158,8 @@ def score(
             device=parse_device(device),
             progress=progress,
         )
-    folder = out or Path("runs") / f"{name_of(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    identity = evaluate.settle(
+    folder = out or Path("runs") / f"{make_file_stem(data)}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    identity = evaluate.make_run_settings(
         ready.metrics,
         extractor=ready.extractor,
         matcher=ready.matcher,
@@ -190,7 +198,7 @@ def score(
     table = export_csv(done)
     report = write_report(folder)
     rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=seed)
-    verdicts = judge_run(
+    verdicts = check_run(
         done,
         limits,
         samples=samples,
@@ -227,7 +235,7 @@ def score(
             )
             told = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
             echo(f"{len(failed)} of {len(samples)} samples failed ({told}); {folder}/results.jsonl says why.", err=True)
-    tell_verdicts(verdicts, quiet=json_output)
+    print_verdicts(verdicts, quiet=json_output)
     missed = any(not verdict.met for verdict in verdicts)
     raise typer.Exit(int(missed) or exit_code(failed=len(failed), samples=len(samples), max_failures=max_failures))
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.llm import gather
+from imapeval.cli.llm import make_llm_settings
 from imapeval.cli.options import (
     BaseUrl,
     Concurrency,
@@ -19,7 +19,7 @@ from imapeval.cli.options import (
     Set,
     Tpm,
     Votes,
-    choose,
+    choose_metrics,
     parse_device,
     parse_references,
     parse_settings,
@@ -68,7 +68,7 @@ def serve(
     Ctrl-C ends it when what is under way is done.
     """
     from imapeval._optional import require
-    from imapeval.planning.rehearsing import list_asking
+    from imapeval.planning.rehearsing import select_llm_metrics
 
     for package in ("fastapi", "uvicorn"):
         require(package, distribution=package, extra="serve", needed_for="imapeval serve")
@@ -78,8 +78,8 @@ def serve(
     from imapeval.serve.limits import Limits
     from imapeval.serve.server import check_token, listen, run
 
-    chosen = choose(metrics, parse_settings(set_))
-    settings = gather(
+    chosen = choose_metrics(metrics, parse_settings(set_))
+    settings = make_llm_settings(
         llm,
         base_url=base_url,
         votes=votes,
@@ -89,7 +89,7 @@ def serve(
         price=price,
         max_cost=max_cost,
         relations=relations,
-        judging=bool(list_asking(chosen)),
+        judging=bool(select_llm_metrics(chosen)),
     )
     scorer = Scorer(
         chosen,

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def count_missing(samples: "Sequence[Sample]") -> Counter[str]:
     """Return how many samples have no response, by `SummaryRow.system`."""
-    from imapeval.report.summary import group_of
+    from imapeval.report.summary import label_system
 
     missing = [sample for sample in samples if not sample.answered]
-    return Counter({"": len(missing), **Counter(map(group_of, missing))})
+    return Counter({"": len(missing), **Counter(map(label_system, missing))})
 
 
 def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]") -> None:
@@ -30,7 +30,7 @@ def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]")
     """
     from rich.table import Table
 
-    from imapeval.report.summary import show_count
+    from imapeval.report.summary import format_contradictions
 
     several = any(row.system for row in rows)
     table = Table()
@@ -43,13 +43,13 @@ def print_summary(rows: "Sequence[SummaryRow]", *, missing: "Mapping[str, int]")
         table.add_column(title, justify="right")
     for row in rows:
         system = [row.system or "all"] if several else []
-        interval = "-" if row.low is None or row.high is None else f"{_show(row.low)} .. {_show(row.high)}"
-        mean = "-" if row.mean is None else _show(row.mean)
+        interval = "-" if row.low is None or row.high is None else f"{_format(row.low)} .. {_format(row.high)}"
+        mean = "-" if row.mean is None else _format(row.mean)
         lacking = [str(missing[row.system])] if told else []
-        against = ["-" if row.contradictions is None else show_count(row.contradictions)] if counted else []
+        against = ["-" if row.contradictions is None else format_contradictions(row.contradictions)] if counted else []
         table.add_row(row.metric, *system, str(row.n), str(row.failed), *lacking, *against, mean, interval)
     print_table(table)
 
 
-def _show(number: float) -> str:
+def _format(number: float) -> str:
     return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from imapeval.types import Imap, Sample
 
 
-class Recorded:
+class RecordedImaps:
     """An `Extractor` over a file of imaps (see `imapeval.imapfile`), found by sample id.
 
     Recorded relations go along with the pairs and are used as they are.
@@ -29,20 +29,20 @@ class Recorded:
         self._path = path
         self._imaps: dict[str, dict[tuple[int, int], Imap]] = {}
         lines: dict[tuple[str, int, int], int] = {}
-        for number, record in imapfile.read(path):
+        for number, record in imapfile.read_records(path):
             imap = record.imap
             key = (record.id, imap.reading, imap.reference_index)
             if key in lines:
                 raise InputError(
-                    f"the imap of {_tell(*key)}, stands on line {lines[key]} and again on line {number}",
+                    f"the imap of {_describe_key(*key)}, stands on line {lines[key]} and again on line {number}",
                     path=path,
                     line=number,
-                    mend="Keep one of them, or number them as several readings (reading).",
+                    fix="Keep one of them, or number them as several readings (reading).",
                 )
             lines[key] = number
             self._imaps.setdefault(record.id, {})[key[1:]] = imap
         if not lines:
-            raise InputError("there are no imaps", path=path, mend="Give a file with at least one imap.")
+            raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
         self._readings = max(len({reading for reading, _ in imaps}) for imaps in self._imaps.values())
         self._sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -67,9 +67,9 @@ class Recorded:
         try:
             return tuple(imaps[key] for key in product(readings, range(max(1, len(sample.references)))))
         except KeyError as error:
-            told = _tell(sample.id, *error.args[0])
+            told = _describe_key(sample.id, *error.args[0])
             raise ExtractionError(f"{self._path} holds no imap of {told}", kind="no-imap") from error
 
 
-def _tell(id_: str, reading: int, reference: int) -> str:
+def _describe_key(id_: str, reading: int, reference: int) -> str:
     return f"sample {id_!r}, reference {reference}" + (f", reading {reading}" if reading else "")

@@ -224,7 +224,7 @@ def _read_all(sources: Sequence[tuple[Format, Source]]) -> tuple[dict[str, dict[
             raise InputError(
                 "there is no concept in it" + _explain(source),
                 path=source.path,
-                mend=f"It was read as {form.name}; write FORMAT:PATH if it is something else.",
+                fix=f"It was read as {form.name}; write FORMAT:PATH if it is something else.",
             )
         names = sum(len(record.names) for record in found.values())
         known = read.get(source.name)

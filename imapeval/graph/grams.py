@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
-from imapeval.files import is_running
+from imapeval.files import is_process_running
 from imapeval.graph.letters import mark_initials, sort_features, split_letters, unite
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class GramIndex:
             return cls(keys, starts, rows, _fill(graph, keys, starts, rows, told))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _remove_drafts(folder, lambda process: not is_running(process))
+            _remove_drafts(folder, lambda process: not is_process_running(process))
             draft = _path(folder, f"rows.{os.getpid()}")
             rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
             _reserve(draft)

@@ -49,14 +49,14 @@ _errors = _import("deepeval.errors")
 CONCURRENCY = 20
 """Requests to a model of DeepEval at a time: as many as test cases that its `evaluate()` has under way."""
 
-_TAG = re.compile(r"\[(?=[a-z#/@])")
+_RICH_TAG = re.compile(r"\[(?=[a-z#/@])")
 """What Rich, with which DeepEval prints reasons, takes for a tag of its own: one that it cannot close is an error."""
 
-_COSTS: ContextVar[list[float | None]] = ContextVar("imapeval_deepeval_costs")
+_CALL_COSTS: ContextVar[list[float | None]] = ContextVar("imapeval_deepeval_costs")
 """What the calls for the answer that is being scored cost, as the model says."""
 
 
-class _Measuring:
+class _MetricBase:
     """What the metrics for single answers and for dialogues have in common."""
 
     _case: ClassVar[Any]
@@ -80,7 +80,7 @@ class _Measuring:
         if scorer is None and model is not None:
             if options.get("llm") is not None:
                 raise UsageError("model and llm both name a language model. Give one of them.")
-            given |= {"model": None, "llm": HostModel(model, concurrency=options.get("concurrency"))}
+            given |= {"model": None, "llm": DeepEvalModel(model, concurrency=options.get("concurrency"))}
         # DeepEval makes a copy for every test case, out of those attributes that are named like parameters. The
         # scorer is all that the others have come to.
         self.scorer = choose_scorer(scorer, given)
@@ -90,7 +90,7 @@ class _Measuring:
         self.verbose_mode = verbose_mode
         self.flaky = flaky
         self.skipped = False
-        self._clear()
+        self._reset()
 
     @property
     def __name__(self) -> str:
@@ -110,17 +110,17 @@ class _Measuring:
             UsageError: It is a test case of another kind.
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
-        self._clear()
-        fields = self._read(self._check(test_case))
-        with _counting() as costs:
-            return self._keep(self.scorer.score(**fields), costs)
+        self._reset()
+        fields = self._to_arguments(self._check_kind(test_case))
+        with _collecting_costs() as costs:
+            return self._store(self.scorer.score(**fields), costs)
 
     async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float | None:
         """Score one test case; see `measure`."""
-        self._clear()
-        fields = self._read(self._check(test_case))
-        with _counting() as costs:
-            return self._keep(await self.scorer.ascore(**fields), costs)
+        self._reset()
+        fields = self._to_arguments(self._check_kind(test_case))
+        with _collecting_costs() as costs:
+            return self._store(await self.scorer.ascore(**fields), costs)
 
     def is_successful(self) -> bool | None:
         """Say whether the score reaches the threshold, from the metric's own side; None where there is no threshold.
@@ -133,10 +133,10 @@ class _Measuring:
             self.success = False
         else:
             first = self.scorer.metrics[0]
-            self.success = Threshold(first.name, self.threshold, first.higher_is_better).allows(self.score)
+            self.success = Threshold(first.name, self.threshold, first.higher_is_better).is_met_by(self.score)
         return self.success
 
-    def _check(self, test_case: Any) -> Any:
+    def _check_kind(self, test_case: Any) -> Any:
         if not isinstance(test_case, self._case):
             raise UsageError(
                 f"{type(self).__name__} measures {self._case.__name__}, not {type(test_case).__name__}. "
@@ -144,10 +144,10 @@ class _Measuring:
             )
         return test_case
 
-    def _read(self, test_case: Any) -> dict[str, Any]:
+    def _to_arguments(self, test_case: Any) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _clear(self) -> None:
+    def _reset(self) -> None:
         """Forget the test case before: DeepEval measures one after the other with the same object."""
         self.assessment: Assessment | None = None
         self.score: float | None = None
@@ -161,13 +161,13 @@ class _Measuring:
         self.verbose_logs: str | None = None
         self.evaluation_model: str | None = None
 
-    def _keep(self, assessment: Assessment, costs: Sequence[float | None]) -> float | None:
+    def _store(self, assessment: Assessment, costs: Sequence[float | None]) -> float | None:
         self.assessment = assessment
         self.score = assessment.value
         if self.score is None:
-            self.error = _TAG.sub("［", assessment.reason)
+            self.error = _RICH_TAG.sub("［", assessment.reason)
         else:
-            self.reason = _TAG.sub("［", assessment.reason) if self.include_reason else None
+            self.reason = _RICH_TAG.sub("［", assessment.reason) if self.include_reason else None
             others = [(name, outcome) for name, outcome in assessment.outcomes.items() if name != assessment.metric]
             self.score_breakdown = {
                 **assessment.parts,
@@ -185,7 +185,7 @@ class _Measuring:
         return self.score
 
 
-class ImapScoreMetric(_Measuring, _metrics.BaseMetric):
+class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
     """A metric for single answers: `input` is the question, `actual_output` the response.
 
     `expected_output` is the reference. `context` and `retrieval_context` are not read: they are what an answer draws
@@ -222,7 +222,7 @@ class ImapScoreMetric(_Measuring, _metrics.BaseMetric):
         }
 
 
-class ConversationalImapScoreMetric(_Measuring, _metrics.BaseConversationalMetric):
+class ConversationalImapScoreMetric(_MetricBase, _metrics.BaseConversationalMetric):
     """A metric for the last answer of a dialogue: `turns` end with it, `expected_outcome` is the reference.
 
     Takes what `ImapScoreMetric` takes.
@@ -239,7 +239,7 @@ class ConversationalImapScoreMetric(_Measuring, _metrics.BaseConversationalMetri
         }
 
 
-class HostModel:
+class DeepEvalModel:
     """A `Model` that asks a model of DeepEval.
 
     Temperature, most tokens and seed are that model's own settings. It takes one text in place of messages; those of
@@ -260,7 +260,7 @@ class HostModel:
         except (_errors.DeepEvalError, TypeError) as error:
             raise UsageError(f"DeepEval cannot open the model {model!r}: {error}") from error
         self.concurrency = concurrency or CONCURRENCY
-        self._identity = _identify(self._model)
+        self._identity = _make_identity(self._model)
         self._holds = self._model.supports_structured_outputs() is True
         self._given = repr(model) if isinstance(model, str) else f"{type(model).__name__} at {id(model):#x}"
 
@@ -285,16 +285,16 @@ class HostModel:
             raise ServiceError(f"{who} tells no probabilities of a given text.", kind="unsupported")
         if request.json or (request.schema is not None and not self._holds):
             raise ProviderError(f"{who} cannot be held to this form of answer.", kind="unsupported")
-        held = {} if request.schema is None else {"schema": _make_shape(request.schema)}
+        held = {} if request.schema is None else {"schema": _make_schema_class(request.schema)}
         try:
             made = await self._model.a_generate(write_prompt(request.messages), **held)
         except Exception as error:
             # The errors of many packages; what is not known here is the sample's failure, as it comes.
-            if (known := _explain(error, request, who=who)) is not None:
+            if (known := _translate_error(error, request, who=who)) is not None:
                 raise known from error
             raise
         said, cost = cast("tuple[Any, Any]", made) if isinstance(made, tuple) else (made, None)
-        if (costs := _COSTS.get(None)) is not None:
+        if (costs := _CALL_COSTS.get(None)) is not None:
             costs.append(getattr(cost, "value", cost))
         usage = Usage(getattr(cost, "input_tokens", None) or 0, getattr(cost, "output_tokens", None) or 0)
         text: str = said.model_dump_json() if isinstance(said, BaseModel) else said
@@ -319,16 +319,16 @@ def write_prompt(messages: Sequence[Message]) -> str:
 
 
 @contextmanager
-def _counting() -> Generator[list[float | None]]:
+def _collecting_costs() -> Generator[list[float | None]]:
     costs: list[float | None] = []
-    token = _COSTS.set(costs)
+    token = _CALL_COSTS.set(costs)
     try:
         yield costs
     finally:
-        _COSTS.reset(token)
+        _CALL_COSTS.reset(token)
 
 
-def _identify(model: Any) -> str:
+def _make_identity(model: Any) -> str:
     name = "_".join(str(model.get_model_name()).split())
     server = getattr(model, "base_url", None)
     if server:
@@ -342,7 +342,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _make_shape(schema: Mapping[str, Any]) -> type[BaseModel]:
+def _make_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:
     """Return a class with that schema, as DeepEval's models want it; its objects hold whatever came."""
 
     class Answer(BaseModel):
@@ -355,7 +355,7 @@ def _make_shape(schema: Mapping[str, Any]) -> type[BaseModel]:
     return Answer
 
 
-def _explain(error: BaseException, request: Request, *, who: str) -> ImapEvalError | None:
+def _translate_error(error: BaseException, request: Request, *, who: str) -> ImapEvalError | None:
     """Return what an error of a provider's package means, by it or what caused it; None where that is not known."""
     cause: BaseException | None = error
     while cause is not None:

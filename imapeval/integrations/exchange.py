@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import UsageError
 from imapeval.samples.rows import read_lang
-from imapeval.scoring import Scorer, share
+from imapeval.scoring import Scorer, shared_scorer
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _ROLES = {"user": "user", "human": "user", "system": "system", "assistant": "ass
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class FieldKeys:
     """Where the texts are in dicts of one's own; None looks under the usual names.
 
     Attributes:
@@ -51,9 +51,9 @@ class Keys:
 
     def read(self, *, question: Any, response: Any, reference: Any) -> dict[str, Any]:
         """Return the arguments of `Scorer.score`."""
-        asked = _find(question, QUESTION_KEYS if self.question is None else (self.question,))
-        said = _read_last(_find(response, RESPONSE_KEYS if self.response is None else (self.response,)))
-        expected = _find(reference, REFERENCE_KEYS if self.reference is None else (self.reference,))
+        asked = _find_text(question, QUESTION_KEYS if self.question is None else (self.question,))
+        said = _last_assistant_text(_find_text(response, RESPONSE_KEYS if self.response is None else (self.response,)))
+        expected = _find_text(reference, REFERENCE_KEYS if self.reference is None else (self.reference,))
         fields: dict[str, Any] = {"response": said, "reference": _read_references(expected)}
         messages = _list_messages(asked)
         if messages is None:
@@ -66,7 +66,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class RowColumns:
     """The texts out of a row of data, for hosts that hand over the response apart from it, and the row's `lang`.
 
     Attributes:
@@ -104,7 +104,7 @@ def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
         UsageError: There are both, or one of them cannot be meant.
     """
     if scorer is None:
-        return share(**options)
+        return shared_scorer(**options)
     # Where options come from a command line, any of them is a text.
     if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
@@ -113,7 +113,7 @@ def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
     return scorer
 
 
-def check_name(name: str | None, scorer: Scorer) -> None:
+def check_single_metric(name: str | None, scorer: Scorer) -> None:
     """Refuse one name for several metrics.
 
     Raises:
@@ -125,14 +125,14 @@ def check_name(name: str | None, scorer: Scorer) -> None:
         )
 
 
-def split(assessment: Assessment, scorer: Scorer) -> Iterator[Assessment]:
+def split_by_metric(assessment: Assessment, scorer: Scorer) -> Iterator[Assessment]:
     """Yield an assessment for each metric, with the facts where the metric looks at them."""
     for metric in scorer.metrics:
         records = assessment.records if "imap" in metric.requires else ()
         yield replace(assessment, outcomes={metric.name: assessment.outcomes[metric.name]}, records=records)
 
 
-def describe(assessment: Assessment) -> dict[str, Any]:
+def describe_score(assessment: Assessment) -> dict[str, Any]:
     """Return what belongs to the first metric's score beside its value and reason, as JSON values.
 
     `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `tokens` and `usd` of a language
@@ -150,8 +150,8 @@ def describe(assessment: Assessment) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value not in (None, "", {})}
 
 
-def _find(value: Any, keys: Sequence[str]) -> Any:
-    value = _plain(value)
+def _find_text(value: Any, keys: Sequence[str]) -> Any:
+    value = _to_plain(value)
     if not isinstance(value, Mapping):
         return value
     fields = cast("Mapping[str, Any]", value)
@@ -161,10 +161,10 @@ def _find(value: Any, keys: Sequence[str]) -> Any:
     found = [key for key in keys if key in fields]
     if not found:
         return fields
-    return _plain(next((fields[key] for key in found if fields[key] is not None), None))
+    return _to_plain(next((fields[key] for key in found if fields[key] is not None), None))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """Return objects of clients as dicts, and what data frames put where nothing is as None."""
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
@@ -178,18 +178,18 @@ def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
         value = [value]
     if not isinstance(value, (list, tuple)):
         return None
-    items = [_plain(item) for item in cast("Sequence[Any]", value)]
+    items = [_to_plain(item) for item in cast("Sequence[Any]", value)]
     messages = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
     # Chat completions wrap each message.
     messages = [
         cast("Mapping[str, Any]", wrapped) if isinstance(wrapped := message.get("message"), Mapping) else message
         for message in messages
     ]
-    whole = len(messages) == len(items) and any("content" in message and _role(message) for message in messages)
+    whole = len(messages) == len(items) and any("content" in message and _speaker(message) for message in messages)
     return messages if whole else None
 
 
-def _role(message: Mapping[str, Any]) -> str | None:
+def _speaker(message: Mapping[str, Any]) -> str | None:
     role = message.get("role") or message.get("type")
     return _ROLES.get(role) if isinstance(role, str) else None
 
@@ -205,22 +205,22 @@ def _read_content(message: Mapping[str, Any]) -> Any:
 
 
 def _read_turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    turns = [{"role": _role(message), "content": _read_content(message)} for message in messages]
+    turns = [{"role": _speaker(message), "content": _read_content(message)} for message in messages]
     # An assistant that only calls a tool says nothing.
     return [turn for turn in turns if turn["role"] and turn["content"] not in (None, "")]
 
 
-def _read_last(value: Any) -> Any:
+def _last_assistant_text(value: Any) -> Any:
     """Return what the assistant said last, where these are messages; else the value."""
     messages = _list_messages(value)
     if messages is None:
         return value
-    said = [_read_content(message) for message in messages if _role(message) == "assistant"]
+    said = [_read_content(message) for message in messages if _speaker(message) == "assistant"]
     return said[-1] if said else None
 
 
 def _read_references(value: Any) -> Any:
-    value = _read_last(value)
+    value = _last_assistant_text(value)
     if value is None or isinstance(value, str):
         return value
     # A dict would be taken for the list of its keys.

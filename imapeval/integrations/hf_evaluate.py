@@ -1,8 +1,8 @@
 """imapScore in Hugging Face's `evaluate`: a metric with questions beside predictions and references.
 
-    from imapeval.integrations.hf_evaluate import ImapScore
+    from imapeval.integrations.hf_evaluate import HfImapScore
 
-    metric = ImapScore()
+    metric = HfImapScore()
     found = metric.compute(predictions=["..."], references=["..."], questions=["..."])
     print(found["imapscore"], found["scores"]["imapscore"], found["not_scored"])
 
@@ -48,7 +48,7 @@ Returns:
 """
 
 
-class ImapScore(_evaluate.Metric):
+class HfImapScore(_evaluate.Metric):
     """A metric of `evaluate`, with the columns `predictions`, `references` and `questions`.
 
     Args:
@@ -80,13 +80,13 @@ class ImapScore(_evaluate.Metric):
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **columns: Any) -> None:
         """Add answers: `predictions`, `references` and `questions`; see `compute`."""
-        super().add_batch(**_check({"predictions": predictions, "references": references, **columns}))  # pyright: ignore[reportUnknownMemberType]
+        super().add_batch(**_clean_columns({"predictions": predictions, "references": references, **columns}))  # pyright: ignore[reportUnknownMemberType]
 
     def add(self, *, prediction: Any = None, reference: Any = None, **columns: Any) -> None:
         """Add one answer: `prediction`, `reference` and `questions`; see `compute`."""
         # The plural is taken too, as by `evaluate`, whose own examples have it.
         one = {"predictions": prediction, "references": reference, **columns}
-        checked = _check({name: [value] for name, value in one.items()})
+        checked = _clean_columns({name: [value] for name, value in one.items()})
         super().add(**{name: value for name, (value,) in checked.items()})  # pyright: ignore[reportUnknownMemberType]
 
     def _compute(
@@ -99,7 +99,7 @@ class ImapScore(_evaluate.Metric):
     ) -> dict[str, Any]:
         if options:
             raise UsageError(f"{min(options)!r} is no option of compute(). Give it where the metric is made or loaded.")
-        return _tell(
+        return _summarise(
             self.scorer.score_all(
                 {"question": asked, "references": several, "response": response}
                 for asked, several, response in zip(questions, references, predictions, strict=True)
@@ -108,7 +108,7 @@ class ImapScore(_evaluate.Metric):
         )
 
 
-def _check(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _clean_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns as `evaluate` should write them: it would make "nan" of a NaN, and a text of a number."""
     checked: dict[str, Any] = {}
     for name, values in columns.items():
@@ -139,7 +139,7 @@ def _read_text(name: str, value: Any) -> str | None:
     return value
 
 
-def _tell(found: Assessments, names: Sequence[str]) -> dict[str, Any]:
+def _summarise(found: Assessments, names: Sequence[str]) -> dict[str, Any]:
     scores: dict[str, list[float | None]] = {name: [] for name in names}
     not_scored: list[dict[str, Any]] = []
     for index, assessment in enumerate(found):

@@ -23,7 +23,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
 from imapeval.integrations.exchange import choose_scorer
 from imapeval.runs import Run
-from imapeval.samples.inspect_log import lacks_answer, read_question, read_references
+from imapeval.samples.inspect_log import is_unanswered, read_question, read_references
 from imapeval.samples.rows import read_lang
 from imapeval.scoring import Assessment
 from imapeval.types import Failure, Score
@@ -71,7 +71,7 @@ def imapscore(
 
     async def score(state: Any, target: Any) -> Any:
         """Score the answer; an `ImapEvalError` concerns all answers alike and is Inspect's to handle."""
-        response = None if lacks_answer(state.output) else state.output.completion
+        response = None if is_unanswered(state.output) else state.output.completion
         given = {
             **read_question(state.input),
             "reference": read_references(target),
@@ -79,7 +79,7 @@ def imapscore(
             "lang": read_lang(state.metadata),
             "id": str(state.sample_id),
         }
-        return _tell(await _ascore(opened, given), answer=response)
+        return _to_inspect_score(await _ascore(opened, given), answer=response)
 
     return score
 
@@ -122,12 +122,12 @@ def write_precomputed(run_folder: str | Path, path: str | Path, *, metric: str =
                 signatures={metric: result.signature},
                 records=tuple(facts.get(sample.id, ())),
             )
-            record = {**_place(sample), "answer": sample.response, **_precomputed(found)}
+            record = {**_log_place(sample), "answer": sample.response, **_precomputed_fields(found)}
             lines.append(json.dumps(record))
     try:
         replace_file(path, "".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
-        raise InputError(f"cannot be written ({error})", path=path, mend="Name another file.") from error
+        raise InputError(f"cannot be written ({error})", path=path, fix="Name another file.") from error
     return len(lines)
 
 
@@ -139,13 +139,13 @@ async def _ascore(scorer: Scorer, given: dict[str, Any]) -> Assessment:
     return await scorer.ascore(**given)
 
 
-def _tell(found: Assessment, *, answer: str | None) -> Any:
+def _to_inspect_score(found: Assessment, *, answer: str | None) -> Any:
     told = found.to_dict()
     metadata = {name: told[name] for name in ("metrics", "imaps", "usage") if told[name] is not None}
     failures = [outcome for outcome in found.outcomes.values() if isinstance(outcome, Failure)]
     shared = {
         "answer": answer,
-        "explanation": _explain(found),
+        "explanation": _write_explanation(found),
         "reason": failures[0].kind if failures else None,
         "metadata": metadata,
     }
@@ -157,7 +157,7 @@ def _tell(found: Assessment, *, answer: str | None) -> Any:
     return _inspect.Score(value=value, **shared)
 
 
-def _explain(found: Assessment) -> str:
+def _write_explanation(found: Assessment) -> str:
     _, *others = found.outcomes
     said = [found.reason]
     for name in others:
@@ -167,17 +167,17 @@ def _explain(found: Assessment) -> str:
     return "\n\n".join([*said, found.table]).rstrip()
 
 
-def _precomputed(found: Assessment) -> dict[str, Any]:
+def _precomputed_fields(found: Assessment) -> dict[str, Any]:
     failure, told = found.failure, found.to_dict()
     return {
         "value": _NOT_SCORED if found.value is None else found.value,
-        "explanation": _explain(found),
+        "explanation": _write_explanation(found),
         # A record has no reason; this is where Inspect reads one from.
         "metadata": told["metrics"][found.metric] | ({"unscored_reason": failure.kind} if failure else {}),
     }
 
 
-def _place(sample: Sample) -> dict[str, Any]:
+def _log_place(sample: Sample) -> dict[str, Any]:
     if {"sample_id", "epoch"} <= sample.meta.keys():
         return {"id": sample.meta["sample_id"], "epoch": sample.meta["epoch"]}
     return {"id": sample.id}

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.integrations.exchange import Keys, check_name, choose_scorer, describe, split
+from imapeval.integrations.exchange import (
+    FieldKeys,
+    check_single_metric,
+    choose_scorer,
+    describe_score,
+    split_by_metric,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -46,12 +52,12 @@ def create_imapscore_evaluator(
         UsageError: See `imapeval.Scorer`; or there is a scorer beside options, or one name for several metrics.
     """
     chosen = choose_scorer(scorer, options)
-    check_name(name, chosen)
-    keys = Keys(question=question_key, response=response_key, reference=reference_key)
+    check_single_metric(name, chosen)
+    keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
 
     def imapscore(*, input: Any = None, output: Any = None, expected_output: Any = None, **_: Any) -> list[Any]:  # noqa: A002
         assessment = chosen.score(**keys.read(question=input, response=output, reference=expected_output))
-        return [_tell(name, part) for part in split(assessment, chosen)]
+        return [_to_evaluation(name, part) for part in split_by_metric(assessment, chosen)]
 
     return imapscore
 
@@ -67,22 +73,22 @@ def create_async_imapscore_evaluator(
 ) -> Callable[..., Coroutine[Any, Any, list[Any]]]:
     """Return an evaluator to be awaited, many at a time; see `create_imapscore_evaluator`."""
     chosen = choose_scorer(scorer, options)
-    check_name(name, chosen)
-    keys = Keys(question=question_key, response=response_key, reference=reference_key)
+    check_single_metric(name, chosen)
+    keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
 
     async def imapscore(*, input: Any = None, output: Any = None, expected_output: Any = None, **_: Any) -> list[Any]:  # noqa: A002
         assessment = await chosen.ascore(**keys.read(question=input, response=output, reference=expected_output))
-        return [_tell(name, part) for part in split(assessment, chosen)]
+        return [_to_evaluation(name, part) for part in split_by_metric(assessment, chosen)]
 
     return imapscore
 
 
-def _tell(name: str | None, assessment: Assessment) -> Any:
+def _to_evaluation(name: str | None, assessment: Assessment) -> Any:
     scored = assessment.value is not None
     return _langfuse.Evaluation(
         name=name or assessment.metric,
         value=assessment.value if scored else NOT_SCORED,
         data_type="NUMERIC" if scored else "CATEGORICAL",
         comment=assessment.reason,
-        metadata=describe(assessment),
+        metadata=describe_score(assessment),
     )

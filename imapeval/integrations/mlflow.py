@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from imapeval._optional import require
-from imapeval.integrations.exchange import REFERENCE_KEYS, Keys, check_name, choose_scorer, describe, split
+from imapeval.integrations.exchange import (
+    REFERENCE_KEYS,
+    FieldKeys,
+    check_single_metric,
+    choose_scorer,
+    describe_score,
+    split_by_metric,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,11 +28,11 @@ _NEEDED_FOR = "imapScore in MLflow"
 _scorers: Any = require("mlflow.genai.scorers", distribution="mlflow", extra="mlflow", needed_for=_NEEDED_FOR)
 _entities: Any = require("mlflow.entities", distribution="mlflow", extra="mlflow", needed_for=_NEEDED_FOR)
 
-_UNFIT = re.compile(r"[^\w.\- ]")
+_INVALID_NAME_CHARACTERS = re.compile(r"[^\w.\- ]")
 """What MLflow takes in no name of a metric: one such name, and an evaluation ends in an error after all its work."""
 
 
-class ImapScore(_scorers.Scorer):
+class MlflowImapScore(_scorers.Scorer):
     """Scores each row by one metric or several, and gives a `Feedback` for each, which has an error where it cannot.
 
     The question is in `inputs`, the reference in `expectations`, the response is `outputs`. Each may be a text, a dict
@@ -49,7 +56,7 @@ class ImapScore(_scorers.Scorer):
     """What it was made with. MLflow tells one definition of a scorer from another by its fields."""
 
     _scorer: Any = PrivateAttr()
-    _keys: Keys = PrivateAttr()
+    _keys: FieldKeys = PrivateAttr()
 
     def __init__(
         self,
@@ -66,11 +73,11 @@ class ImapScore(_scorers.Scorer):
         **options: Any,
     ) -> None:
         chosen = choose_scorer(scorer, options)
-        check_name(name, chosen)
-        keys = Keys(question=question_key, response=response_key, reference=reference_key)
+        check_single_metric(name, chosen)
+        keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
         made_with = {**options, "metrics": [metric.name for metric in chosen.metrics], "keys": keys}
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            name=_UNFIT.sub("_", name or chosen.metrics[0].name),
+            name=_INVALID_NAME_CHARACTERS.sub("_", name or chosen.metrics[0].name),
             description=description,
             aggregations=None if aggregations is None else list(aggregations),
             timeout=timeout,
@@ -86,13 +93,13 @@ class ImapScore(_scorers.Scorer):
             held = cast("Mapping[str, Any]", expectations)
             expectations = {key: held[key] for key in wanted if key in held}
         assessment = self._scorer.score(**self._keys.read(question=inputs, response=outputs, reference=expectations))
-        parts = list(split(assessment, self._scorer))
-        names = [self.name, *(_UNFIT.sub("_", part.metric) for part in parts[1:])]
-        return [_tell(name, part) for name, part in zip(names, parts, strict=True)]
+        parts = list(split_by_metric(assessment, self._scorer))
+        names = [self.name, *(_INVALID_NAME_CHARACTERS.sub("_", part.metric) for part in parts[1:])]
+        return [_to_feedback(name, part) for name, part in zip(names, parts, strict=True)]
 
 
-def _tell(name: str, assessment: Assessment) -> Any:
-    facts = {"metric": assessment.metric, **describe(assessment)}
+def _to_feedback(name: str, assessment: Assessment) -> Any:
+    facts = {"metric": assessment.metric, **describe_score(assessment)}
     failure = assessment.failure
     return _entities.Feedback(
         name=name,

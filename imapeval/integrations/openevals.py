@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.integrations.exchange import Keys, check_name, choose_scorer, describe, split
+from imapeval.integrations.exchange import (
+    FieldKeys,
+    check_single_metric,
+    choose_scorer,
+    describe_score,
+    split_by_metric,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -16,7 +22,7 @@ _runner: Any = require(
     "openevals.utils", distribution="openevals", extra="openevals", needed_for="imapScore as an openevals evaluator"
 )
 
-_RUN = "imapscore"
+_RUN_NAME = "imapscore"
 """What a trace calls it."""
 
 
@@ -45,19 +51,19 @@ def create_imapscore_evaluator(
         UsageError: See `imapeval.Scorer`; or there is a scorer beside options, or one name for several metrics.
     """
     chosen = choose_scorer(scorer, options)
-    check_name(feedback_key, chosen)
-    keys = Keys(question=question_key, response=response_key, reference=reference_key)
+    check_single_metric(feedback_key, chosen)
+    keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
     key = feedback_key or chosen.metrics[0].name
 
     # LangSmith reads this name out of the source, for what it says where an evaluator fails.
     def imapscore(*, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **_: Any) -> Any:
         def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
-            return _tell(
+            return _to_result(
                 chosen.score(**keys.read(question=inputs, response=outputs, reference=reference_outputs)), chosen
             )
 
         return _runner._run_evaluator(
-            run_name=_RUN,
+            run_name=_RUN_NAME,
             scorer=score,
             feedback_key=key,
             inputs=inputs,
@@ -79,18 +85,18 @@ def create_async_imapscore_evaluator(
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return an evaluator to be awaited; see `create_imapscore_evaluator`."""
     chosen = choose_scorer(scorer, options)
-    check_name(feedback_key, chosen)
-    keys = Keys(question=question_key, response=response_key, reference=reference_key)
+    check_single_metric(feedback_key, chosen)
+    keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
     key = feedback_key or chosen.metrics[0].name
 
     async def imapscore(*, inputs: Any = None, outputs: Any = None, reference_outputs: Any = None, **_: Any) -> Any:
         async def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
-            return _tell(
+            return _to_result(
                 await chosen.ascore(**keys.read(question=inputs, response=outputs, reference=reference_outputs)), chosen
             )
 
         return await _runner._arun_evaluator(
-            run_name=_RUN,
+            run_name=_RUN_NAME,
             scorer=score,
             feedback_key=key,
             inputs=inputs,
@@ -101,9 +107,11 @@ def create_async_imapscore_evaluator(
     return imapscore
 
 
-def _tell(assessment: Assessment, scorer: Scorer) -> Any:
+def _to_result(assessment: Assessment, scorer: Scorer) -> Any:
     """Return what openevals makes results of: a tuple for one metric, a dict for several."""
-    told = {part.metric: (part.value, part.reason, describe(part)) for part in split(assessment, scorer)}
+    told = {
+        part.metric: (part.value, part.reason, describe_score(part)) for part in split_by_metric(assessment, scorer)
+    }
     if len(told) == 1:
         return told[assessment.metric]
     return {

@@ -17,9 +17,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.integrations.exchange import Columns
+from imapeval.integrations.exchange import RowColumns
 from imapeval.report.thresholds import Threshold
-from imapeval.scoring import share
+from imapeval.scoring import shared_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -55,15 +55,15 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     threshold = options.pop("threshold", None)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | None) or not isfinite(threshold or 0):
         raise UsageError(f"threshold is {threshold!r}. Give a number.")
-    columns = Columns(options.pop("question_key", None), options.pop("reference_key", None))
-    scorer = share(**options)
+    columns = RowColumns(options.pop("question_key", None), options.pop("reference_key", None))
+    scorer = shared_scorer(**options)
     assessed = scorer.score_all([columns.read(context.get("vars") or {}, output)])
     first = scorer.metrics[0]
     limit = None if threshold is None else Threshold(first.name, threshold, first.higher_is_better)
-    return _grade(assessed[0], limit) | _count_tokens(assessed.spent)
+    return _to_grading_result(assessed[0], limit) | _tokens_used(assessed.spent)
 
 
-def _grade(assessment: Assessment, limit: Threshold | None) -> dict[str, Any]:
+def _to_grading_result(assessment: Assessment, limit: Threshold | None) -> dict[str, Any]:
     outcomes = assessment.outcomes
     named = {name: outcome.value for name, outcome in outcomes.items() if isinstance(outcome, Score)}
     imapscore = outcomes.get("imapscore")
@@ -75,7 +75,7 @@ def _grade(assessment: Assessment, limit: Threshold | None) -> dict[str, Any]:
     ]
     value = assessment.value
     grade: dict[str, Any] = {
-        "pass": value is not None and (limit is None or limit.allows(value)),
+        "pass": value is not None and (limit is None or limit.is_met_by(value)),
         "score": 0 if value is None else value,
         "reason": " ".join([assessment.reason, *others]),
         "namedScores": named,
@@ -86,7 +86,7 @@ def _grade(assessment: Assessment, limit: Threshold | None) -> dict[str, Any]:
     return grade
 
 
-def _count_tokens(spent: Spent | None) -> dict[str, Any]:
+def _tokens_used(spent: Spent | None) -> dict[str, Any]:
     if spent is None:
         return {}
     counted = {"prompt": spent.prompt_tokens, "completion": spent.completion_tokens, "cached": spent.reused_tokens}

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from imapeval.scoring import Assessment, Scorer
     from imapeval.types import Lang, Turn
 
-_MARK = "imapeval."
+_PROPERTY_PREFIX = "imapeval."
 """What the names of our properties of a test begin with: `imapeval.METRIC`."""
 
-_SHOWN = 10
+_MAX_LISTED = 10
 """Tests with answers without a score that the summary names; the others are counted."""
 
 _SETTINGS = {
@@ -37,7 +37,7 @@ _SETTINGS = {
 """Settings, on the command line and in the configuration file."""
 
 
-class ImapScore:
+class ImapScoreFixture:
     """Scores answers within one test, and keeps the scores with the test's report.
 
     Args:
@@ -69,7 +69,7 @@ class ImapScore:
         )
         # Numbers and texts only: pytest-xdist sends them from its workers, and JUnit XML shows them.
         self._properties += [
-            (f"{_MARK}{name}", float(o.value) if isinstance(o, Score) else f"not scored: {o.kind}")
+            (f"{_PROPERTY_PREFIX}{name}", float(o.value) if isinstance(o, Score) else f"not scored: {o.kind}")
             for name, o in assessment.outcomes.items()
         ]
         return assessment
@@ -103,20 +103,20 @@ class ImapScore:
             AssertionError: A score is not good enough, or there is none.
             UsageError: A threshold of a metric that is not asked, or that can mean nothing.
         """
-        from imapeval.report.answers import tell
+        from imapeval.report.answers import describe_failure
         from imapeval.types import Failure, Score
 
         __tracebackhide__ = True
-        limits = [*self._limit(at_least, least=True), *self._limit(at_most, least=False)]
+        limits = [*self._make_thresholds(at_least, least=True), *self._make_thresholds(at_most, least=False)]
         assessment = self(response=response, question=question, reference=reference, turns=turns, lang=lang, id=id)
         asked = dict.fromkeys(limit.metric for limit in limits) or [assessment.metric]
         failures = {name: o for name, o in assessment.outcomes.items() if name in asked and isinstance(o, Failure)}
         missed = [
-            f"{limit.metric} {limit.show(outcome.value)} is {limit.compare(outcome.value)}"
+            f"{limit.metric} {limit.format_value(outcome.value)} is {limit.describe_side(outcome.value)}"
             for limit in limits
-            if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.allows(outcome.value)
+            if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.is_met_by(outcome.value)
         ]
-        unscored = [f"{name} {tell(failure)}" for name, failure in failures.items()]
+        unscored = [f"{name} {describe_failure(failure)}" for name, failure in failures.items()]
         if missed:
             told = "\n".join([*missed, *unscored])
             raise AssertionError(f"{told}\n\n{assessment.reason}\n\n{assessment.table}".rstrip())
@@ -126,7 +126,7 @@ class ImapScore:
             raise AssertionError("\n".join(unscored))
         return assessment
 
-    def _limit(self, given: float | Mapping[str, float] | None, *, least: bool) -> list[Threshold]:
+    def _make_thresholds(self, given: float | Mapping[str, float] | None, *, least: bool) -> list[Threshold]:
         from imapeval.errors import UsageError
         from imapeval.report.thresholds import Threshold, check_ranges
 
@@ -150,7 +150,7 @@ class ImapScore:
         return found
 
 
-class _Summary:
+class _ScoreSummary:
     """Collects the scores of all tests, on whatever worker they ran; shows them, and judges their means."""
 
     def __init__(self, thresholds: Sequence[Threshold]) -> None:
@@ -160,7 +160,11 @@ class _Summary:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The last report of a test has its properties whatever became of it.
         if report.when == "teardown":
-            scores = [(name.removeprefix(_MARK), value) for name, value in report.user_properties if _is_ours(name)]
+            scores = [
+                (name.removeprefix(_PROPERTY_PREFIX), value)
+                for name, value in report.user_properties
+                if _is_score_property(name)
+            ]
             if scores:
                 self._by_test[report.nodeid] = scores
 
@@ -176,23 +180,23 @@ class _Summary:
 
         terminalreporter.section("imapeval")
         if terminalreporter.verbosity > 0:
-            for test, metric, value in self._list():
-                terminalreporter.line(f"{_show(value)}  {metric}  {test}")
-        width = max((len(metric) for _, metric, _ in self._list()), default=0)
-        for metric, values in self._values().items():
+            for test, metric, value in self._list_unscored():
+                terminalreporter.line(f"{_format_value(value)}  {metric}  {test}")
+        width = max((len(metric) for _, metric, _ in self._list_unscored()), default=0)
+        for metric, values in self._values_by_metric().items():
             scored = [value for value in values if isinstance(value, float)]
             mean = f"{fmean(scored):.3f}" if scored else "–"
             failed = len(values) - len(scored)
             told = f", not scored {failed}" if failed else ""
             terminalreporter.line(f"{metric:{width}}  mean {mean}, scored {len(scored)}{told}")
         unscored: dict[tuple[str, object], list[str]] = {}
-        for test, metric, value in self._list():
+        for test, metric, value in self._list_unscored():
             if not isinstance(value, float):
                 unscored.setdefault((test, value), []).append(metric)
-        for (test, reason), metrics in list(unscored.items())[:_SHOWN]:
+        for (test, reason), metrics in list(unscored.items())[:_MAX_LISTED]:
             terminalreporter.line(f"{test}: {', '.join(dict.fromkeys(metrics))} {reason}")
-        if len(unscored) > _SHOWN:
-            terminalreporter.line(f"and {len(unscored) - _SHOWN} more without a score")
+        if len(unscored) > _MAX_LISTED:
+            terminalreporter.line(f"and {len(unscored) - _MAX_LISTED} more without a score")
         for verdict in verdicts:
             terminalreporter.line(f"threshold: {verdict}", green=verdict.met, red=not verdict.met)
 
@@ -203,20 +207,20 @@ class _Summary:
 
         from imapeval.report.thresholds import Verdict
 
-        values = self._values()
+        values = self._values_by_metric()
         verdicts: list[Verdict] = []
         for limit in self._thresholds:
             scored = [value for value in values.get(limit.metric, ()) if isinstance(value, float)]
             verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored)))
         return verdicts
 
-    def _values(self) -> dict[str, list[object]]:
+    def _values_by_metric(self) -> dict[str, list[object]]:
         values: dict[str, list[object]] = {}
-        for _, metric, value in self._list():
+        for _, metric, value in self._list_unscored():
             values.setdefault(metric, []).append(value)
         return values
 
-    def _list(self) -> list[tuple[str, str, object]]:
+    def _list_unscored(self) -> list[tuple[str, str, object]]:
         return [(test, metric, value) for test, scores in self._by_test.items() for metric, value in scores]
 
 
@@ -226,20 +230,22 @@ def imapeval_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
     from imapeval.scoring import Scorer
 
     with Scorer(
-        _read(pytestconfig, "imapeval_metrics") or "imapscore",
-        llm=_read(pytestconfig, "imapeval_llm") or None,
-        base_url=_read(pytestconfig, "imapeval_base_url") or None,
+        _read_setting(pytestconfig, "imapeval_metrics") or "imapscore",
+        llm=_read_setting(pytestconfig, "imapeval_llm") or None,
+        base_url=_read_setting(pytestconfig, "imapeval_base_url") or None,
     ) as scorer:
         yield scorer
 
 
 @pytest.fixture
-def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapScore:
+def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapScoreFixture:
     """Scores answers: `imapscore(question=..., reference=..., response=...)`, or fails: `imapscore.check(...)`."""
     properties: list[tuple[str, object]] = request.node.user_properties
     # A test that is run again counts once.
-    properties[:] = [(name, value) for name, value in properties if not _is_ours(name)]
-    return ImapScore(imapeval_scorer, properties, skip=_read(request.config, "imapeval_unscored") == "skip")
+    properties[:] = [(name, value) for name, value in properties if not _is_score_property(name)]
+    return ImapScoreFixture(
+        imapeval_scorer, properties, skip=_read_setting(request.config, "imapeval_unscored") == "skip"
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -259,15 +265,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have the scores collected, where the session is and not on its workers."""
-    if (unscored := _read(config, "imapeval_unscored")) not in ("", "fail", "skip"):
+    if (unscored := _read_setting(config, "imapeval_unscored")) not in ("", "fail", "skip"):
         raise pytest.UsageError(f"imapeval_unscored is {unscored!r}. Write fail or skip.")
-    if _read(config, "imapeval_base_url") and not _read(config, "imapeval_llm"):
+    if _read_setting(config, "imapeval_base_url") and not _read_setting(config, "imapeval_llm"):
         raise pytest.UsageError("imapeval_base_url is given and imapeval_llm is not. Name the model, too.")
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Summary(_parse(config.getoption("imapeval_mean") or [])), "imapeval-summary")
+        config.pluginmanager.register(
+            _ScoreSummary(_parse_thresholds(config.getoption("imapeval_mean") or [])), "imapeval-summary"
+        )
 
 
-def _parse(texts: Sequence[str]) -> list[Threshold]:
+def _parse_thresholds(texts: Sequence[str]) -> list[Threshold]:
     if not texts:
         return []
     from imapeval.errors import ImapEvalError
@@ -279,15 +287,15 @@ def _parse(texts: Sequence[str]) -> list[Threshold]:
         raise pytest.UsageError(str(error)) from error
 
 
-def _read(config: pytest.Config, name: str) -> str:
+def _read_setting(config: pytest.Config, name: str) -> str:
     """Return a setting: of the command line, else of the configuration file, else ""."""
     given = config.getoption(name)
     return str(config.getini(name) or "") if given is None else str(given)
 
 
-def _is_ours(name: str) -> bool:
-    return name.startswith(_MARK)
+def _is_score_property(name: str) -> bool:
+    return name.startswith(_PROPERTY_PREFIX)
 
 
-def _show(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else "–    "

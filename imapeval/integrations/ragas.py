@@ -1,8 +1,8 @@
 """imapScore in RAGAS 0.4: one metric, for experiments (`score`, `ascore`) and for `evaluate()`.
 
-from imapeval.integrations.ragas import ImapScore
+from imapeval.integrations.ragas import RagasImapScore
 
-metric = ImapScore()
+metric = RagasImapScore()
 result = await metric.ascore(user_input="...", response="...", reference="...")
 print(result.value, result.reason)
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval._optional import require
 from imapeval.errors import SampleError
 from imapeval.integrations.exchange import choose_scorer
-from imapeval.scoring.given import collect
+from imapeval.scoring.given import make_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _result: Any = require("ragas.metrics.result", distribution="ragas", extra="raga
 _ROLES = {"human": "user", "ai": "assistant"}
 
 
-class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnMetric):
+class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnMetric):
     """A metric of RAGAS: the columns `user_input`, `response` and `reference` to a number or the reason for none.
 
     `user_input` is the question, or the messages of a dialogue; the last message of these is the response where none
@@ -86,21 +86,21 @@ class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnM
         Raises:
             ImapEvalError: What concerns all rows alike, such as a server that is down.
         """
-        return _tell(columns, self.scorer.score(**_read(columns)))
+        return _to_metric_result(columns, self.scorer.score(**_to_arguments(columns)))
 
     async def ascore(self, **columns: Any) -> Any:
         """Score one row; see `score`."""
-        return _tell(columns, await self.scorer.ascore(**_read(columns)))
+        return _to_metric_result(columns, await self.scorer.ascore(**_to_arguments(columns)))
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
-        found = self.scorer.score_all([_make_row(columns) for columns in inputs])
-        return [_tell(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+        found = self.scorer.score_all([_to_row(columns) for columns in inputs])
+        return [_to_metric_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
-        found = await self.scorer.ascore_all([_make_row(columns) for columns in inputs])
-        return [_tell(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
+        found = await self.scorer.ascore_all([_to_row(columns) for columns in inputs])
+        return [_to_metric_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
         return await self._score_sample(sample)
@@ -109,24 +109,24 @@ class ImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnM
         return await self._score_sample(sample)
 
     async def _score_sample(self, sample: Any) -> float:
-        assessment = await self.scorer.ascore(**_read(sample.model_dump()))
+        assessment = await self.scorer.ascore(**_to_arguments(sample.model_dump()))
         if assessment.value is None:
             # `evaluate()` writes the reason to its log and NaN in place of the number, as for its own metrics.
             raise SampleError(assessment.reason, kind=assessment.failure.kind if assessment.failure else "")
         return assessment.value
 
 
-def _read(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _to_arguments(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Scorer.score`."""
     asked = columns.get("user_input")
     asks = {"question": asked} if asked is None or isinstance(asked, str) else {"turns": _read_turns(asked)}
     return {**asks, **{name: columns.get(name) for name in ("response", "reference", "lang")}}
 
 
-def _make_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _to_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a sample."""
     absent: dict[str, Any] = {"question": None, "turns": None, "id_": ""}
-    return collect(**{**absent, **_read(columns)})
+    return make_row(**{**absent, **_to_arguments(columns)})
 
 
 def _read_turns(messages: Any) -> Any:
@@ -145,6 +145,6 @@ def _read_turns(messages: Any) -> Any:
     return turns
 
 
-def _tell(columns: Mapping[str, Any], assessment: Assessment) -> Any:
+def _to_metric_result(columns: Mapping[str, Any], assessment: Assessment) -> Any:
     traces = {"input": dict(columns), "output": {**assessment.to_dict(), "table": assessment.table}}
     return _result.MetricResult(value=assessment.value, reason=assessment.reason, traces=traces)

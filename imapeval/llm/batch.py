@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
-from imapeval.files import make_file
+from imapeval.files import create_private_file
 from imapeval.llm import chat
 from imapeval.llm.batch_results import Result, read_lines
 from imapeval.llm.cache import digest
@@ -327,7 +327,7 @@ class BatchWriter:
             self.close()
             self._number += 1
             draft = _unfinished(self._folder.file(self._number))
-            make_file(draft)
+            create_private_file(draft)
             self._file = draft.open("wb")
         self._file.write(line)
         self._lines += 1
@@ -358,7 +358,7 @@ def _unfinished(path: Path) -> Path:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # Transactions are begun by hand: a batch of requests is one.
-    make_file(path)
+    create_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS)
     try:
         (found,) = connection.execute("PRAGMA user_version").fetchone()

@@ -72,5 +72,5 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     yield number, content
     except OSError as error:
         raise InputError(
-            f"it cannot be read ({error.strerror})", mend="Give files of results, as the server made them.", path=path
+            f"it cannot be read ({error.strerror})", fix="Give files of results, as the server made them.", path=path
         ) from error

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.files import is_running, make_file
+from imapeval.files import create_private_file, is_process_running
 from imapeval.llm.client import Completion, Token, Usage, canonical
 from imapeval.redaction import get_logger
 
@@ -80,7 +80,7 @@ def _locate_processes() -> str:
 def _has_died(session: str) -> bool:
     """Tell whether a session's process ran here and no longer does; False where that cannot be seen."""
     place, number, _ = session.split(" ")
-    return place == _locate_processes() and not is_running(int(number))
+    return place == _locate_processes() and not is_process_running(int(number))
 
 
 class Cached:
@@ -318,7 +318,7 @@ def _restore(token: Mapping[str, Any]) -> Token:
 
 def _connect(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    make_file(path)
+    create_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:
         _write_ahead(connection)

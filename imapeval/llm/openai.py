@@ -15,7 +15,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm import chat, given
-from imapeval.redaction import protect, protect_url
+from imapeval.redaction import register_secret, register_url_secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -301,7 +301,7 @@ def _find_address(base_url: str | None) -> _Address:
             f"what {source} gives is not the address of a server. Give one such as http://127.0.0.1:8000/v1, or "
             "https://USER:PASSWORD@HOST/v1 with %2F for each slash in the password and %40 for each @."
         )
-    protect_url(given_url)
+    register_url_secrets(given_url)
     login = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
     shown = f"[{host}]" if ":" in host else host
     url = f"{parts.scheme}://{shown}" + (f":{port}" if port else "") + parts.path.rstrip("/")
@@ -321,5 +321,5 @@ def _read_key() -> str | None:
             "OPENAI_API_KEY holds a line break or another character that no key has and no header can carry. Copy the "
             "key again, and nothing with it."
         )
-    protect(key)
+    register_secret(key)
     return key or None

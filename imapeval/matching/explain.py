@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Match
 
-_HOW = {
+_LINK_PHRASES = {
     "exact": "is a name of",
     "brackets": "names, in or beside its brackets,",
     "core": "names, apart from words that change nothing,",
@@ -21,15 +21,15 @@ _HOW = {
 }
 """How a value is tied to a concept (`imapeval.graph.model.LinkKind`), to be read between the two."""
 
-_GUESS = "low confidence"
+_LOW_CONFIDENCE = "low confidence"
 
-_DECIDERS = {"text": "the wording", "graph": "the graph"}
+_DECIDER_NAMES = {"text": "the wording", "graph": "the graph"}
 """Whom a language model may overrule, in words."""
 
 _BOTH_HOLD = "one is denied or advised against and the other is not, but both can hold"
 """"Do not take ibuprofen" and "take an NSAID": a path, and yet no relation."""
 
-_APART = {
+_UNRELATED_REASONS = {
     "two kinds": "two kinds of one thing need not be the same",
     "general": "one lies below the other, but that is so general that it says too little",
     "far": "one lies below the other, but by too many steps",
@@ -39,7 +39,7 @@ _APART = {
 }
 
 
-def explain(match: Match) -> tuple[str, ...]:
+def explain_match(match: Match) -> tuple[str, ...]:
     """Return the evidence of a match as sentences without full stops; what is not known here is shown as it is.
 
     First what each value was tied to, then the path between the two or why there is none, then why they contradict each
@@ -47,18 +47,18 @@ def explain(match: Match) -> tuple[str, ...]:
     Concepts are written with their English and Chinese labels and, where they are first named, their ids.
     """
     try:
-        return _explain(match)
+        return _explain_evidence(match)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         # Evidence may come out of a file: of another version, or written by hand.
-        return _show(match.evidence)
+        return _show_raw(match.evidence)
 
 
-def _explain(match: Match) -> tuple[str, ...]:
+def _explain_evidence(match: Match) -> tuple[str, ...]:
     match match.evidence:
         case {"reference": dict(), "response": dict(), "path": [*_], "steps": [*_], "confidence": _}:
             return _explain_path(match, match.evidence)
         case {"reason": str()}:
-            return _explain_apart(match, match.evidence)
+            return _explain_unrelated(match, match.evidence)
         case {"head": head, "modifier": modifier}:
             return _explain_composition(match, head, modifier)
         case {} if match.decided_by == "recorded" and not match.evidence:
@@ -67,17 +67,17 @@ def _explain(match: Match) -> tuple[str, ...]:
         case {"why": str(why), "prompt": str(prompt)}:
             return (why, *_explain_overruled(match.evidence), f"prompt: {prompt}")
         case evidence:
-            return _show(evidence)
+            return _show_raw(evidence)
 
 
-def _show(evidence: Mapping[str, Any]) -> tuple[str, ...]:
+def _show_raw(evidence: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(value) if key == "why" else f"{key}: {value}" for key, value in evidence.items())
 
 
 def _explain_overruled(evidence: Mapping[str, Any]) -> tuple[str, ...]:
     match evidence.get("overruled"):
         case {"decided_by": str(decider), "relation": str(relation)}:
-            return (f"overrules {_DECIDERS.get(decider, decider)}, which said {relation}",)
+            return (f"overrules {_DECIDER_NAMES.get(decider, decider)}, which said {relation}",)
         case _:
             return ()
 
@@ -98,18 +98,18 @@ def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     elif match.relation is Relation.UNMATCHED:
         said.append(_BOTH_HOLD)
     if evidence["confidence"] == "low":
-        said.append(_GUESS)
+        said.append(_LOW_CONFIDENCE)
     return tuple(said)
 
 
-def _explain_apart(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
+def _explain_unrelated(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     if not {"reference", "response"} & evidence.keys():
         return ("the graph knows neither value",)
     said = [
         _explain_link(value, evidence[side]) if side in evidence else f"the graph does not know “{value}”"
         for side, value in (("reference", match.reference), ("response", match.response))
     ]
-    if reason := _APART.get(evidence["reason"]):
+    if reason := _UNRELATED_REASONS.get(evidence["reason"]):
         under = _name_concept(evidence["under"]) if "under" in evidence else ""
         types = " and ".join(str(evidence[side].get("type")).replace("_", " ") for side in ("reference", "response"))
         said.append(reason.format(under=under, types=types))
@@ -120,12 +120,12 @@ def _explain_composition(match: Match, head: str, modifier: str) -> tuple[str, .
     longer = match.reference if match.relation is Relation.BELONGING else match.response
     return (
         f"“{longer}” is read as a kind of “{head}”, its last words: “{modifier}” only narrows it",
-        _GUESS,
+        _LOW_CONFIDENCE,
     )
 
 
 def _explain_link(value: str, link: Mapping[str, Any]) -> str:
-    said = f"“{value}” {_HOW[link['how']]} {_name_concept(link)} ({link['concept']})"
+    said = f"“{value}” {_LINK_PHRASES[link['how']]} {_name_concept(link)} ({link['concept']})"
     if link["how"] == "kind" and link["score"] < 1:
         said += f", by its head “{link['name']}”"
     elif link["how"] == "index":

@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.llm.rehearsal import PENDING
-from imapeval.planning.rehearsing import rehearse
+from imapeval.planning.rehearsing import dry_run_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from imapeval.llm.batch import BatchFile, BatchFolder
-    from imapeval.planning.rehearsing import Work
+    from imapeval.planning.rehearsing import DryRun
     from imapeval.types import Sample
 
-_LEADING = frozenset({"question-imap", "atomic-facts", "text-questions"})
+_WITH_FOLLOW_UPS = frozenset({"question-imap", "atomic-facts", "text-questions"})
 """Requests, by the names of their prompts, whose replies have others follow as a rule."""
 
-_LEADING_TO_IMAPS = frozenset({"answer-inform", "value-relation"})
+_WITH_FOLLOW_UPS_ON_IMAPS = frozenset({"answer-inform", "value-relation"})
 """Those that lead to what is asked about imaps."""
 
 
 @dataclass(slots=True)
-class Exported:
+class BatchExport:
     """What was handed out.
 
     Attributes:
@@ -46,13 +46,13 @@ class Exported:
     failed: Counter[str] = field(default_factory=Counter[str])
 
 
-async def export(
+async def export_missing(
     samples: Sequence[Sample],
-    work: Work,
+    work: DryRun,
     *,
     folder: BatchFolder,
     progress: Callable[[int], None] | None = None,
-) -> Exported:
+) -> BatchExport:
     """Write what is missing of the work on the samples into new files of the folder.
 
     Args:
@@ -64,10 +64,10 @@ async def export(
     Raises:
         ResourceError: The folder cannot be written.
     """
-    exported = Exported()
-    leading = _LEADING if work.matcher is None else _LEADING | _LEADING_TO_IMAPS
+    exported = BatchExport()
+    leading = _WITH_FOLLOW_UPS if work.matcher is None else _WITH_FOLLOW_UPS | _WITH_FOLLOW_UPS_ON_IMAPS
     with folder.write() as writer:
-        async for done in rehearse(samples, work):
+        async for done in dry_run_samples(samples, work):
             pending = [asked.request for asked in done.asked if asked.error and asked.error.kind == PENDING]
             for request in pending:
                 writer.add(request)

@@ -10,26 +10,26 @@ from imapeval.errors import ProviderError
 from imapeval.llm import tokens
 from imapeval.llm.cache import digest
 from imapeval.llm.client import canonical
-from imapeval.planning.rehearsing import rehearse
-from imapeval.planning.supposing import ASSUMED, GIVEN, TYPICAL, call, suppose
+from imapeval.planning.rehearsing import dry_run_samples
+from imapeval.planning.supposing import ASSUMPTIONS, GIVEN_TEXT, TYPICAL_TOKENS, simulate_reply, task_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from imapeval.llm.client import Request
     from imapeval.llm.rehearsal import Asked
-    from imapeval.planning.rehearsing import Work
+    from imapeval.planning.rehearsing import DryRun
     from imapeval.types import Sample
 
-_ENOUGH = 10
+_MIN_SEEN = 10
 """Completions whose mean is worth more than what is typical."""
 
-_TOGETHER = 10_000
+_COUNT_BATCH = 10_000
 """Texts whose tokens are counted at once: some 20 MB."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskForecast:
     """What one kind of request would take.
 
     Attributes:
@@ -55,7 +55,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UsageForecast:
     """What a run would take.
 
     Attributes:
@@ -70,19 +70,19 @@ class Plan:
     questions: int
     references: int
     responses: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskForecast, ...]
     exact: bool
     assumed: tuple[str, ...]
     failed: Counter[str]
 
 
-async def plan(
+async def forecast_usage(
     samples: Sequence[Sample],
-    work: Work,
+    work: DryRun,
     *,
     count: Callable[[Sequence[str]], tuple[int, bool]],
     progress: Callable[[int], None] | None = None,
-) -> Plan:
+) -> UsageForecast:
     """Forecast what the work on the samples takes. Second attempts at what a model does badly are not foreseen.
 
     Args:
@@ -94,30 +94,30 @@ async def plan(
     tallies: dict[str, _Tally] = {}
     known: set[bytes] = set()
     failed: Counter[str] = Counter()
-    async for done in rehearse(samples, work):
+    async for done in dry_run_samples(samples, work):
         supposed = set(map(id, done.supposed))
         for asked in done.asked:
-            key = bytes.fromhex(digest(canonical(asked.request, work.rehearsal.identity)))
+            key = bytes.fromhex(digest(canonical(asked.request, work.model.identity)))
             if key not in known:
                 known.add(key)
-                tally = tallies.setdefault(call(asked.request), _Tally(count))
+                tally = tallies.setdefault(task_name(asked.request), _Tally(count))
                 tally.add(asked, supposed=id(asked) in supposed)
         if done.failure is not None:
             failed[done.failure.kind] += 1
         if progress is not None:
             progress(1)
-    tasks = tuple(tally.close(name) for name, tally in tallies.items())
+    tasks = tuple(tally.finish(name) for name, tally in tallies.items())
     asking = {task.name for task in tasks if task.cached < task.calls}
     # What is read is of no consequence where nothing is asked about it.
-    told = [name for name in ASSUMED if name in asking and (name != "answer-inform" or work.matcher is not None)]
+    told = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
     answered = [sample for sample in samples if sample.answered]
-    return Plan(
+    return UsageForecast(
         questions=len({(sample.lang, sample.question) for sample in answered}),
         references=len({(sample.lang, sample.question, text) for sample in answered for text in sample.references}),
         responses=len(answered),
         tasks=tasks,
         exact=all(tally.exact for tally in tallies.values()),
-        assumed=tuple(ASSUMED[name] for name in told),
+        assumed=tuple(ASSUMPTIONS[name] for name in told),
         failed=failed,
     )
 
@@ -141,20 +141,20 @@ class _Tally:
             self._seen_tokens += asked.known.usage.completion_tokens
             return
         self._weighed += asked.request.logprobs > 0
-        self._expected_tokens += _expect(asked.request)
+        self._expected_tokens += _expected_completion_tokens(asked.request)
         *common, last = [message.content for message in asked.request.messages] or [asked.request.given]
         self._common.update(common)
         self._texts.append(last)
-        if len(self._texts) == _TOGETHER:
+        if len(self._texts) == _COUNT_BATCH:
             self._flush()
 
-    def close(self, name: str) -> Task:
+    def finish(self, name: str) -> TaskForecast:
         self._flush()
         for text, times in self._common.items():
-            self._prompt_tokens += times * self._tokens([text])
-        seen = self._cached if self._cached >= _ENOUGH and self._seen_tokens else 0
+            self._prompt_tokens += times * self._count_tokens([text])
+        seen = self._cached if self._cached >= _MIN_SEEN and self._seen_tokens else 0
         missing = self._calls - self._cached
-        return Task(
+        return TaskForecast(
             name,
             calls=self._calls,
             supposed=self._supposed,
@@ -167,21 +167,21 @@ class _Tally:
 
     def _flush(self) -> None:
         if self._texts:
-            self._prompt_tokens += self._tokens(self._texts)
+            self._prompt_tokens += self._count_tokens(self._texts)
             self._texts = []
 
-    def _tokens(self, texts: Sequence[str]) -> int:
+    def _count_tokens(self, texts: Sequence[str]) -> int:
         tokens, exact = self._count(texts)
         self.exact = self.exact and exact
         return tokens
 
 
-def _expect(request: Request) -> int:
+def _expected_completion_tokens(request: Request) -> int:
     """Return how many tokens the completion of a request will have, as far as can be said beforehand."""
-    name = call(request)
-    if name in TYPICAL:
-        return TYPICAL[name]
-    if name == GIVEN:
+    name = task_name(request)
+    if name in TYPICAL_TOKENS:
+        return TYPICAL_TOKENS[name]
+    if name == GIVEN_TEXT:
         return request.max_tokens
-    reply = suppose(request)
+    reply = simulate_reply(request)
     return 0 if isinstance(reply, ProviderError) else tokens.estimate(reply.text)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.evaluate import evaluate
-from imapeval.extracting import attempt, refuse
+from imapeval.extracting import find_rejection, guard_sample
 from imapeval.llm.rehearsal import PENDING
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Parts
-from imapeval.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare
+from imapeval.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from imapeval.pipeline import LlmSettings
     from imapeval.types import Imap, Sample
 
-_AFTER: Mapping[str, frozenset[str]] = {
+_DEPENDS_ON: Mapping[str, frozenset[str]] = {
     "fact-support": frozenset({"atomic-facts"}),
     "text-answers": frozenset({"text-questions"}),
     "answer-overlap": frozenset({"text-questions", "text-answers"}),
@@ -35,7 +35,7 @@ _AFTER: Mapping[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DryRun:
     """What a run has to do with a language model, over a rehearsal in its place.
 
     Attributes:
@@ -46,7 +46,7 @@ class Work:
         reads_all: Whether samples without a reference are read as well.
     """
 
-    rehearsal: Rehearsal
+    model: Rehearsal
     extractor: Extractor | None
     matcher: Matcher | None
     metrics: tuple[Metric, ...]
@@ -54,7 +54,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class SampleDryRun:
     """What came of one sample.
 
     Attributes:
@@ -69,7 +69,7 @@ class Rehearsed:
     failure: Failure | None
 
 
-def list_asking(metrics: Sequence[Metric]) -> list[Metric]:
+def select_llm_metrics(metrics: Sequence[Metric]) -> list[Metric]:
     """Return the metrics that ask the language model of the run."""
     return [metric for metric in metrics if metric.requires & {"llm", "logprobs"}]
 
@@ -89,16 +89,16 @@ def require_batchable(metrics: Sequence[Metric]) -> None:
             )
 
 
-def open_work(
+def open_dry_run(
     settings: LlmSettings,
-    rehearsal: Rehearsal,
+    model: Rehearsal,
     *,
     metrics: Sequence[Metric] | None = None,
     imaps: Path | None = None,
     kg: Path | None = None,
     encoder: str = "use",
     progress: Callable[[int, int], None] | None = None,
-) -> Work:
+) -> DryRun:
     """Open what a run with these settings would have.
 
     Args:
@@ -115,25 +115,25 @@ def open_work(
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
     if metrics is not None and not on_imaps:
-        asking = prepare(list_asking(metrics), Parts(llm=rehearsal))
-        return Work(rehearsal, None, None, tuple(asking), reads_all=False)
+        asking = prepare_metrics(select_llm_metrics(metrics), Parts(llm=model))
+        return DryRun(model, None, None, tuple(asking), reads_all=False)
     reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
     graph = open_graph(kg)
-    extractor = open_extractor(graph, imaps=imaps, llm=rehearsal, votes=settings.votes)
-    asking = list_asking(metrics or ())
+    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
+    asking = select_llm_metrics(metrics or ())
     encoding = any("encoder" in metric.requires for metric in asking)
-    asking = prepare(asking, Parts(llm=rehearsal, encoder=open_encoder(encoder) if encoding else None))
+    asking = prepare_metrics(asking, Parts(llm=model, encoder=open_encoder(encoder) if encoding else None))
     if settings.relations:
         # Asks nothing itself, and has all values related of which something is asked.
         asking += imapscore.build()[:1]
     if not any("imap" in metric.requires for metric in asking):
-        return Work(rehearsal, extractor, None, tuple(asking), reads_all)
-    relating = rehearsal if settings.relations else None
+        return DryRun(model, extractor, None, tuple(asking), reads_all)
+    relating = model if settings.relations else None
     matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
-    return Work(rehearsal, extractor, matcher, tuple(asking), reads_all)
+    return DryRun(model, extractor, matcher, tuple(asking), reads_all)
 
 
-async def rehearse(samples: Sequence[Sample], work: Work) -> AsyncIterator[Rehearsed]:
+async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncIterator[SampleDryRun]:
     """Yield for each sample, one after the other, what it asks and whether all of it is settled.
 
     Raises:
@@ -142,43 +142,43 @@ async def rehearse(samples: Sequence[Sample], work: Work) -> AsyncIterator[Rehea
     on_texts = [metric for metric in work.metrics if "imap" not in metric.requires]
     on_imaps = [metric for metric in work.metrics if "imap" in metric.requires]
     for sample in samples:
-        asked = work.rehearsal.asked = list["Asked"]()
+        asked = work.model.asked = list["Asked"]()
         made: tuple[Imap, ...] | Failure | None = None
         if work.extractor is not None and (sample.references or work.reads_all):
-            made = refuse(sample) or await attempt("extraction", work.extractor.extract(sample))
-            await _settle()
+            made = find_rejection(sample) or await guard_sample("extraction", work.extractor.extract(sample))
+            await _await_pending_tasks()
         read = len(asked)
         failures = [made] if isinstance(made, Failure) else []
-        failures += await _score(sample, on_texts, work)
+        failures += await _score_sample(sample, on_texts, work)
         told = len(asked)
         if not isinstance(made, Failure):
-            failures += await _score(sample, on_imaps, work)
-        supposed = [*_find_supposed(asked[:read]), *_find_supposed(asked[read:told])]
+            failures += await _score_sample(sample, on_imaps, work)
+        supposed = [*_find_hypothetical(asked[:read]), *_find_hypothetical(asked[read:told])]
         about_imaps = asked[told:]
         # Whether anything is asked about imaps depends on all that was read.
-        supposed += about_imaps if any(map(_is_made_up, asked[:read])) else _find_supposed(about_imaps)
+        supposed += about_imaps if any(map(_is_simulated, asked[:read])) else _find_hypothetical(about_imaps)
         pending = (failure for failure in failures if failure.kind == PENDING)
-        yield Rehearsed(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
+        yield SampleDryRun(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
 
 
-async def _score(sample: Sample, metrics: Sequence[Metric], work: Work) -> list[Failure]:
+async def _score_sample(sample: Sample, metrics: Sequence[Metric], work: DryRun) -> list[Failure]:
     if not metrics:
         return []
     results = await evaluate([sample], metrics=metrics, extractor=work.extractor, matcher=work.matcher)
-    await _settle()
+    await _await_pending_tasks()
     return [result.outcome for result in results if isinstance(result.outcome, Failure)]
 
 
-async def _settle() -> None:
+async def _await_pending_tasks() -> None:
     """Wait for what is still under way: where one text fails its sample at once, the others have yet to ask."""
     while others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others)
 
 
-def _find_supposed(asked: Sequence[Asked]) -> list[Asked]:
-    made_up = {one.request.schema_name for one in asked if _is_made_up(one)}
-    return [one for one in asked if not made_up.isdisjoint(_AFTER.get(one.request.schema_name, ()))]
+def _find_hypothetical(asked: Sequence[Asked]) -> list[Asked]:
+    made_up = {one.request.schema_name for one in asked if _is_simulated(one)}
+    return [one for one in asked if not made_up.isdisjoint(_DEPENDS_ON.get(one.request.schema_name, ()))]
 
 
-def _is_made_up(asked: Asked) -> bool:
+def _is_simulated(asked: Asked) -> bool:
     return asked.known is None and asked.error is None

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
     from imapeval.llm.client import Request
 
-UNFORESEEN = "unforeseen"
+UNKNOWN_REQUEST = "unforeseen"
 """Kind of the error in the place of a reply of which nobody knows the form."""
 
-GIVEN = "given-text"
+GIVEN_TEXT = "given-text"
 """What requests about given texts are called here; they have no prompt of ours."""
 
-TYPICAL: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
+TYPICAL_TOKENS: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
 """Tokens of a completion that are known better than by these replies, as compact JSON, by `tokens.estimate`: means over
 the questions of 100 imaps that a strong model made (../shared/benchmark/imaps-recorded-dev.jsonl), and over 175 of the
 answers there (75 English, 100 Chinese), read by a strong model with version 2 of the prompt. A model that indents its
 JSON takes more."""
 
-_VALUES = {"en": (110, 34), "zh": (28, 9)}
+_VALUE_DENSITY = {"en": (110, 34), "zh": (28, 9)}
 """Characters of an answer for each value that was read in it, and of a value: means of the same 175 answers."""
 
 _FEEDBACK = (
@@ -46,7 +46,7 @@ _FEEDBACK = (
 )
 """Ours: Prometheus is asked for "a detailed feedback" of no set length."""
 
-ASSUMED: Mapping[str, str] = {
+ASSUMPTIONS: Mapping[str, str] = {
     "answer-inform": "what is read in an answer: a value of 34 characters for every 110 of an English answer, of 9 for "
     "every 28 of a Chinese one",
     "value-relation": "one fact of the reference and one of the response are related",
@@ -54,23 +54,23 @@ ASSUMED: Mapping[str, str] = {
     "text-questions": f"a question for every clause of the text, at most {MAX_QUESTIONS}, each with an answer",
     own.TASK: "a score and nothing else as the reply to a prompt of your own",
     "prometheus": f"feedback of {tokens.estimate(_FEEDBACK)} tokens",
-    GIVEN: "a token for every four Latin characters of a given text, or one Chinese",
+    GIVEN_TEXT: "a token for every four Latin characters of a given text, or one Chinese",
 }
 """What is supposed where such a request is not in the cache, by what the request is called."""
 
-_OWN = re.compile(rf"{own.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
+_OWN_PROMPT = re.compile(rf"{own.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
 _PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
 _NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
-def call(request: Request) -> str:
+def task_name(request: Request) -> str:
     """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one, and own ones."""
     if request.given:
-        return GIVEN
-    return own.TASK if _OWN.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
+        return GIVEN_TEXT
+    return own.TASK if _OWN_PROMPT.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
 
 
-def suppose(request: Request) -> Completion | ProviderError:
+def simulate_reply(request: Request) -> Completion | ProviderError:
     """Return what a model might reply.
 
     Returns:
@@ -79,34 +79,34 @@ def suppose(request: Request) -> Completion | ProviderError:
     if request.given:
         pieces = tuple(Token(piece, -1.0) for piece in _PIECE.findall(request.given))
         return Completion("", "stop", "", Usage(0, 0), tokens=pieces)
-    name = call(request)
+    name = task_name(request)
     if name == "geval":
-        return _rate("3", request)
-    if found := _OWN.fullmatch(request.schema_name):
-        return _rate(str((int(found["low"]) + int(found["high"])) // 2), request)
+        return _rating_reply("3", request)
+    if found := _OWN_PROMPT.fullmatch(request.schema_name):
+        return _rating_reply(str((int(found["low"]) + int(found["high"])) // 2), request)
     if name == "prometheus":
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
-    said = _say(name, request)
+    said = _reply_json(name, request)
     if said is None:
-        return ProviderError(f"nobody knows what comes back of a request ({name})", kind=UNFORESEEN)
+        return ProviderError(f"nobody knows what comes back of a request ({name})", kind=UNKNOWN_REQUEST)
     return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
 
 
-def _rate(score: str, request: Request) -> Completion:
+def _rating_reply(score: str, request: Request) -> Completion:
     number = Token(score, 0.0, ((score, 0.0),))
     parts = (Token('{"score": ', 0.0), number, Token("}", 0.0)) if request.logprobs else ()
     return Completion(f'{{"score": {score}}}', "stop", "", Usage(0, 0), tokens=parts)
 
 
-def _say(name: str, request: Request) -> dict[str, Any] | None:
+def _reply_json(name: str, request: Request) -> dict[str, Any] | None:
     """Return the JSON of a reply, None where the request is none of ours."""
     match name:
         case "question-imap":
             chinese = has_chinese(request.messages[0].content)
             return {"query": ["治疗方法", "病因"] if chinese else ["treatment", "cause"], "constraint": []}
         case "answer-inform":
-            asked = json.loads(_find("asked", request))
-            values = _choose_values(_find("answer", request), reading=request.seed or 1)
+            asked = json.loads(_find_tagged_text("asked", request))
+            values = _simulate_values(_find_tagged_text("answer", request), reading=request.seed or 1)
             return {"inform": [{"term": asked[0], "values": values}] if values else []}
         case "value-relation":
             why = "The treatment of the response is a kind of that of the reference."
@@ -115,46 +115,50 @@ def _say(name: str, request: Request) -> dict[str, Any] | None:
             why = "The facts agree in what matters most. One measure of the reference is missing."
             return {"why": why, "accuracy": 3, "completeness": 3, "specificity": 3}
         case "atomic-facts":
-            return {"facts": _split(_find("answer", request))[:MAX_FACTS]}
+            return {"facts": _split_clauses(_find_tagged_text("answer", request))[:MAX_FACTS]}
         case "fact-support":
             return {"supported": True}
         case "text-questions":
             # All answers alike, so that every question is answered as expected.
-            asked = _split(_find("text", request))[:MAX_QUESTIONS]
-            return {"questions": [{"question": f"{clause}?", "answer": _ANSWER} for clause in asked]}
+            asked = _split_clauses(_find_tagged_text("text", request))[:MAX_QUESTIONS]
+            return {"questions": [{"question": f"{clause}?", "answer": _SIMULATED_ANSWER} for clause in asked]}
         case "text-answers":
-            return {"answers": [{"number": number, "answer": _ANSWER} for number in _count("questions", request)]}
+            return {
+                "answers": [
+                    {"number": number, "answer": _SIMULATED_ANSWER} for number in _numbered_items("questions", request)
+                ]
+            }
         case "answer-overlap":
-            return {"scores": [{"number": number, "score": 3} for number in _count("pairs", request)]}
+            return {"scores": [{"number": number, "score": 3} for number in _numbered_items("pairs", request)]}
         case _:
             return None
 
 
-_ANSWER = "as the text has it"
+_SIMULATED_ANSWER = "as the text has it"
 
 
-def _find(tag: str, request: Request) -> str:
+def _find_tagged_text(tag: str, request: Request) -> str:
     """Return the text between markers that a prompt ends with; a note on a first completion may follow."""
     found = (find_texts(message.content) for message in reversed(request.messages))
     return next(texts[tag] for texts in found if tag in texts)
 
 
-def _split(text: str) -> list[str]:
+def _split_clauses(text: str) -> list[str]:
     clauses = [item.text[:MAX_CHARACTERS] for sentence in sentences(text) for item in items(sentence)]
     return list(dict.fromkeys(clauses)) or [text.strip()[:MAX_CHARACTERS]]
 
 
-def _choose_values(answer: str, *, reading: int) -> list[str]:
+def _simulate_values(answer: str, *, reading: int) -> list[str]:
     """Return so many stretches of an answer as there would be values in it; each reading begins at another one.
 
     Were the readings alike, then what is asked about their imaps would be one request, not one for each.
     """
-    every, size = _VALUES["zh" if has_chinese(answer) else "en"]
-    clauses = _split(answer)
+    every, size = _VALUE_DENSITY["zh" if has_chinese(answer) else "en"]
+    clauses = _split_clauses(answer)
     start = (reading - 1) % len(clauses)
     clauses = [*clauses[start:], *clauses[:start]][: max(1, round(len(answer) / every))]
     return [clause[: size + 1].rsplit(" ", 1)[0] if len(clause) > size else clause for clause in clauses]
 
 
-def _count(tag: str, request: Request) -> range:
-    return range(1, len(_NUMBERED.findall(_find(tag, request))) + 1)
+def _numbered_items(tag: str, request: Request) -> range:
+    return range(1, len(_NUMBERED.findall(_find_tagged_text(tag, request))) + 1)

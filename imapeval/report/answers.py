@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.report.comparison import compare, write_sentence
-from imapeval.samples import system_of
+from imapeval.samples import system_label
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScoredAnswer:
     """One answer with what came out for it.
 
     Attributes:
@@ -34,7 +34,7 @@ class Answer:
     @property
     def system(self) -> str:
         """Who gave it, as everywhere in reports."""
-        return system_of(self.sample)
+        return system_label(self.sample)
 
     @property
     def unscored(self) -> dict[str, Failure]:
@@ -55,23 +55,25 @@ class Answer:
 _PENDING = Failure("metric", "pending", "The run has stopped before it. Repeat the command that began the run.")
 
 
-def gather(
+def collect_answers(
     samples: Sequence[Sample], results: Iterable[Result], imaps: Iterable[ImapRecord], *, metrics: Sequence[str]
-) -> list[Answer]:
+) -> list[ScoredAnswer]:
     """Return the answers in the order of the data."""
     outcomes = {(result.id, result.metric): result.outcome for result in results}
     records: dict[str, list[ImapRecord]] = {}
     for record in imaps:
         records.setdefault(record.id, []).append(record)
-    return [_join(sample, {name: outcomes.get((sample.id, name)) for name in metrics}, records) for sample in samples]
+    return [
+        _make_answer(sample, {name: outcomes.get((sample.id, name)) for name in metrics}, records) for sample in samples
+    ]
 
 
-def tell(failure: Failure) -> str:
+def describe_failure(failure: Failure) -> str:
     """Return why there is no score, as an assessment says it."""
     return f"not scored: {failure.message} ({failure.stage}/{failure.kind})"
 
 
-def find_record(
+def find_counted_record(
     sample: Sample, outcomes: Mapping[str, Outcome | None], records: Iterable[ImapRecord]
 ) -> ImapRecord | None:
     """Return the facts beside those of the reference that counts: to imapScore, else to the first metric with a score.
@@ -87,7 +89,7 @@ def find_record(
     return next((record for record in records if record.imap.reference_index == index), None)
 
 
-def _join(
+def _make_answer(
     sample: Sample, outcomes: Mapping[str, Outcome | None], records: Mapping[str, Sequence[ImapRecord]]
-) -> Answer:
-    return Answer(sample, outcomes, find_record(sample, outcomes, records.get(sample.id, ())))
+) -> ScoredAnswer:
+    return ScoredAnswer(sample, outcomes, find_counted_record(sample, outcomes, records.get(sample.id, ())))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from imapeval.matching.explain import explain
+from imapeval.matching.explain import explain_match
 from imapeval.metrics.imapscore import credit
-from imapeval.report.facts import SOFT, find_best, kind_of
+from imapeval.report.facts import SOFT_MATCH, find_best_matches, match_kind
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
     from imapeval.imapfile import ImapRecord
 
-_APART = Relation.UNMATCHED.value
-_AGAINST = Relation.CONTRADICTION.value
+_UNMATCHED = Relation.UNMATCHED.value
+_CONTRADICTION = Relation.CONTRADICTION.value
 
 _COLOURS = {
-    _AGAINST: "#ad1457",
+    _CONTRADICTION: "#ad1457",
     "exact": "#2e7d32",
     "containment": "#7cb342",
     "belonging": "#f9a825",
-    SOFT: "#90a4ae",
-    _APART: "#c62828",
+    SOFT_MATCH: "#90a4ae",
+    _UNMATCHED: "#c62828",
 }
 """Of the kinds of a row."""
 
-_SIGNS = {_AGAINST: "≠ "}
+_KIND_PREFIXES = {_CONTRADICTION: "≠ "}
 """Before the name of a kind that must not be overlooked where there are no colours."""
 
 _MARKUP = re.compile(r"[\\|<`*\[]")
@@ -38,7 +38,7 @@ _MARKUP = re.compile(r"[\\|<`*\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """A fact of the reference and the response's fact that comes nearest to it, or one of them alone.
 
     Attributes:
@@ -65,9 +65,9 @@ class Row:
         return f"{self.term} / {self.other_term}" if self.other_term else self.term
 
 
-def compare(record: ImapRecord) -> list[Row]:
+def compare(record: ImapRecord) -> list[FactRow]:
     """Return what contradicts, then the facts of the reference in their order, then those only the response has."""
-    best = find_best(record.matches or ())
+    best = find_best_matches(record.matches or ())
     facts = {
         "reference": dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference),
         "response": dict.fromkeys((pair.term, pair.value) for pair in record.imap.response),
@@ -78,57 +78,59 @@ def compare(record: ImapRecord) -> list[Row]:
     }
     shown: set[int] = set()
 
-    def show(side: str, term: str, value: str) -> Row:
+    def show(side: str, term: str, value: str) -> FactRow:
         match = best.get((side, term, value))
-        if match is None or kind_of(match) == _APART:
+        if match is None or match_kind(match) == _UNMATCHED:
             values = (value, "") if side == "reference" else ("", value)
-            earned, why = (0.0, nothing[side]) if match is None else (credit(match), "; ".join(explain(match)))
-            return Row(term, *values, _APART, earned, why)
+            earned, why = (0.0, nothing[side]) if match is None else (credit(match), "; ".join(explain_match(match)))
+            return FactRow(term, *values, _UNMATCHED, earned, why)
         shown.add(id(match))
-        why = "; ".join(explain(match))
-        return Row(match.term, match.reference, match.response, kind_of(match), credit(match), why, match.other_term)
+        why = "; ".join(explain_match(match))
+        return FactRow(
+            match.term, match.reference, match.response, match_kind(match), credit(match), why, match.other_term
+        )
 
     rows = [show("reference", *fact) for fact in facts["reference"]]
     # A pair that both sides find nearest is one row; apart, each side has a row of its own.
     rows += [show("response", *fact) for fact in facts["response"] if id(best.get(("response", *fact))) not in shown]
-    return sorted(rows, key=lambda row: row.kind != _AGAINST)
+    return sorted(rows, key=lambda row: row.kind != _CONTRADICTION)
 
 
-def write_markdown(rows: Sequence[Row]) -> str:
+def write_markdown(rows: Sequence[FactRow]) -> str:
     """Return the rows as a Markdown table."""
     lines = ["| term | reference | response | relation | credit |", "|---|---|---|---|---|"]
     for row in rows:
-        cells = (row.terms, row.reference or "–", row.response or "–", _name(row.kind), f"{row.credit:.2f}")
+        cells = (row.terms, row.reference or "–", row.response or "–", _display_kind(row.kind), f"{row.credit:.2f}")
         lines.append(f"| {' | '.join(map(_escape_cell, cells))} |")
     return "\n".join(lines)
 
 
-def write_sentence(rows: Sequence[Row]) -> str:
+def write_sentence(rows: Sequence[FactRow]) -> str:
     """Return in words what contradicts, what the response has of the reference, what it lacks and has beyond."""
-    against = [row for row in rows if row.kind == _AGAINST]
+    against = [row for row in rows if row.kind == _CONTRADICTION]
     contradicted = {(row.term, row.reference) for row in against}
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
     # What contradicts a fact is like it, too; only a relation says that the response has it all the same.
     held = {
         fact
         for row in rows
-        if row.reference and row.kind not in (_APART, _AGAINST)
+        if row.reference and row.kind not in (_UNMATCHED, _CONTRADICTION)
         for fact in [(row.term, row.reference)]
-        if row.kind != SOFT or fact not in contradicted
+        if row.kind != SOFT_MATCH or fact not in contradicted
     }
     lacking = [row for row in rows if row.reference and not row.response]
     beyond = [row for row in rows if not row.reference]
-    said = f"It contradicts the reference on {_list_against(against)}. " if against else ""
-    said += f"The response has {len(held)} of {_count(len(expected))} of the reference"
+    said = f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
+    said += f"The response has {len(held)} of {_count_facts(len(expected))} of the reference"
     if lacking:
-        said += f"; it lacks {_list(lacking)}"
+        said += f"; it lacks {_list_facts(lacking)}"
     if beyond:
         said += f". Of its own facts {len(beyond)} {'is' if len(beyond) == 1 else 'are'} not in the reference"
-        said += f": {_list(beyond)}"
+        said += f": {_list_facts(beyond)}"
     return f"{said}."
 
 
-def write_html(rows: Sequence[Row]) -> str:
+def write_html(rows: Sequence[FactRow]) -> str:
     """Return the rows as an HTML table that needs no style sheet and no script."""
     cell = "text-align:left;padding:.2em .6em;vertical-align:top"
     columns = ("term", "reference", "response", "relation", "credit")
@@ -137,15 +139,15 @@ def write_html(rows: Sequence[Row]) -> str:
         f'<tr title="{escape(row.why)}">'
         f'<td style="{cell};border-left:.3em solid {_COLOURS[row.kind]}">{escape(row.terms)}</td>'
         f'<td style="{cell}">{escape(row.reference) or "–"}</td><td style="{cell}">{escape(row.response) or "–"}</td>'
-        f'<td style="{cell};font-weight:{"bold" if row.kind == _AGAINST else "normal"}">{escape(_name(row.kind))}</td>'
+        f'<td style="{cell};font-weight:{"bold" if row.kind == _CONTRADICTION else "normal"}">{escape(_display_kind(row.kind))}</td>'
         f'<td style="{cell};text-align:right">{row.credit:.2f}</td></tr>'
         for row in rows
     )
     return f'<table style="border-collapse:collapse"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _name(kind: str) -> str:
-    return f"{_SIGNS.get(kind, '')}{kind}"
+def _display_kind(kind: str) -> str:
+    return f"{_KIND_PREFIXES.get(kind, '')}{kind}"
 
 
 def _escape_cell(text: str) -> str:
@@ -153,25 +155,25 @@ def _escape_cell(text: str) -> str:
     return " ".join(_MARKUP.sub(r"\\\g<0>", text).split())
 
 
-def _count(number: int) -> str:
+def _count_facts(number: int) -> str:
     return f"{number} fact{'' if number == 1 else 's'}"
 
 
-_NAMED = 5
+_MAX_NAMED = 5
 """Facts that a sentence names; the others are counted."""
 
 
-def _list(rows: Sequence[Row]) -> str:
-    named = [f"{row.reference or row.response} ({row.term})" for row in rows[:_NAMED]]
+def _list_facts(rows: Sequence[FactRow]) -> str:
+    named = [f"{row.reference or row.response} ({row.term})" for row in rows[:_MAX_NAMED]]
     more = len(rows) - len(named)
     return ", ".join([*named, f"{more} more"] if more else named)
 
 
-def _list_against(rows: Sequence[Row]) -> str:
+def _list_contradictions(rows: Sequence[FactRow]) -> str:
     """Return the contradictions, those of one term together."""
     by_term: dict[str, list[str]] = {}
-    for row in rows[:_NAMED]:
+    for row in rows[:_MAX_NAMED]:
         by_term.setdefault(row.terms, []).append(f"{row.reference} against {row.response}")
     told = [f"{term}: {', '.join(pairs)}" for term, pairs in by_term.items()]
-    more = len(rows) - _NAMED
+    more = len(rows) - _MAX_NAMED
     return "; ".join([*told, f"{more} more"] if more > 0 else told)

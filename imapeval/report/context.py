@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.extraction.prompting import neutralise
 from imapeval.metrics.judges.facts import show_imap
-from imapeval.report.answers import gather
+from imapeval.report.answers import collect_answers
 from imapeval.report.comparison import compare, write_markdown
 from imapeval.types import Score
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from imapeval.imapfile import ImapRecord
-    from imapeval.report.answers import Answer
+    from imapeval.report.answers import ScoredAnswer
     from imapeval.runs import Run
     from imapeval.types import Lang
 
@@ -54,28 +54,28 @@ _COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}
 
 def write_context(record: ImapRecord, lang: Lang) -> str:
     """Return what was read out of question, reference and response, and how it matches, as one text for a prompt."""
-    return _join(show_imap(record.imap, record.matches or ()), lang)
+    return _join_sections(show_imap(record.imap, record.matches or ()), lang)
 
 
-def list_contexts(run: Run) -> Iterator[dict[str, Any]]:
+def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the fields of each line, in the order of the data; see the module's docstring.
 
     Raises:
         InputError: The run cannot be read.
     """
     metrics = list(run.manifest["settings"]["metrics"])
-    for answer in gather(run.samples(), run.results(), run.imaps(), metrics=metrics):
-        yield _describe(answer)
+    for answer in collect_answers(run.samples(), run.results(), run.imaps(), metrics=metrics):
+        yield _answer_to_context(answer)
 
 
-def _describe(answer: Answer) -> dict[str, Any]:
+def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:
     sample, record = answer.sample, answer.record
     index = 0 if record is None else record.imap.reference_index
     facts: dict[str, str | None] = dict.fromkeys((*_TITLES["en"], "table", "context"))
     if record is not None:
         shown = show_imap(record.imap, record.matches or ())
         table = neutralise(write_markdown(compare(record)))
-        facts = {**shown, "table": table, "context": _join(shown, sample.lang)}
+        facts = {**shown, "table": table, "context": _join_sections(shown, sample.lang)}
     return {
         "id": sample.id,
         "system": sample.system,
@@ -94,5 +94,5 @@ def _describe(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _join(shown: Mapping[str, str], lang: Lang) -> str:
+def _join_sections(shown: Mapping[str, str], lang: Lang) -> str:
     return "\n\n".join(f"{title}{_COLON[lang]}\n{shown[name]}" for name, title in _TITLES[lang].items())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from imapeval.matching.explain import explain
+from imapeval.matching.explain import explain_match
 from imapeval.metrics.imapscore import CREDITS, credit
-from imapeval.report.path import lay_out
+from imapeval.report.path import concept_path
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from imapeval.imapfile import ImapRecord
     from imapeval.types import Match, Pair, Sample
 
-SOFT = "soft"
+SOFT_MATCH = "soft"
 """Not a relation: no one relates the two values, but both their similarity and what it earns reach a belonging's
 credit. The root alone, by which similarity earns, would make a find of nearly every pair."""
 
 
-def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
+def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
     """Return one imap as the page's script reads it.
 
     Args:
@@ -39,7 +39,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
         it is the best match of one of the two, or a contradiction; path being `lay_out`'s.
     """
     imap, matches = record.imap, record.matches or ()
-    best = find_best(matches)
+    best = find_best_matches(matches)
     reference = sample.references[imap.reference_index] if imap.reference_index < len(sample.references) else ""
     positions = {
         side: {(pair.term, pair.value): number for number, pair in reversed(list(enumerate(pairs)))}
@@ -47,7 +47,7 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
     }
 
     def label(pair: Pair) -> list[list[Any]]:
-        return [[kind, intern(said)] for kind, said in list_labels(pair)]
+        return [[kind, intern(said)] for kind, said in list_qualifiers(pair)]
 
     def show_given(pairs: Sequence[Pair]) -> list[list[Any]]:
         return [[intern(pair.term), intern(pair.value), label(pair)] for pair in pairs]
@@ -57,8 +57,8 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
             [
                 intern(pair.term),
                 intern(pair.value),
-                *_place(pair, text),
-                kind_of(best.get((side, pair.term, pair.value))),
+                *_find_span(pair, text),
+                match_kind(best.get((side, pair.term, pair.value))),
                 int(pair.span is not None),
                 label(pair),
             ]
@@ -75,24 +75,24 @@ def show_imap(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) 
             [
                 positions["reference"][match.term, match.reference],
                 positions["response"][match.response_term, match.response],
-                kind_of(match),
+                match_kind(match),
                 round(credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
-                intern("; ".join(explain(match))),
+                intern("; ".join(explain_match(match))),
                 int(
                     match.relation is Relation.CONTRADICTION
                     or best["reference", match.term, match.reference] is match
                     or best["response", match.response_term, match.response] is match
                 ),
-                [[intern(part) for part in step] for step in lay_out(match)],
+                [[intern(part) for part in step] for step in concept_path(match)],
             ]
             for match in matches
         ],
     }
 
 
-def find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
+def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
     """Return the match that says most of each fact, by side ("reference" or "response"), term and value.
 
     A contradiction, whatever else the fact earns; else the match of most credit, of equal ones the better relation.
@@ -113,16 +113,16 @@ def find_best(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
     return best
 
 
-def kind_of(match: Match | None) -> str:
+def match_kind(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT`; of no match "unmatched"."""
     if match is None:
         return Relation.UNMATCHED.value
     if match.relation is Relation.UNMATCHED and min(match.similarity, credit(match)) >= CREDITS[Relation.BELONGING]:
-        return SOFT
+        return SOFT_MATCH
     return match.relation.value
 
 
-def list_labels(pair: Pair) -> list[tuple[str, str]]:
+def list_qualifiers(pair: Pair) -> list[tuple[str, str]]:
     """Return what qualifies a value, each with what it is.
 
     That is "denied", "possible", "unlikely", "condition" or "amount".
@@ -135,7 +135,7 @@ def list_labels(pair: Pair) -> list[tuple[str, str]]:
     return labels + [("amount", amount) for amount in pair.amounts]
 
 
-def _place(pair: Pair, text: str) -> tuple[int, int]:
+def _find_span(pair: Pair, text: str) -> tuple[int, int]:
     """Return where the value stands, in UTF-16 units; (-1, -1) where it does not."""
     span = pair.span
     if span is None and pair.value.strip():

@@ -25,7 +25,7 @@ _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("dom.js", "list.js", "sample.js", "main.js")
 
 
-def fill_frame(
+def render_page(
     heading: str,
     main: str,
     *,
@@ -73,7 +73,7 @@ def fill_frame(
     )
 
 
-def draw_explorer() -> str:
+def load_explorer() -> str:
     """Return the part of a section in which single answers are looked at; the script fills it."""
     return _read("explorer.html")
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BINS = 25
 _HEIGHT = 24.0
-_NICE = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+_ROUND_NUMBERS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Axis:
         low, high = 0.0 - _round_up(-min(values, default=0.0)), _round_up(max(values, default=0.0))
         return cls(low, high if high > low else low + 1.0)
 
-    def bin(self, value: float) -> int:
+    def bin_of(self, value: float) -> int:
         """Return the number of the bin a value falls into, 0-based; the axis's end belongs to the last."""
         return min(BINS - 1, int((value - self.low) / (self.high - self.low) * BINS))
 
-    def place(self, value: float) -> float:
+    def percent(self, value: float) -> float:
         """Return where a value stands, in percent of the axis."""
         return 100 * (value - self.low) / (self.high - self.low)
 
@@ -49,7 +49,7 @@ def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
     """
     counts = [0] * BINS
     for value in values:
-        counts[axis.bin(value)] += 1
+        counts[axis.bin_of(value)] += 1
     width, highest = 100 / BINS, max(counts)
     bars = "".join(
         f"M{number * width:g} {_HEIGHT:g}v{-_HEIGHT * count / highest:.4g}h{0.88 * width:g}V{_HEIGHT:g}z"
@@ -58,10 +58,10 @@ def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
     )
     marks = ""
     if row.low is not None and row.high is not None:
-        ends = f'x1="{axis.place(row.low):.5g}" x2="{axis.place(row.high):.5g}"'
+        ends = f'x1="{axis.percent(row.low):.5g}" x2="{axis.percent(row.high):.5g}"'
         marks += f'<line class="interval" {ends} y1="27" y2="27"/>'
     if row.mean is not None:
-        at = f"{axis.place(row.mean):.5g}"
+        at = f"{axis.percent(row.mean):.5g}"
         marks += f'<line class="mean" x1="{at}" x2="{at}" y1="21" y2="30"/>'
     return (
         f'<svg viewBox="0 0 100 30" preserveAspectRatio="none" role="img" aria-label="{escape(_describe(values))}">'
@@ -84,4 +84,4 @@ def _round_up(value: float) -> float:
         return 0.0
     scale = 10 ** math.floor(math.log10(value))
     # The tolerance keeps 1.0000000001, a sum of floats, on the axis that ends at 1.
-    return next((nice * scale for nice in _NICE if value <= nice * scale * (1 + 1e-9)), 10 * scale)
+    return next((nice * scale for nice in _ROUND_NUMBERS if value <= nice * scale * (1 + 1e-9)), 10 * scale)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.report import payload, sections
-from imapeval.report.frame import draw_explorer, fill_frame, write_page
+from imapeval.report.frame import load_explorer, render_page, write_page
 from imapeval.report.summary import summarise
 from imapeval.runs import Run
-from imapeval.samples import system_of
+from imapeval.samples import system_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,40 +25,40 @@ def write_report(folder: Path) -> Path:
         UsageError: The page cannot be written.
     """
     path = folder / "report.html"
-    write_page(render(Run(folder)), path)
+    write_page(render_report(Run(folder)), path)
     return path
 
 
-def render(run: Run) -> str:
+def render_report(run: Run) -> str:
     """Return the page."""
     settings = run.manifest["settings"]
     metrics = list(settings["metrics"])
     samples, results = run.samples(), run.results()
     rows = summarise(samples, results, metrics=metrics, seed=settings["seed"])
-    failures = sections.show_failures(results)
+    failures = sections.render_failures(results)
     titles = {"scores": "Scores", "failures": "Failures", "answers": "Answers", "settings": "How it was made"}
     answers = (
         '<section id="answers" aria-labelledby="answers-title"><h2 id="answers-title">Answers</h2>'
-        f"{draw_explorer()}</section>"
+        f"{load_explorer()}</section>"
     )
-    return fill_frame(
+    return render_page(
         Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name,
         "\n".join(
-            [sections.show_scores(rows, samples, results), failures, answers, sections.show_settings(run.manifest)]
+            [sections.render_scores(rows, samples, results), failures, answers, sections.render_settings(run.manifest)]
         ),
         kind="imapeval report",
-        lead=_count(samples, metrics),
+        lead=_describe_counts(samples, metrics),
         sections={name: title for name, title in titles.items() if failures or name != "failures"},
         skip_to="answers",
-        answers=payload.collect(samples, results, run.imaps(), metrics=metrics),
+        answers=payload.collect_explorer_data(samples, results, run.imaps(), metrics=metrics),
     )
 
 
-def _count(samples: Sequence[Sample], metrics: Sequence[str]) -> str:
+def _describe_counts(samples: Sequence[Sample], metrics: Sequence[str]) -> str:
     counts = [
         (len(samples), "answer"),
         (len({sample.question for sample in samples}), "question"),
-        (len({system_of(sample) for sample in samples}), "system"),
+        (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
     ]
     return ", ".join(f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counts)

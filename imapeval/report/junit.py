@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from imapeval.report.answers import Answer, tell
+from imapeval.report.answers import ScoredAnswer, describe_failure
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NO_TIME = "0"
 
 
 def write_junit(
-    answers: Sequence[Answer],
+    answers: Sequence[ScoredAnswer],
     verdicts: Sequence[AnyVerdict] = (),
     *,
     name: str,
@@ -46,56 +46,65 @@ def write_junit(
     """
     errors = sum(bool(answer.unscored) for answer in answers)
     missed = sum(not verdict.met for verdict in verdicts)
-    root = Element("testsuites", _count("imapeval", len(answers) + len(verdicts), missed, errors))
-    suite = SubElement(root, "testsuite", _count(name, len(answers), 0, errors))
+    root = Element("testsuites", _make_attributes("imapeval", len(answers) + len(verdicts), missed, errors))
+    suite = SubElement(root, "testsuite", _make_attributes(name, len(answers), 0, errors))
     if started:
         suite.set("timestamp", started)
     properties = SubElement(suite, "properties")
     for metric, signature in signatures.items():
-        SubElement(properties, "property", name=_clean(metric), value=_clean(signature))
+        SubElement(properties, "property", name=_replace_non_xml(metric), value=_replace_non_xml(signature))
     for answer in answers:
         _add_answer(suite, answer, name)
     if verdicts:
-        suite = SubElement(root, "testsuite", _count("thresholds", len(verdicts), missed, 0))
+        suite = SubElement(root, "testsuite", _make_attributes("thresholds", len(verdicts), missed, 0))
         for verdict in verdicts:
             _add_verdict(suite, verdict)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _add_answer(suite: Element, answer: Answer, name: str) -> None:
+def _add_answer(suite: Element, answer: ScoredAnswer, name: str) -> None:
     # Readers take what stands before a dot for a package.
     group = "/".join(part.replace(".", "_") for part in (name, answer.system) if part)
-    case = SubElement(suite, "testcase", classname=_clean(group), name=_clean(answer.sample.id), time=_NO_TIME)
+    case = SubElement(
+        suite, "testcase", classname=_replace_non_xml(group), name=_replace_non_xml(answer.sample.id), time=_NO_TIME
+    )
     if unscored := answer.unscored:
         first = next(iter(unscored.values()))
-        error = SubElement(case, "error", type=_clean(f"{first.stage}/{first.kind}"), message=_clean(tell(first)))
-        error.text = _clean("\n".join(f"{metric}: {tell(failure)}" for metric, failure in unscored.items()))
-    said = [_show(metric, outcome) for metric, outcome in answer.outcomes.items() if isinstance(outcome, Score)]
+        error = SubElement(
+            case,
+            "error",
+            type=_replace_non_xml(f"{first.stage}/{first.kind}"),
+            message=_replace_non_xml(describe_failure(first)),
+        )
+        error.text = _replace_non_xml(
+            "\n".join(f"{metric}: {describe_failure(failure)}" for metric, failure in unscored.items())
+        )
+    said = [_format_score(metric, outcome) for metric, outcome in answer.outcomes.items() if isinstance(outcome, Score)]
     if facts := answer.facts:
         said.append(facts)
     if said:
-        SubElement(case, "system-out").text = _clean("\n".join(said))
+        SubElement(case, "system-out").text = _replace_non_xml("\n".join(said))
 
 
 def _add_verdict(suite: Element, verdict: AnyVerdict) -> None:
-    case = SubElement(suite, "testcase", classname="thresholds", name=_clean(verdict.name), time=_NO_TIME)
+    case = SubElement(suite, "testcase", classname="thresholds", name=_replace_non_xml(verdict.name), time=_NO_TIME)
     if verdict.met:
-        SubElement(case, "system-out").text = _clean(str(verdict))
+        SubElement(case, "system-out").text = _replace_non_xml(str(verdict))
     else:
-        failure = SubElement(case, "failure", type="threshold", message=_clean(str(verdict)))
-        failure.text = _clean(str(verdict))
+        failure = SubElement(case, "failure", type="threshold", message=_replace_non_xml(str(verdict)))
+        failure.text = _replace_non_xml(str(verdict))
 
 
-def _show(metric: str, score: Score) -> str:
+def _format_score(metric: str, score: Score) -> str:
     parts = ", ".join(f"{name} {number:.3g}" for name, number in score.parts.items())
     return f"{metric} {score.value:.3f}{f' ({parts})' if parts else ''}"
 
 
-def _count(name: str, tests: int, failures: int, errors: int) -> dict[str, str]:
-    return {"name": _clean(name), "tests": str(tests), "failures": str(failures), "errors": str(errors)}
+def _make_attributes(name: str, tests: int, failures: int, errors: int) -> dict[str, str]:
+    return {"name": _replace_non_xml(name), "tests": str(tests), "failures": str(failures), "errors": str(errors)}
 
 
-def _clean(text: str) -> str:
+def _replace_non_xml(text: str) -> str:
     """Return a text that XML can hold, with what it cannot hold as pytest shows it, such as "#x07"."""
     return _NOT_XML.sub(lambda found: f"#x{ord(found[0]):02X}", text)

@@ -6,22 +6,22 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from imapeval.report.summary import show_count
+from imapeval.report.summary import format_contradictions
 from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.report.answers import Answer
+    from imapeval.report.answers import ScoredAnswer
     from imapeval.report.summary import SummaryRow
     from imapeval.report.thresholds import AnyVerdict
     from imapeval.types import Failure
 
-WORST, REASONS, NAMED, ROWS = 10, 20, 3, 200
+MAX_WORST, MAX_REASONS, MAX_IDS, MAX_ROWS = 10, 20, 3, 200
 """Worst answers, reasons, ids named for a reason, and rows of the table of means that are shown; what is beyond is
 counted. GitHub shows no summary of more than 1 MiB."""
 
-_LONGEST = 300
+_MAX_CHARACTERS = 300
 """Characters of a text from outside that are shown; there may be any number."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
@@ -35,7 +35,7 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def write_markdown(
-    answers: Sequence[Answer],
+    answers: Sequence[ScoredAnswer],
     rows: Sequence[SummaryRow],
     verdicts: Sequence[AnyVerdict] = (),
     *,
@@ -54,7 +54,7 @@ def write_markdown(
         higher_is_better: Which way is good, by metric; the worst answers are those by the first one.
     """
     parts = [
-        f"## imapeval: {_show(name)}",
+        f"## imapeval: {_escape(name)}",
         _list_verdicts(verdicts),
         _tabulate_means(rows),
         _tabulate_unscored(answers),
@@ -64,7 +64,7 @@ def write_markdown(
 
 
 def _list_verdicts(verdicts: Sequence[AnyVerdict]) -> str:
-    return "\n".join(f"- {'✅' if verdict.met else '❌'} {_show(str(verdict))}" for verdict in verdicts)
+    return "\n".join(f"- {'✅' if verdict.met else '❌'} {_escape(str(verdict))}" for verdict in verdicts)
 
 
 def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
@@ -79,57 +79,57 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     ]
     lines = [
         [
-            _show(row.metric),
-            *([_show(row.system or "all")] if several else []),
+            _escape(row.metric),
+            *([_escape(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),
-            *([show_count(row.contradictions)] if counted else []),
-            _number(row.mean),
-            "–" if row.low is None or row.high is None else f"{_number(row.low)} to {_number(row.high)}",
+            *([format_contradictions(row.contradictions)] if counted else []),
+            _format_number(row.mean),
+            "–" if row.low is None or row.high is None else f"{_format_number(row.low)} to {_format_number(row.high)}",
         ]
-        for row in rows[:ROWS]
+        for row in rows[:MAX_ROWS]
     ]
-    more = f"\n\nand {len(rows) - ROWS} rows more" if len(rows) > ROWS else ""
+    more = f"\n\nand {len(rows) - MAX_ROWS} rows more" if len(rows) > MAX_ROWS else ""
     return _tabulate(titles, lines, right=4 + counted) + more
 
 
-def _tabulate_unscored(answers: Sequence[Answer]) -> str:
+def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
     ids: dict[tuple[str, str], list[str]] = {}
     for answer in answers:
-        for failure in dict.fromkeys(map(_reason, answer.unscored.values())):
+        for failure in dict.fromkeys(map(_reason_of, answer.unscored.values())):
             ids.setdefault(failure, []).append(answer.sample.id)
     if not ids:
         return ""
     often = sorted(ids.items(), key=lambda item: -len(item[1]))
     lines = [
-        [_show(f"{message} ({kind})"), str(len(found)), ", ".join(map(_show, found[:NAMED]))]
-        for (kind, message), found in often[:REASONS]
+        [_escape(f"{message} ({kind})"), str(len(found)), ", ".join(map(_escape, found[:MAX_IDS]))]
+        for (kind, message), found in often[:MAX_REASONS]
     ]
     count = sum(bool(answer.unscored) for answer in answers)
-    more = f"\n\nand {len(often) - REASONS} reasons more" if len(often) > REASONS else ""
+    more = f"\n\nand {len(often) - MAX_REASONS} reasons more" if len(often) > MAX_REASONS else ""
     table = _tabulate(["reason", "answers", "such as"], lines)
     return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
 
 
-def _tabulate_worst(answers: Sequence[Answer], higher_is_better: Mapping[str, bool]) -> str:
+def _tabulate_worst(answers: Sequence[ScoredAnswer], higher_is_better: Mapping[str, bool]) -> str:
     metric = next(iter(higher_is_better), "")
     scored = [(o.value, answer) for answer in answers if isinstance(o := answer.outcomes.get(metric), Score)]
     if not scored:
         return ""
     sign = 1 if higher_is_better[metric] else -1
-    worst = sorted(scored, key=lambda item: sign * item[0])[:WORST]
+    worst = sorted(scored, key=lambda item: sign * item[0])[:MAX_WORST]
     several = len({answer.system for answer in answers}) > 1
     lines = [
         [
-            _show(answer.sample.id),
-            *([_show(answer.system)] if several else []),
-            _number(value),
-            _show(answer.facts),
+            _escape(answer.sample.id),
+            *([_escape(answer.system)] if several else []),
+            _format_number(value),
+            _escape(answer.facts),
         ]
         for value, answer in worst
     ]
-    titles = ["answer", *(["system"] if several else []), _show(metric), "facts"]
-    return f"### Worst answers by {_show(metric)}\n\n{_tabulate(titles, lines)}"
+    titles = ["answer", *(["system"] if several else []), _escape(metric), "facts"]
+    return f"### Worst answers by {_escape(metric)}\n\n{_tabulate(titles, lines)}"
 
 
 def _tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: int = 0) -> str:
@@ -138,23 +138,23 @@ def _tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: i
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rules, *lines))
 
 
-def _reason(failure: Failure) -> tuple[str, str]:
+def _reason_of(failure: Failure) -> tuple[str, str]:
     return f"{failure.stage}/{failure.kind}", failure.message
 
 
-def _number(number: float | None) -> str:
+def _format_number(number: float | None) -> str:
     if number is None:
         return "–"
     return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
 
 
-def _show(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text from outside, in one line, so that it is shown as it is."""
     line = " ".join(text.split())
-    cut = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-    plain = "".join("\ufffd" if _is_unseen(character) else character for character in cut)
+    cut = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
+    plain = "".join("\ufffd" if _is_invisible(character) else character for character in cut)
     return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), plain)
 
 
-def _is_unseen(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     return character in _DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from imapeval.types import Match
 
-_UP = {"is a": "is a kind of", "part of": "is part of"}
-_DOWN = {"is a": "has the kind", "part of": "has the part"}
+_UP_PHRASES = {"is a": "is a kind of", "part of": "is part of"}
+_DOWN_PHRASES = {"is a": "has the kind", "part of": "has the part"}
 
 
-def lay_out(match: Match) -> list[list[str]]:
+def concept_path(match: Match) -> list[list[str]]:
     """Return the concepts from the reference's to the response's.
 
     Returns:
@@ -24,26 +24,26 @@ def lay_out(match: Match) -> list[list[str]]:
         Empty where nothing links the two: one of the values is tied to no concept, or no concept is above both.
     """
     try:
-        steps = _lay_out(match)
+        steps = _find_path(match)
     except (KeyError, TypeError, ValueError, AttributeError):
         return []
     # Evidence may come out of a file: of another version, or written by hand.
     return steps if all(isinstance(part, str) for step in steps for part in step) else []
 
 
-def _lay_out(match: Match) -> list[list[Any]]:
+def _find_path(match: Match) -> list[list[Any]]:
     match match.evidence:
         case {"path": [{"concept": str()}, *_] as path, "steps": [*steps], **rest}:
-            if _runs_from_response(match, path[0], rest):
-                return _mark(path[::-1], [_DOWN[step] for step in steps[::-1]])
-            return _mark(path, [_UP[step] for step in steps])
+            if _starts_at_response(match, path[0], rest):
+                return _annotate_steps(path[::-1], [_DOWN_PHRASES[step] for step in steps[::-1]])
+            return _annotate_steps(path, [_UP_PHRASES[step] for step in steps])
         case {"reference": reference, "response": response, "reason": "siblings", "under": under}:
-            return _mark([reference, under, response], [_UP["is a"], _DOWN["is a"]])
+            return _annotate_steps([reference, under, response], [_UP_PHRASES["is a"], _DOWN_PHRASES["is a"]])
         case _:
             return []
 
 
-def _runs_from_response(match: Match, first: Mapping[str, Any], evidence: Mapping[str, Any]) -> bool:
+def _starts_at_response(match: Match, first: Mapping[str, Any], evidence: Mapping[str, Any]) -> bool:
     """Tell whether the narrower concept, with which a path begins, is the response's."""
     match evidence:
         case {"reference": {"concept": ours}} if match.relation in (Relation.CONTRADICTION, Relation.UNMATCHED):
@@ -53,7 +53,7 @@ def _runs_from_response(match: Match, first: Mapping[str, Any], evidence: Mappin
             return match.relation is Relation.CONTAINMENT
 
 
-def _mark(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[Any]]:
+def _annotate_steps(concepts: Sequence[Mapping[str, Any]], joints: Sequence[str]) -> list[list[Any]]:
     last = len(concepts) - 1
     return [
         [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from imapeval.report.facts import show_imap
-from imapeval.samples import system_of
+from imapeval.report.facts import imap_to_page_data
+from imapeval.samples import system_label
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _UNSAFE = ("<", ">", "&", "\u2028", "\u2029")
 """What could end a script element or a line inside one. They stand in JSON's strings only, so they can be escaped."""
 
 
-class _Texts:
+class _TextTable:
     """A table of texts, each of them once: systems share questions, and values share evidence."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class _Texts:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def collect(
+def collect_explorer_data(
     samples: Sequence[Sample], results: Sequence[Result], imaps: Sequence[ImapRecord], *, metrics: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the page's script needs.
@@ -40,7 +40,7 @@ def collect(
         `task`, `question`, `references`, `response`, `ratings`, `imaps` (see `show_imap`), and `scores`, one per
         metric: null where there is no outcome, [value, parts] or [null, "stage", "kind", message, raw text | null].
     """
-    texts = _Texts()
+    texts = _TextTable()
     outcomes = {(result.id, result.metric): result.outcome for result in results}
     imaps_by_id: dict[str, list[ImapRecord]] = {}
     for record in imaps:
@@ -57,14 +57,14 @@ def collect(
     shown = [
         {
             "id": sample.id,
-            "system": system_of(sample),
+            "system": system_label(sample),
             "lang": sample.lang,
-            "task": _name_task(sample),
+            "task": _task_of(sample),
             "question": texts.intern(sample.question),
             "references": [texts.intern(reference) for reference in sample.references],
             "response": texts.intern(sample.response),
             "ratings": dict(sample.ratings),
-            "imaps": [show_imap(record, sample, texts.intern) for record in imaps_by_id.get(sample.id, ())],
+            "imaps": [imap_to_page_data(record, sample, texts.intern) for record in imaps_by_id.get(sample.id, ())],
             "scores": [show_outcome(outcomes.get((sample.id, metric))) for metric in metrics],
         }
         for sample in samples
@@ -80,6 +80,6 @@ def dump_for_script(payload: Any) -> str:
     return text
 
 
-def _name_task(sample: Sample) -> str:
+def _task_of(sample: Sample) -> str:
     task = sample.meta.get("task")
     return task if isinstance(task, str) else ""

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from imapeval.llm.ledger import describe
 from imapeval.redaction import redact
 from imapeval.report.histogram import Axis, draw_histogram
-from imapeval.report.summary import group_of
+from imapeval.report.summary import label_system
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _MESSAGES_SHOWN = 8
 """Different messages of one kind of failure that are listed; the others are counted."""
 
 
-def show_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result]) -> str:
+def render_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result]) -> str:
     """Return the table of scores: per metric a row for all systems together and one for each."""
-    system_by_id = {sample.id: group_of(sample) for sample in samples}
+    system_by_id = {sample.id: label_system(sample) for sample in samples}
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         if isinstance(result.outcome, Score):
@@ -37,7 +37,7 @@ def show_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: 
         of_metric = [row for row in rows if row.metric == metric]
         axis = Axis.around(values.get((metric, ""), []))
         lines = "".join(
-            _show_row(row, draw_histogram(values.get((metric, row.system), []), row, axis)) for row in of_metric
+            _render_row(row, draw_histogram(values.get((metric, row.system), []), row, axis)) for row in of_metric
         )
         ends = f'<div class="ends" aria-hidden="true"><span>{axis.low:g}</span><span>{axis.high:g}</span></div>'
         # The axis's numbers stand under the last of its histograms.
@@ -57,9 +57,9 @@ def show_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: 
     )
 
 
-def _show_row(row: SummaryRow, chart: str) -> str:
-    mean = "–" if row.mean is None else show_number(row.mean)
-    interval = "–" if row.low is None or row.high is None else f"{show_number(row.low)} to {show_number(row.high)}"
+def _render_row(row: SummaryRow, chart: str) -> str:
+    mean = "–" if row.mean is None else format_number(row.mean)
+    interval = "–" if row.low is None or row.high is None else f"{format_number(row.low)} to {format_number(row.high)}"
     return (
         f'<tr class="{"one" if row.system else "all"}">'
         f'<th scope="row">{escape(row.system or "all")}</th>'
@@ -70,7 +70,7 @@ def _show_row(row: SummaryRow, chart: str) -> str:
     )
 
 
-def show_failures(results: Sequence[Result]) -> str:
+def render_failures(results: Sequence[Result]) -> str:
     """Return the failures by stage and kind with their messages, or nothing where there are none."""
     groups: dict[tuple[str, str], dict[str, list[Result]]] = {}
     for result in results:
@@ -83,7 +83,7 @@ def show_failures(results: Sequence[Result]) -> str:
         f'<tr><td data-label="Kind"><code>{escape(stage)}/{escape(kind)}</code></td>'
         f'<td class="number" data-label="Samples">{_count_samples(messages.values())}</td>'
         f'<td data-label="Metrics">{escape(", ".join(_name_metrics(messages.values())))}</td>'
-        f'<td data-label="Message"><div>{_show_messages(messages)}</div></td></tr>'
+        f'<td data-label="Message"><div>{_render_messages(messages)}</div></td></tr>'
         for (stage, kind), messages in groups.items()
     )
     return (
@@ -102,9 +102,9 @@ def _name_metrics(groups: Iterable[Sequence[Result]]) -> list[str]:
     return list(dict.fromkeys(result.metric for group in groups for result in group))
 
 
-def _show_messages(messages: Mapping[str, Sequence[Result]]) -> str:
+def _render_messages(messages: Mapping[str, Sequence[Result]]) -> str:
     shown = [
-        f"<div>{escape(message)} {_link(of_message)}{_show_raw(of_message)}</div>"
+        f"<div>{escape(message)} {_render_link(of_message)}{_render_raw(of_message)}</div>"
         for message, of_message in list(messages.items())[:_MESSAGES_SHOWN]
     ]
     if len(messages) > _MESSAGES_SHOWN:
@@ -112,7 +112,7 @@ def _show_messages(messages: Mapping[str, Sequence[Result]]) -> str:
     return "".join(shown)
 
 
-def _show_raw(results: Sequence[Result]) -> str:
+def _render_raw(results: Sequence[Result]) -> str:
     """Return the text that could not be used, of the first sample, which is the one that is linked."""
     raw = results[0].outcome.raw if isinstance(results[0].outcome, Failure) else None
     if raw is None:
@@ -120,13 +120,13 @@ def _show_raw(results: Sequence[Result]) -> str:
     return f'<details class="raw"><summary>The text that could not be used</summary><pre>{escape(raw)}</pre></details>'
 
 
-def _link(results: Sequence[Result]) -> str:
+def _render_link(results: Sequence[Result]) -> str:
     ids = list(dict.fromkeys(result.id for result in results))
     more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
     return f'(<a href="#sample={escape(quote(ids[0], safe="", errors="replace"))}">{escape(ids[0])}</a>{more})'
 
 
-def show_settings(manifest: Mapping[str, Any]) -> str:
+def render_settings(manifest: Mapping[str, Any]) -> str:
     """Return how the run was made: everything that can change a number."""
     settings: Mapping[str, Any] = manifest["settings"]
     resources: Mapping[str, str] = settings["resources"]
@@ -137,7 +137,7 @@ def show_settings(manifest: Mapping[str, Any]) -> str:
         ("data hash", manifest["data"]["sha256"]),
         ("started", manifest.get("started")),
         ("finished", manifest.get("finished") or "not yet"),
-        ("command", _show_command(manifest.get("command", []))),
+        ("command", _format_command(manifest.get("command", []))),
         ("extractor", settings["extractor"] or "none needed"),
         ("language model", usage and describe(usage)),
         ("matcher", settings["matcher"] or "none needed"),
@@ -166,7 +166,7 @@ def show_settings(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _show_command(words: Sequence[str]) -> str:
+def _format_command(words: Sequence[str]) -> str:
     """Return the command line as one would type it: the program by its name, not by its path."""
     if not words:
         return "none: called from Python"
@@ -174,7 +174,7 @@ def _show_command(words: Sequence[str]) -> str:
     return shlex.join(["imapeval", *map(redact, words[1:])])
 
 
-def show_number(number: float) -> str:
+def format_number(number: float) -> str:
     """Write a score with as many digits as are worth reading."""
     text = f"{number:.1f}" if abs(number) >= 10 else f"{number:.3f}"
     return text.replace("-", "−")

@@ -7,7 +7,7 @@ from math import fsum
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.samples import system_of
+from imapeval.samples import system_label
 from imapeval.study.resample import mean_interval
 from imapeval.types import Score
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 
-COUNTING = "imapscore"
+CONTRADICTIONS_METRIC = "imapscore"
 """The metric whose scores have a part `contradictions`."""
 
-NAMELESS = "(no system)"
+UNNAMED_SYSTEM = "(no system)"
 """Stands for answers that name no system where others do; "" would be all together."""
 
 
@@ -60,28 +60,28 @@ def summarise(
     by_metric: dict[str, list[Result]] = {}
     for result in results:
         by_metric.setdefault(result.metric, []).append(result)
-    systems = dict.fromkeys(map(group_of, samples))
+    systems = dict.fromkeys(map(label_system, samples))
     rows: list[SummaryRow] = []
     for metric in metrics:
         found = by_metric.get(metric, [])
-        rows.append(_summarise(metric, "", found, sample_by_id, seed))
+        rows.append(_summarise_group(metric, "", found, sample_by_id, seed))
         for system in systems if len(systems) > 1 else ():
-            theirs = [result for result in found if group_of(sample_by_id[result.id]) == system]
-            rows.append(_summarise(metric, system, theirs, sample_by_id, seed))
+            theirs = [result for result in found if label_system(sample_by_id[result.id]) == system]
+            rows.append(_summarise_group(metric, system, theirs, sample_by_id, seed))
     return rows
 
 
-def group_of(sample: Sample) -> str:
+def label_system(sample: Sample) -> str:
     """Return the system whose row counts a sample."""
-    return system_of(sample) or NAMELESS
+    return system_label(sample) or UNNAMED_SYSTEM
 
 
-def show_count(contradictions: float | None) -> str:
+def format_contradictions(contradictions: float | None) -> str:
     """Return a number of contradictions: a whole one, but where the readings or references of an answer differ."""
     return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
 
 
-def _summarise(
+def _summarise_group(
     metric: str, system: str, results: Sequence[Result], sample_by_id: dict[str, Sample], seed: int
 ) -> SummaryRow:
     scored = [(r.outcome.value, sample_by_id[r.id].question) for r in results if isinstance(r.outcome, Score)]
@@ -95,7 +95,7 @@ def _summarise(
         fmean(values) if values else None,
         None if interval is None else interval.low,
         None if interval is None else interval.high,
-        _count_contradictions(results) if metric == COUNTING else None,
+        _count_contradictions(results) if metric == CONTRADICTIONS_METRIC else None,
     )
 
 

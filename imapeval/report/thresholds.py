@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
-from imapeval.report.summary import COUNTING, show_count
+from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,19 +31,19 @@ class Threshold:
     value: float
     higher_is_better: bool = True
 
-    def allows(self, value: float) -> bool:
+    def is_met_by(self, value: float) -> bool:
         """Say whether a number is good enough."""
         return value >= self.value if self.higher_is_better else value <= self.value
 
-    def compare(self, value: float) -> str:
+    def describe_side(self, value: float) -> str:
         """Return in words on which side of the limit a number is, such as "below 0.35"."""
         sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
-        return f"{sides[self.allows(value)]} {self.limit}"
+        return f"{sides[self.is_met_by(value)]} {self.limit}"
 
-    def show(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         """Return a number with three decimals, or with all where these are on the other side of the limit."""
         shown = f"{value:.3f}"
-        return shown if self.allows(float(shown)) == self.allows(value) else repr(value)
+        return shown if self.is_met_by(float(shown)) == self.is_met_by(value) else repr(value)
 
     @property
     def limit(self) -> str:
@@ -74,7 +74,7 @@ class Verdict:
     @property
     def met(self) -> bool:
         """Whether the mean is good enough. A mean that is not known is not."""
-        return self.mean is not None and not self.pending and self.threshold.allows(self.mean)
+        return self.mean is not None and not self.pending and self.threshold.is_met_by(self.mean)
 
     @property
     def name(self) -> str:
@@ -84,10 +84,10 @@ class Verdict:
     def __str__(self) -> str:
         name, value = self.threshold.metric, self.threshold.limit
         if self.pending:
-            return f"{name}: whether the mean meets {value} is not known: {_count(self.pending)} not been tried yet."
+            return f"{name}: whether the mean meets {value} is not known: {_format_pending(self.pending)} not been tried yet."
         if self.mean is None:
             return f"{name}: no answer was scored, so the mean does not meet {value}."
-        shown, side = self.threshold.show(self.mean), self.threshold.compare(self.mean)
+        shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
         return f"{name}: the mean {shown} of {self.scored} scored is {side}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,10 +133,10 @@ class ContradictionVerdict:
         if self.pending and self.found <= self.most:
             return (
                 f"contradictions: whether there are at most {self.most} is not known: "
-                f"{_count(self.pending)} not been tried yet."
+                f"{_format_pending(self.pending)} not been tried yet."
             )
         side = f"more than {self.most}" if self.found > self.most else f"at most {self.most}"
-        shown = show_count(self.found)
+        shown = format_contradictions(self.found)
         if (float(shown) <= self.most) != (self.found <= self.most):
             shown = f"{self.found:g}"
         return f"contradictions: {shown} in {self.scored} scored, {side}."
@@ -144,7 +144,7 @@ class ContradictionVerdict:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
-            "metric": COUNTING,
+            "metric": CONTRADICTIONS_METRIC,
             "higher_is_better": False,
             "threshold": self.most,
             "contradictions": self.found,
@@ -155,16 +155,16 @@ class ContradictionVerdict:
 AnyVerdict = Verdict | ContradictionVerdict
 
 
-def check_counting(metrics: Iterable[str], *, option: str) -> None:
+def require_contradiction_counts(metrics: Iterable[str], *, option: str) -> None:
     """Raise a UsageError where none of the metrics counts contradictions."""
     names = list(metrics)
-    if COUNTING not in names:
+    if CONTRADICTIONS_METRIC not in names:
         raise UsageError(
-            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {COUNTING} to --metrics."
+            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {CONTRADICTIONS_METRIC} to --metrics."
         )
 
 
-def judge_contradictions(
+def check_contradictions(
     most: int, rows: Sequence[SummaryRow], *, samples: int, option: str = "--max-contradictions"
 ) -> ContradictionVerdict:
     """Return whether a run has few enough contradictions, over all systems together.
@@ -178,11 +178,11 @@ def judge_contradictions(
     Raises:
         UsageError: Nothing in the run counts contradictions.
     """
-    check_counting(dict.fromkeys(row.metric for row in rows), option=option)
-    row = next(row for row in rows if row.metric == COUNTING and not row.system)
+    require_contradiction_counts(dict.fromkeys(row.metric for row in rows), option=option)
+    row = next(row for row in rows if row.metric == CONTRADICTIONS_METRIC and not row.system)
     if row.n and row.contradictions is None:
         raise UsageError(
-            f"{option}: the scores of {COUNTING} in this run have no number of contradictions: an earlier version made "
+            f"{option}: the scores of {CONTRADICTIONS_METRIC} in this run have no number of contradictions: an earlier version made "
             "them. Score again."
         )
     return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed)
@@ -202,7 +202,7 @@ def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = No
     by_name = None if metrics is None else {metric.name: metric for metric in metrics}
     found: dict[str, Threshold] = {}
     for text in texts:
-        name, value = _split(text, option)
+        name, value = _parse_threshold(text, option)
         if by_name is not None and name not in by_name:
             raise UsageError(f"{option} {text}: {name!r} is not among the metrics: {', '.join(by_name)}.")
         if name in found:
@@ -230,7 +230,7 @@ def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, 
             raise UsageError(f"{option} {threshold.metric}={threshold.limit}: the metric goes {told}.")
 
 
-def judge(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
+def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
     """Return what became of the thresholds in a run, over all systems together.
 
     Args:
@@ -246,7 +246,7 @@ def judge(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, sample
     ]
 
 
-def _split(text: str, option: str) -> tuple[str, float]:
+def _parse_threshold(text: str, option: str) -> tuple[str, float]:
     name, equals, written = text.partition("=")
     try:
         value = float(written)
@@ -257,5 +257,5 @@ def _split(text: str, option: str) -> tuple[str, float]:
     return name.strip(), value
 
 
-def _count(pending: int) -> str:
+def _format_pending(pending: int) -> str:
     return f"{pending} answer{' has' if pending == 1 else 's have'}"

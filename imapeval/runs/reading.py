@@ -25,7 +25,7 @@ from imapeval import imapfile
 from imapeval.errors import InputError
 from imapeval.extraction.faults import Fault
 from imapeval.metrics.base import is_possible
-from imapeval.runs.schema import Manifest, ResultLine, SampleLine, Usage, parse_json, tell
+from imapeval.runs.schema import Manifest, ResultLine, SampleLine, Usage, describe_validation_error, parse_json
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
 USAGE = "usage.json"
 
-_FAULTS = frozenset(get_args(Fault))
+_MODEL_FAULTS = frozenset(get_args(Fault))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Result:
         """Whether trying again would give the same: not so where the program failed, or the language model."""
         outcome = self.outcome
         return isinstance(outcome, Score) or not (
-            outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _FAULTS
+            outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _MODEL_FAULTS
         )
 
 
@@ -91,15 +91,15 @@ class Run:
         path = folder / MANIFEST
         content = _read_bytes(path)
         if content is None:
-            raise InputError("is no run: it has no manifest.json", path=folder, mend="Name a run's folder.")
+            raise InputError("is no run: it has no manifest.json", path=folder, fix="Name a run's folder.")
         try:
             manifest = parse_json(content)
             Manifest.model_validate(manifest)
         except ValueError as error:
             raise InputError(
-                f"is not a run's manifest, or one of another version ({tell(error)})",
+                f"is not a run's manifest, or one of another version ({describe_validation_error(error)})",
                 path=path,
-                mend="Start a new run, or name another.",
+                fix="Start a new run, or name another.",
             ) from error
         self.manifest: dict[str, Any] = manifest
         if (usage := _read_usage(folder / USAGE)) is not None:
@@ -114,20 +114,20 @@ class Run:
         path = self.folder / SAMPLES
         lines: dict[str, int] = {}
         samples: list[Sample] = []
-        for number, line in enumerate(whole_lines(path), 1):
+        for number, line in enumerate(complete_lines(path), 1):
             sample = _parse_sample(line, path, number)
             if (first := lines.setdefault(sample.id, number)) != number:
                 raise InputError(
                     f"the sample {sample.id[:60]!r} stands here and on line {first}",
                     path=path,
                     line=number,
-                    mend="Repeat the command that began the run.",
+                    fix="Repeat the command that began the run.",
                 )
             samples.append(sample)
         expected = self.manifest["data"]["samples"]
         if len(samples) != expected:
             raise InputError(
-                f"holds {len(samples)} of {expected} samples", path=path, mend="Repeat the command that began the run."
+                f"holds {len(samples)} of {expected} samples", path=path, fix="Repeat the command that began the run."
             )
         return samples
 
@@ -159,24 +159,24 @@ class Run:
         # By metric and sample, one more than where its line begins: a few bytes for each of millions of outcomes.
         places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
         begin = 0
-        for number, line in enumerate(whole_lines(path), 1):
+        for number, line in enumerate(complete_lines(path), 1):
             result = _parse_result(line, path, number)
 
             def refuse(problem: str, mend: str, number: int = number) -> InputError:
-                return InputError(problem, path=path, line=number, mend=mend)
+                return InputError(problem, path=path, line=number, fix=mend)
 
             if result.id not in row:
-                raise refuse(f"speaks of {result.id[:60]!r}, which is no sample of this run", _FOREIGN)
+                raise refuse(f"speaks of {result.id[:60]!r}, which is no sample of this run", _FIX_FOREIGN_LINE)
             if signatures.get(result.metric) != result.signature:
                 known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
                 raise refuse(
-                    f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FOREIGN
+                    f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FIX_FOREIGN_LINE
                 )
             span = ranges.get(result.metric, (None, None))
             if isinstance(result.outcome, Score) and not is_possible(result.outcome.value, span):
                 raise refuse(
-                    f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe(span)}",
-                    _AGAIN,
+                    f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe_range(span)}",
+                    _FIX_BAD_LINE,
                 )
             of_metric, place = places[result.metric], row[result.id]
             if not of_metric[place]:
@@ -186,7 +186,7 @@ class Run:
                 if _parse_result(first, path, number) != result:
                     raise refuse(
                         f"says something else of {result.id[:60]!r} and {result.metric!r} than line "
-                        f"{_count_lines(path, of_metric[place] - 1)}",
+                        f"{_line_number_at(path, of_metric[place] - 1)}",
                         "Remove the line that is not right, or both and repeat the command.",
                     )
             begin += len(line) + 1
@@ -208,10 +208,10 @@ class Run:
     def _parse_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
         path = self.folder / IMAPS
         lines: dict[tuple[str, int, int], tuple[int, ImapRecord]] = {}
-        for number, line in enumerate(whole_lines(path), 1):
-            if ids is not None and imapfile.parse_response(line, path=path, number=number)[0] not in ids:
+        for number, line in enumerate(complete_lines(path), 1):
+            if ids is not None and imapfile.parse_response_pairs(line, path=path, number=number)[0] not in ids:
                 continue
-            record = imapfile.parse(line, path=path, number=number)
+            record = imapfile.parse_record(line, path=path, number=number)
             key = record.id, record.imap.reference_index, record.imap.reading
             first, before = lines.setdefault(key, (number, record))
             if first == number:
@@ -221,21 +221,21 @@ class Run:
                     f"says something else of {record.id[:60]!r} than line {first}",
                     path=path,
                     line=number,
-                    mend="Remove the line that is not right.",
+                    fix="Remove the line that is not right.",
                 )
 
     def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
         """Yield the sample's id and the response's pairs of every imap, without what was judged about them."""
         path = self.folder / IMAPS
-        for number, line in enumerate(whole_lines(path), 1):
-            yield imapfile.parse_response(line, path=path, number=number)
+        for number, line in enumerate(complete_lines(path), 1):
+            yield imapfile.parse_response_pairs(line, path=path, number=number)
 
 
-_FOREIGN = "Remove its lines: another run's were mixed in."
-_AGAIN = "Remove the line and repeat the command."
+_FIX_FOREIGN_LINE = "Remove its lines: another run's were mixed in."
+_FIX_BAD_LINE = "Remove the line and repeat the command."
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
+def complete_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines that end in a line break: a process that was killed may have left half of one.
 
     Raises:
@@ -249,7 +249,7 @@ def whole_lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise _refuse_file(path, error) from error
+        raise _unreadable_file_error(path, error) from error
 
 
 def _read_bytes(path: Path) -> bytes | None:
@@ -259,11 +259,11 @@ def _read_bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _refuse_file(path, error) from error
+        raise _unreadable_file_error(path, error) from error
 
 
-def _refuse_file(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot be read ({error.strerror})", path=path, mend="Make it a file that you may read.")
+def _unreadable_file_error(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be read ({error.strerror})", path=path, fix="Make it a file that you may read.")
 
 
 def _read_line(path: Path, begin: int) -> bytes:
@@ -272,7 +272,7 @@ def _read_line(path: Path, begin: int) -> bytes:
         return file.readline()[:-1]
 
 
-def _count_lines(path: Path, begin: int) -> int:
+def _line_number_at(path: Path, begin: int) -> int:
     """Return the number of the line that begins there."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
@@ -288,9 +288,9 @@ def _read_usage(path: Path) -> dict[str, Any] | None:
         Usage.model_validate(usage)
     except ValueError as error:
         raise InputError(
-            f"does not say what was spent ({tell(error)})",
+            f"does not say what was spent ({describe_validation_error(error)})",
             path=path,
-            mend="Correct it, or remove it: then what manifest.json says counts.",
+            fix="Correct it, or remove it: then what manifest.json says counts.",
         ) from error
     return usage
 
@@ -300,7 +300,10 @@ def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
         return SampleLine.model_validate(parse_json(line)).sample()
     except ValueError as error:
         raise InputError(
-            f"not a sample ({tell(error)})", path=path, line=number, mend="Repeat the command that began the run."
+            f"not a sample ({describe_validation_error(error)})",
+            path=path,
+            line=number,
+            fix="Repeat the command that began the run.",
         ) from error
 
 
@@ -308,11 +311,13 @@ def _parse_result(line: bytes, path: Path, number: int) -> Result:
     try:
         fields = ResultLine.model_validate(parse_json(line))
     except ValueError as error:
-        raise InputError(f"not an outcome ({tell(error)})", path=path, line=number, mend=_AGAIN) from error
+        raise InputError(
+            f"not an outcome ({describe_validation_error(error)})", path=path, line=number, fix=_FIX_BAD_LINE
+        ) from error
     return Result(fields.id, fields.metric, fields.outcome(), fields.signature)
 
 
-def _describe(span: tuple[float | None, float | None]) -> str:
+def _describe_range(span: tuple[float | None, float | None]) -> str:
     low, high = span
     if low is not None and high is not None:
         return f"between {low:g} and {high:g}"

@@ -8,10 +8,10 @@ from pydantic_core import from_json
 
 from imapeval.types import Failure, Lang, Outcome, Sample, Score, Turn
 
-_HALF_CHARACTER = b"\\ud"
+_SURROGATE_ESCAPE = b"\\ud"
 """How the escape of a lone surrogate begins."""
 
-_MOST_SHOWN = 80
+_MAX_PLACE_LENGTH = 80
 """Characters of a place in a file that a message names: the keys of damaged JSON may be of any length."""
 
 
@@ -19,18 +19,18 @@ _Count = Annotated[int, Field(ge=0)]
 _Bound = float | None
 
 
-class _Model(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
 
 
-class _Price(_Model):
+class _Price(_StrictModel):
     prompt: Annotated[float, Field(ge=0)]
     completion: Annotated[float, Field(ge=0)]
     reused: Annotated[float, Field(ge=0)] | None = None
     source: str = ""
 
 
-class Usage(_Model):
+class Usage(_StrictModel):
     """What the work of a language model cost: `Ledger.report`."""
 
     calls: _Count
@@ -44,13 +44,13 @@ class Usage(_Model):
     price: _Price | None
 
 
-class _Data(_Model):
+class _Data(_StrictModel):
     source: str
     samples: _Count
     sha256: str
 
 
-class _Settings(_Model):
+class _Settings(_StrictModel):
     metrics: dict[str, str]
     extractor: str
     matcher: str
@@ -59,7 +59,7 @@ class _Settings(_Model):
     ranges: dict[str, Annotated[list[_Bound], Field(min_length=2, max_length=2)]] = {}
 
 
-class Manifest(_Model):
+class Manifest(_StrictModel):
     """`manifest.json`. What has a default may be absent."""
 
     imapeval: str
@@ -75,12 +75,12 @@ class Manifest(_Model):
     libraries: dict[str, str] = {}
 
 
-class _Turn(_Model):
+class _Turn(_StrictModel):
     role: Annotated[str, Field(pattern="^(user|assistant)$")]
     content: str
 
 
-class SampleLine(_Model):
+class SampleLine(_StrictModel):
     """A line of `samples.jsonl`."""
 
     id: str
@@ -109,14 +109,14 @@ class SampleLine(_Model):
         )
 
 
-class _Failure(_Model):
+class _Failure(_StrictModel):
     stage: str
     kind: str
     message: str
     raw: str | None = None
 
 
-class ResultLine(_Model):
+class ResultLine(_StrictModel):
     """A line of `results.jsonl`."""
 
     id: str
@@ -145,7 +145,7 @@ def parse_json(content: bytes) -> Any:
     Raises:
         ValueError: It is no JSON.
     """
-    if _HALF_CHARACTER not in content:
+    if _SURROGATE_ESCAPE not in content:
         return from_json(content)  # several times as fast as json, but half a character is an error to it
     try:
         return json.loads(content)
@@ -153,10 +153,10 @@ def parse_json(content: bytes) -> Any:
         raise ValueError("too many brackets within brackets") from error
 
 
-def tell(error: ValueError) -> str:
+def describe_validation_error(error: ValueError) -> str:
     """Return what is wrong in words: of pydantic's errors the first one, with its place."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]
-    place = ".".join(map(str, first["loc"]))[:_MOST_SHOWN]
+    place = ".".join(map(str, first["loc"]))[:_MAX_PLACE_LENGTH]
     return f"{place + ': ' if place else ''}{first['msg']}"

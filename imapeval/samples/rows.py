@@ -21,13 +21,13 @@ from imapeval.types import Lang
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-_BATCH = 1024
+_BATCH_ROWS = 1024
 """Rows of a Parquet file that are in memory at once: of long answers a few megabytes."""
 
-_BUFFER = 1 << 20
+_BUFFER_BYTES = 1 << 20
 """Bytes of a column that are read at once; by default pyarrow reads a row group, which may be all of the file."""
 
-_MOST_NAMES = 50
+_MAX_NAMES = 50
 """Columns that a message names: more than the tables of people have."""
 
 
@@ -72,19 +72,19 @@ def read_jsonl(source: str) -> Iterator[Row]:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:  # the latter where brackets are nested without end
             raise InputError(
-                f"broken JSON ({error})", path=path, line=line, mend="Write one JSON object per line."
+                f"broken JSON ({error})", path=path, line=line, fix="Write one JSON object per line."
             ) from error
         if not isinstance(fields, dict):
             raise InputError(
                 f"expected a JSON object, found {text[:40]!r}",
                 path=path,
                 line=line,
-                mend="Write one object per line, with the fields id, question, reference and response.",
+                fix="Write one object per line, with the fields id, question, reference and response.",
             )
         number += 1
         yield Row(number, line, cast("dict[str, Any]", fields))
     if not number:
-        raise _refuse_empty(path)
+        raise _empty_file_error(path)
 
 
 def read_csv(source: str) -> Iterator[Row]:
@@ -101,21 +101,21 @@ def read_csv(source: str) -> Iterator[Row]:
     reader = csv.reader(lines, strict=True)
     header: list[str] = []
     number = 0
-    with _fields_of_any_length():
+    with _unlimited_field_size():
         while True:
             line = reader.line_num + 1
             try:
                 cells = next(reader)
             except StopIteration:
                 if not (number or any(header)):
-                    raise _refuse_empty(path) from None
+                    raise _empty_file_error(path) from None
                 return
             except csv.Error as error:
                 raise InputError(
                     f"broken CSV ({error})",
                     path=path,
                     line=line,
-                    mend='Quote fields with "..." and double inner quotes.',
+                    fix='Quote fields with "..." and double inner quotes.',
                 ) from error
             if not cells:
                 continue
@@ -127,7 +127,7 @@ def read_csv(source: str) -> Iterator[Row]:
                     f"{len(cells)} fields where the header has {len(header)}",
                     path=path,
                     line=line,
-                    mend="Quote fields that hold commas or line breaks.",
+                    fix="Quote fields that hold commas or line breaks.",
                 )
             number += 1
             yield Row(number, line, dict(zip(header, cells, strict=True)), has_null=False)
@@ -146,11 +146,11 @@ def read_parquet(source: str) -> Iterator[Row]:
     pyarrow: Any = require("pyarrow", distribution="pyarrow", extra="parquet", needed_for="Reading Parquet files")
     path = Path(source)
     number = 0
-    with _reading(path):
+    with _reporting_read_errors(path):
         file = path.open("rb")
     try:
-        with file, parquet.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False) as table:
-            for batch in table.iter_batches(batch_size=_BATCH, use_threads=False):
+        with file, parquet.ParquetFile(file, buffer_size=_BUFFER_BYTES, pre_buffer=False) as table:
+            for batch in table.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
                 for fields in batch.to_pylist():
                     number += 1
                     yield Row(number, number, fields)
@@ -158,7 +158,7 @@ def read_parquet(source: str) -> Iterator[Row]:
     except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
         problem = " ".join(str(error).split())
         raise InputError(
-            f"no Parquet file ({problem})", path=path, mend="Write it again as Parquet, or as JSONL."
+            f"no Parquet file ({problem})", path=path, fix="Write it again as Parquet, or as JSONL."
         ) from error
 
 
@@ -168,10 +168,10 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         InputError: It is absent, unreadable or empty.
     """
-    with _reading(path):
+    with _reporting_read_errors(path):
         raw = path.read_bytes()
     if not raw.strip():
-        raise _refuse_empty(path)
+        raise _empty_file_error(path)
     return raw
 
 
@@ -184,14 +184,14 @@ def read_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def list_names(names: Iterable[str]) -> str:
+def list_columns(names: Iterable[str]) -> str:
     """Return names of columns as they stand in a message; of a table with very many the first ones."""
-    shown = [show(name) for name in names]
-    more = f" and {len(shown) - _MOST_NAMES:,} more" if len(shown) > _MOST_NAMES else ""
-    return ", ".join(shown[:_MOST_NAMES]) + more
+    shown = [short_repr(name) for name in names]
+    more = f" and {len(shown) - _MAX_NAMES:,} more" if len(shown) > _MAX_NAMES else ""
+    return ", ".join(shown[:_MAX_NAMES]) + more
 
 
-def show(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return a value as it stands in a message: as Python writes it, cut where it is long."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
@@ -199,7 +199,7 @@ def show(value: Any) -> str:
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers, one by one, so that no more is read than somebody wants."""
-    with _reading(path), path.open("rb") as file:
+    with _reporting_read_errors(path), path.open("rb") as file:
         for number, line in enumerate(file, 1):
             raw = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             try:
@@ -209,42 +209,42 @@ def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
                     f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
                     path=path,
                     line=number,
-                    mend="Save the whole file as UTF-8.",
+                    fix="Save the whole file as UTF-8.",
                 ) from error
 
 
 @contextmanager
-def _reading(path: Path) -> Generator[None]:
+def _reporting_read_errors(path: Path) -> Generator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise InputError("no such file", path=path, mend="Check the path.") from error
+        raise InputError("no such file", path=path, fix="Check the path.") from error
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a readable file.") from error
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable file.") from error
 
 
-def _refuse_empty(path: Path) -> InputError:
-    return InputError("the file is empty", path=path, mend="Give a file with at least one row.")
+def _empty_file_error(path: Path) -> InputError:
+    return InputError("the file is empty", path=path, fix="Give a file with at least one row.")
 
 
 def _check_header(cells: list[str], *, path: Path, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise InputError(
-            f"the column {show(twice[0])} stands twice in the header", path=path, line=line, mend="Rename one."
+            f"the column {short_repr(twice[0])} stands twice in the header", path=path, line=line, fix="Rename one."
         )
     if len(header) == 1 and (separator := next((mark for mark in ";\t|" if mark in header[0]), None)):
         raise InputError(
             f"the header {header[0][:60]!r} is separated by {separator!r}, not by commas",
             path=path,
             line=line,
-            mend="Save the file with commas.",
+            fix="Save the file with commas.",
         )
     return header
 
 
 @contextmanager
-def _fields_of_any_length() -> Generator[None]:
+def _unlimited_field_size() -> Generator[None]:
     # The csv module's limit of 128 KiB per field is global; a long answer is no reason to refuse a file.
     before = csv.field_size_limit(sys.maxsize)
     try:

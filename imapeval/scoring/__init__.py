@@ -2,6 +2,6 @@
 
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.scorer import Scorer
-from imapeval.scoring.sharing import share
+from imapeval.scoring.sharing import shared_scorer
 
-__all__ = ["Assessment", "Assessments", "Scorer", "share"]
+__all__ = ["Assessment", "Assessments", "Scorer", "shared_scorer"]

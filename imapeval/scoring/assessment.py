@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from imapeval import imapfile
 from imapeval.report import answers
-from imapeval.report.comparison import Row, compare, write_html, write_markdown, write_sentence
+from imapeval.report.comparison import FactRow, compare, write_html, write_markdown, write_sentence
 from imapeval.report.context import write_context
-from imapeval.runs import Result, tell
+from imapeval.runs import Result, result_to_dict
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.llm.ledger import Spent
     from imapeval.types import Outcome, Sample
 
-SHOWN = 100
+MAX_SHOWN = 100
 """Answers that a notebook shows of many."""
 
 
@@ -78,10 +78,10 @@ class Assessment:
 
         Which is best is said by imapScore where it is asked, else by the first metric with a score.
         """
-        return None if self.sample is None else answers.find_record(self.sample, self.outcomes, self.records)
+        return None if self.sample is None else answers.find_counted_record(self.sample, self.outcomes, self.records)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FactRow]:
         """The facts of reference and response side by side; empty where none were read."""
         record = self.record
         return [] if record is None else compare(record)
@@ -91,7 +91,7 @@ class Assessment:
         """The first metric's score in words, and what the response has and lacks; or why there is no score."""
         outcome = self.outcomes[self.metric]
         if isinstance(outcome, Failure):
-            return answers.tell(outcome)
+            return answers.describe_failure(outcome)
         parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
         said = f"{self.metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}."
         rows = self.rows
@@ -116,7 +116,7 @@ class Assessment:
         told = {
             name: {
                 field: value
-                for field, value in tell(Result(self.id, name, outcome, self.signatures[name])).items()
+                for field, value in result_to_dict(Result(self.id, name, outcome, self.signatures[name])).items()
                 if field not in ("id", "metric")
             }
             for name, outcome in self.outcomes.items()
@@ -127,17 +127,18 @@ class Assessment:
             **{name: first[name] for name in ("score", "parts", "failure")},
             "reason": self.reason,
             "metrics": told,
-            "imaps": [json.loads(imapfile.dump(record)) for record in self.records],
+            "imaps": [json.loads(imapfile.dump_record(record)) for record in self.records],
             "usage": None if self.spent is None else asdict(self.spent),
         }
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={_show(outcome)}" for name, outcome in self.outcomes.items())
+        shown = ", ".join(f"{name}={_format_outcome(outcome)}" for name, outcome in self.outcomes.items())
         return f"<Assessment{f' of {self.id}' if self.id else ''}: {shown}>"
 
     def _repr_html_(self) -> str:
         heads = "".join(
-            f"<div><b>{escape(name)}</b> {escape(_tell(outcome))}</div>" for name, outcome in self.outcomes.items()
+            f"<div><b>{escape(name)}</b> {escape(_describe_outcome(outcome))}</div>"
+            for name, outcome in self.outcomes.items()
         )
         rows = self.rows
         return f"<div>{heads}{write_html(rows) if rows else ''}</div>"
@@ -209,24 +210,26 @@ class Assessments(Sequence[Assessment]):
         return f"<Assessments of {len(self)} answers, {len(self.failed)} of them not scored by all: means {means}>"
 
     def _repr_html_(self) -> str:
-        rows = self[:SHOWN].to_rows()
+        rows = self[:MAX_SHOWN].to_rows()
         titles = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-        body = "".join(f"<tr>{''.join(f'<td>{_show_cell(value)}</td>' for value in row.values())}</tr>" for row in rows)
-        more = f"<div>and {len(self) - SHOWN} more</div>" if len(self) > SHOWN else ""
+        body = "".join(
+            f"<tr>{''.join(f'<td>{_format_cell(value)}</td>' for value in row.values())}</tr>" for row in rows
+        )
+        more = f"<div>and {len(self) - MAX_SHOWN} more</div>" if len(self) > MAX_SHOWN else ""
         return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
-def _show(outcome: Outcome) -> str:
+def _format_outcome(outcome: Outcome) -> str:
     return f"{outcome.value:.3f}" if isinstance(outcome, Score) else f"not scored ({outcome.kind})"
 
 
-def _tell(outcome: Outcome) -> str:
+def _describe_outcome(outcome: Outcome) -> str:
     if isinstance(outcome, Failure):
         return f"not scored: {outcome.message}"
     return f"{outcome.value:.3f} " + ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
 
 
-def _show_cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else escape(str(value))

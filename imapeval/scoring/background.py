@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
+class _RunningLoop:
     pid: int
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
@@ -27,11 +27,11 @@ class _Running:
     """Ends the loop, once; called by itself where nobody holds the `Background` any more."""
 
 
-class Background:
+class BackgroundLoop:
     """The loop, started when it is needed; in a process forked since, another one."""
 
     def __init__(self) -> None:
-        self._running: _Running | None = None
+        self._running: _RunningLoop | None = None
         self._locks: dict[int, threading.Lock] = {}
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -70,16 +70,16 @@ class Background:
         with self._lock():
             return asyncio.run_coroutine_threadsafe(work, self._start().loop)
 
-    def _start(self) -> _Running:
+    def _start(self) -> _RunningLoop:
         # The threads of a process are not in the one that is forked from it.
         if self._running is None or self._running.pid != os.getpid():
             loop = asyncio.new_event_loop()
             # Nobody should have to close it for the process to end.
-            thread = threading.Thread(target=_serve, args=(loop,), name="imapeval", daemon=True)
+            thread = threading.Thread(target=_run_loop, args=(loop,), name="imapeval", daemon=True)
             thread.start()
-            end = weakref.finalize(self, _end, os.getpid(), loop)
+            end = weakref.finalize(self, _stop_loop, os.getpid(), loop)
             end.atexit = False
-            self._running = _Running(os.getpid(), loop, thread, end)
+            self._running = _RunningLoop(os.getpid(), loop, thread, end)
         return self._running
 
     def _lock(self) -> threading.Lock:
@@ -87,12 +87,12 @@ class Background:
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
 
-def _end(pid: int, loop: asyncio.AbstractEventLoop) -> None:
+def _stop_loop(pid: int, loop: asyncio.AbstractEventLoop) -> None:
     if pid == os.getpid():
         loop.call_soon_threadsafe(loop.stop)
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from imapeval.pipeline import LlmSettings
     from imapeval.types import Lang
 
-_MODEL = ("identity", "concurrency", "complete")
+_MODEL_ATTRIBUTES = ("identity", "concurrency", "complete")
 """What a `Model` has."""
 
 
-def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None) -> list[Metric]:
+def choose_metrics(
+    metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None
+) -> list[Metric]:
     """Return the metrics that are named, with their options, and those that are given, in that order.
 
     Raises:
@@ -48,7 +50,7 @@ def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[
             if item.name in own or item.name in by_name:
                 raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
             own[item.name] = item
-    ordered = [_call(item) for item in wanted]
+    ordered = [_metric_name(item) for item in wanted]
     # "all-offline" stands for many.
     chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
     if not chosen:
@@ -56,14 +58,14 @@ def choose(metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[
     return list(chosen.values())
 
 
-def _call(wanted: str | Metric) -> str:
+def _metric_name(wanted: str | Metric) -> str:
     """Return what a metric is called that is named or given; a prompt file says it itself."""
     if isinstance(wanted, str):
         return registry.get(wanted).name if wanted.startswith(registry.GEVAL_FILE) else wanted
     return wanted.name
 
 
-def refuse_without_llm(metrics: Sequence[Metric], **given: bool) -> None:
+def check_llm_arguments(metrics: Sequence[Metric], **given: bool) -> None:
     """Make sure that nothing needs or describes a language model where none is named.
 
     Args:
@@ -79,7 +81,7 @@ def refuse_without_llm(metrics: Sequence[Metric], **given: bool) -> None:
         raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
 
 
-def refuse_nonsense(
+def check_arguments(
     llm: str | Model | None, settings: LlmSettings, *, relations: str, references: str, device: str
 ) -> None:
     """Make sure that the language model and what describes it, relations, references and device can be meant.
@@ -87,8 +89,10 @@ def refuse_nonsense(
     Raises:
         UsageError: One cannot: it is something else, a number less than there may be, or none of the names there are.
     """
-    if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL)):
-        raise UsageError(f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL)}.")
+    if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL_ATTRIBUTES)):
+        raise UsageError(
+            f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL_ATTRIBUTES)}."
+        )
     for name, number in (
         ("votes", settings.votes),
         ("concurrency", settings.concurrency),
@@ -111,7 +115,7 @@ def refuse_nonsense(
             raise UsageError(f"{name} is {value!r}. Give one of: {', '.join(known)}.")
 
 
-def collect(
+def make_row(
     response: str | None,
     question: str | None,
     reference: str | Sequence[str] | None,
@@ -122,28 +126,28 @@ def collect(
     """Return what was given as the fields of a row."""
     fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
     if turns is not None:
-        fields["turns"] = _list(turns, _tell_turn)
+        fields["turns"] = _as_list(turns, _turn_to_dict)
     if isinstance(reference, str) or reference is None:
         fields["reference"] = reference
     else:
-        fields["references"] = _list(reference)
+        fields["references"] = _as_list(reference)
     return fields
 
 
-def _list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
+def _as_list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
     """Return a list of what was given; what is none is refused where samples are made, with a reason."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         return given
     return [read(item) for item in cast("Iterable[Any]", given)]
 
 
-def _tell_turn(turn: Any) -> Any:
+def _turn_to_dict(turn: Any) -> Any:
     if isinstance(turn, Turn):
         return asdict(turn)
     return dict(cast("Mapping[Any, Any]", turn)) if isinstance(turn, Mapping) else turn
 
 
-def list_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapping[str, Any]]:
+def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapping[str, Any]]:
     """Return samples and rows as a list.
 
     Raises:
@@ -160,33 +164,33 @@ def list_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapp
     return rows
 
 
-def make(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
+def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
     """Return the sample of each, or why it makes none."""
     names = {name for item in given if isinstance(item, Mapping) for name in item}
-    return [_check(item) if isinstance(item, Sample) else _make(item, names) for item in given]
+    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, names) for item in given]
 
 
-def _check(sample: Sample) -> Sample:
+def _mark_unanswered(sample: Sample) -> Sample:
     # Who has no types checked may give None.
     if cast("str | None", sample.response) is None:
         return replace(sample, response="", answered=False)
     return sample
 
 
-def _make(fields: Mapping[str, Any], names: Collection[str]) -> Sample | Failure:
+def _make_sample(fields: Mapping[str, Any], names: Collection[str]) -> Sample | Failure:
     try:
-        return make_sample(fields, names=names)
+        return make_sample(fields, columns=names)
     except InputError as error:
-        return Failure("metric", "bad-input", f"{error.problem}. {error.mend}")
+        return Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
 
 
-def id_of(given: Sample | Mapping[str, Any]) -> str:
+def given_id(given: Sample | Mapping[str, Any]) -> str:
     """Return the id of an answer as it was given; "" where it has none."""
     found = given.id if isinstance(given, Sample) else given.get("id")
     return "" if found is None else str(found)
 
 
-def number(samples: Sequence[Sample]) -> list[Sample]:
+def assign_ids(samples: Sequence[Sample]) -> list[Sample]:
     """Return samples with ids that are fit for a run: numbers from 1 where none has one.
 
     Raises:

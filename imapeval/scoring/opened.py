@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from imapeval.imapfile import ImapRecord
     from imapeval.llm.client import Model
     from imapeval.matching.matcher import Matcher
-    from imapeval.pipeline import Assembled
+    from imapeval.pipeline import Pipeline
     from imapeval.runs import Result
 
 
@@ -20,12 +20,12 @@ _Item = TypeVar("_Item", "Result", "ImapRecord")
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenComponents:
     """What works, and in which process."""
 
     pid: int
     model: Model | None
-    assembled: Assembled
+    assembled: Pipeline
     imaps: tuple[Extractor, Matcher] | None = None
 
     def __post_init__(self) -> None:
@@ -42,14 +42,14 @@ class Opened:
 
 
 @dataclass(slots=True)
-class Kept:
+class InMemoryStore:
     """A run in memory."""
 
     finished: dict[tuple[str, str, str], Result] = field(default_factory=dict[tuple[str, str, str], "Result"])
     records: list[ImapRecord] = field(default_factory=list["ImapRecord"])
     results: list[Result] = field(default_factory=list["Result"])
 
-    def keep_imaps(self, ids: Iterable[str]) -> None:
+    def retain_imaps(self, ids: Iterable[str]) -> None:
         """Nothing was there before."""
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
@@ -61,7 +61,7 @@ class Kept:
         """Nothing more comes."""
 
 
-def group(items: Iterable[_Item]) -> dict[str, list[_Item]]:
+def group_by_id(items: Iterable[_Item]) -> dict[str, list[_Item]]:
     """Return results or records by the id of their sample, each in their order."""
     groups: dict[str, list[_Item]] = {}
     for item in items:

@@ -25,9 +25,18 @@ from imapeval.matching.matcher import relate
 from imapeval.runs import Run, RunWriter
 from imapeval.samples import detect_lang
 from imapeval.scoring.assessment import Assessment, Assessments
-from imapeval.scoring.background import Background
-from imapeval.scoring.given import choose, collect, id_of, list_rows, make, number, refuse_nonsense, refuse_without_llm
-from imapeval.scoring.opened import Kept, Opened, group
+from imapeval.scoring.background import BackgroundLoop
+from imapeval.scoring.given import (
+    assign_ids,
+    check_arguments,
+    check_llm_arguments,
+    check_rows,
+    choose_metrics,
+    given_id,
+    make_row,
+    make_samples,
+)
+from imapeval.scoring.opened import InMemoryStore, OpenComponents, group_by_id
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
@@ -100,16 +109,16 @@ class Scorer:
             max_cost=max_cost,
             relations=relating == "llm",
         )
-        refuse_nonsense(llm, self._settings, relations=relating, references=references, device=device)
+        check_arguments(llm, self._settings, relations=relating, references=references, device=device)
         self._references: References = references
         self._llm = llm
         self._kg = None if kg is None else Path(kg)
         self._encoder = encoder
         self._device: Device = device
-        self._chosen = choose(metrics, options)
+        self._metrics = choose_metrics(metrics, options)
         if llm is None:
-            refuse_without_llm(
-                self._chosen,
+            check_llm_arguments(
+                self._metrics,
                 base_url=base_url is not None,
                 votes=votes > 1,
                 relations=relating == "llm",
@@ -122,13 +131,13 @@ class Scorer:
         self.ledger: Ledger | None = None if llm is None else self._open_ledger()
         # Now, so that what is wrong with its name or key is said now.
         self._open_model()
-        self._opened: Opened | None = None
-        self._loop = Background()
+        self._opened: OpenComponents | None = None
+        self._loop = BackgroundLoop()
 
     @property
     def metrics(self) -> list[Metric]:
         """What it scores by, the first one being an assessment's `value`."""
-        return list(self._chosen)
+        return list(self._metrics)
 
     def score(
         self,
@@ -156,7 +165,7 @@ class Scorer:
         Raises:
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
-        return self._loop.run(self._score_fields(collect(response, question, reference, turns, lang, id)))
+        return self._loop.run(self._score_fields(make_row(response, question, reference, turns, lang, id)))
 
     async def ascore(
         self,
@@ -169,7 +178,7 @@ class Scorer:
         id: str = "",  # noqa: A002
     ) -> Assessment:
         """Score one answer; see `score`."""
-        return await self._loop.wait(self._score_fields(collect(response, question, reference, turns, lang, id)))
+        return await self._loop.wait(self._score_fields(make_row(response, question, reference, turns, lang, id)))
 
     def score_all(
         self,
@@ -192,7 +201,7 @@ class Scorer:
             UsageError: The folder cannot be written, or holds another run; or answers for a run share an id.
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
-        return self._loop.run(self._score_all(list_rows(samples), None if out is None else Path(out), progress))
+        return self._loop.run(self._score_all(check_rows(samples), None if out is None else Path(out), progress))
 
     async def ascore_all(
         self,
@@ -202,7 +211,7 @@ class Scorer:
         progress: Callable[[int], None] | None = None,
     ) -> Assessments:
         """Score many answers; see `score_all`."""
-        return await self._loop.wait(self._score_all(list_rows(samples), None if out is None else Path(out), progress))
+        return await self._loop.wait(self._score_all(check_rows(samples), None if out is None else Path(out), progress))
 
     def extract(
         self,
@@ -213,7 +222,7 @@ class Scorer:
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
         """Read the imaps of one answer, one for each reference and reading; or return why that cannot be done."""
-        return self._loop.run(self._extract(collect(response, question, reference, None, lang, "")))
+        return self._loop.run(self._extract(make_row(response, question, reference, None, lang, "")))
 
     async def aextract(
         self,
@@ -224,7 +233,7 @@ class Scorer:
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
         """Read the imaps of one answer; see `extract`."""
-        return await self._loop.wait(self._extract(collect(response, question, reference, None, lang, "")))
+        return await self._loop.wait(self._extract(make_row(response, question, reference, None, lang, "")))
 
     def relate(self, reference: str, response: str, *, lang: Lang | None = None) -> Match | Failure:
         """Say how a reference's value relates to a response's; or return why that cannot be said."""
@@ -258,17 +267,17 @@ class Scorer:
         # Not cached: whether the same request means the same to it is not known of somebody's own model.
         return surround(self._llm, rpm=self._settings.rpm, tpm=self._settings.tpm, ledger=self.ledger)
 
-    def _ready(self, *, reading: bool = False) -> Opened:
+    def _open_components(self, *, reading: bool = False) -> OpenComponents:
         """Return what works, opened on the loop at first use, where only one does it."""
         pid = os.getpid()
         # Connections of the process that this one was forked from are not to be shared.
         if self._opened is None or self._opened.pid != pid:
             model = self._open_model()
-            self._opened = Opened(
+            self._opened = OpenComponents(
                 pid,
                 model,
-                pipeline.assemble(
-                    self._chosen,
+                pipeline.open_pipeline(
+                    self._metrics,
                     llm=model,
                     votes=self._settings.votes,
                     relations=self._settings.relations,
@@ -285,10 +294,10 @@ class Scorer:
         return self._opened
 
     async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
-        (sample,) = make([fields])
+        (sample,) = make_samples([fields])
         if isinstance(sample, Failure):
-            return self._refuse(id_of(fields), sample)
-        kept = Kept()
+            return self._assess_rejected(given_id(fields), sample)
+        kept = InMemoryStore()
         with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], kept)
         spent = None if self.ledger is None else ledger.spent
@@ -297,39 +306,41 @@ class Scorer:
     async def _score_all(
         self, given: Sequence[Sample | Mapping[str, Any]], out: Path | None, progress: Callable[[int], None] | None
     ) -> Assessments:
-        made = make(given)
+        made = make_samples(given)
         samples = [item for item in made if isinstance(item, Sample)]
         with itemise(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
-                assessed = await self._assess_many(samples, progress)
+                assessed = await self._score_in_memory(samples, progress)
             else:
                 for place, item in enumerate(made, 1):
                     if isinstance(item, Failure):
                         raise UsageError(f"answer {place}: {item.message} A run on disk takes whole samples only.")
                 run = None if self.ledger is None else ledger
-                assessed = await self._run(number(samples), out, progress, ledger=run)
+                assessed = await self._score_to_folder(assign_ids(samples), out, progress, ledger=run)
         found = iter(assessed)
         spent = None if self.ledger is None else ledger.spent
         return Assessments(
             [
-                next(found) if isinstance(item, Sample) else self._refuse(id_of(fields), item)
+                next(found) if isinstance(item, Sample) else self._assess_rejected(given_id(fields), item)
                 for fields, item in zip(given, made, strict=True)
             ],
             spent=spent,
         )
 
-    async def _assess_many(self, samples: Sequence[Sample], progress: Callable[[int], None] | None) -> list[Assessment]:
+    async def _score_in_memory(
+        self, samples: Sequence[Sample], progress: Callable[[int], None] | None
+    ) -> list[Assessment]:
         # Who calls need not care for ids; here they are what results are found by.
         numbered = [replace(sample, id=str(number)) for number, sample in enumerate(samples)]
-        kept = Kept()
+        kept = InMemoryStore()
         await self._evaluate(numbered, kept, progress)
-        return self._sort(samples, [sample.id for sample in numbered], kept.results, kept.records)
+        return self._assess_by_id(samples, [sample.id for sample in numbered], kept.results, kept.records)
 
-    async def _run(
+    async def _score_to_folder(
         self, samples: Sequence[Sample], out: Path, progress: Callable[[int], None] | None, *, ledger: Ledger | None
     ) -> list[Assessment]:
-        ready = self._ready().assembled
-        settings = evaluate.settle(
+        ready = self._open_components().assembled
+        settings = evaluate.make_run_settings(
             ready.metrics,
             extractor=ready.extractor,
             matcher=ready.matcher,
@@ -339,12 +350,12 @@ class Scorer:
         )
         with RunWriter(out, samples, settings=settings, source="Python", ledger=ledger) as run:
             results = await self._evaluate(samples, run, progress)
-        return self._sort(samples, [sample.id for sample in samples], results, Run(out).imaps())
+        return self._assess_by_id(samples, [sample.id for sample in samples], results, Run(out).imaps())
 
     async def _evaluate(
-        self, samples: Sequence[Sample], keeper: evaluate.Keeper, progress: Callable[[int], None] | None = None
+        self, samples: Sequence[Sample], keeper: evaluate.ResultStore, progress: Callable[[int], None] | None = None
     ) -> list[Result]:
-        ready = self._ready().assembled
+        ready = self._open_components().assembled
         return await evaluate.evaluate(
             samples,
             metrics=ready.metrics,
@@ -355,10 +366,10 @@ class Scorer:
             progress=progress,
         )
 
-    def _sort(
+    def _assess_by_id(
         self, samples: Sequence[Sample], ids: Sequence[str], results: Iterable[Result], records: Iterable[ImapRecord]
     ) -> list[Assessment]:
-        results_by_id, records_by_id = group(results), group(records)
+        results_by_id, records_by_id = group_by_id(results), group_by_id(records)
         return [
             self._assess(sample, results_by_id[id_], records_by_id.get(id_, []))
             for sample, id_ in zip(samples, ids, strict=True)
@@ -372,7 +383,7 @@ class Scorer:
         spent: Spent | None = None,
     ) -> Assessment:
         by_metric = {result.metric: result for result in results}
-        ordered = [by_metric[metric.name] for metric in self._chosen]
+        ordered = [by_metric[metric.name] for metric in self._metrics]
         return Assessment(
             sample.id,
             sample,
@@ -382,19 +393,21 @@ class Scorer:
             spent,
         )
 
-    def _refuse(self, id_: str, failure: Failure) -> Assessment:
-        ready, how = self._ready().assembled, self._references
-        signatures = evaluate.sign(ready.metrics, extractor=ready.extractor, matcher=ready.matcher, references=how)
+    def _assess_rejected(self, id_: str, failure: Failure) -> Assessment:
+        ready, how = self._open_components().assembled, self._references
+        signatures = evaluate.full_signatures(
+            ready.metrics, extractor=ready.extractor, matcher=ready.matcher, references=how
+        )
         return Assessment(id_, None, dict.fromkeys(signatures, failure), signatures)
 
     async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:
-        (sample,) = make([fields])
+        (sample,) = make_samples([fields])
         if isinstance(sample, Failure):
             return sample
-        extractor, _ = self._ready(reading=True).parts
+        extractor, _ = self._open_components(reading=True).parts
         (found,) = [imaps async for _, imaps in extract([sample], extractor=extractor)]
         return found
 
     async def _relate(self, reference: str, response: str, lang: Lang | None) -> Match | Failure:
-        _, matcher = self._ready(reading=True).parts
+        _, matcher = self._open_components(reading=True).parts
         return await relate(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))

@@ -9,10 +9,10 @@ from imapeval.errors import UsageError
 from imapeval.scoring.scorer import Scorer
 
 _SCORERS: dict[str, Scorer] = {}
-_SHARING = threading.Lock()
+_LOCK = threading.Lock()
 
 
-def share(**options: Any) -> Scorer:
+def shared_scorer(**options: Any) -> Scorer:
     """Return the scorer of these options, opened once for the process: for hosts that call a bare function.
 
     Args:
@@ -23,7 +23,7 @@ def share(**options: Any) -> Scorer:
     """
     given = {name: value for name, value in options.items() if value is not None}
     key = repr(sorted(given.items()))
-    with _SHARING:
+    with _LOCK:
         if key not in _SCORERS:
             try:
                 _SCORERS[key] = Scorer(**given)

@@ -19,15 +19,15 @@ from imapeval.imapfile import ImapRecord
 from imapeval.metrics.imapscore import credit
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
-from imapeval.serve.guard import Guard
+from imapeval.serve.guard import RequestGuard
 from imapeval.serve.limits import Limits
-from imapeval.serve.page import write_page
-from imapeval.serve.refusal import STATUSES, RefusedError, dump
-from imapeval.serve.work import Work
+from imapeval.serve.page import render_docs_page
+from imapeval.serve.refusal import STATUS_DESCRIPTIONS, HttpError, dump_json
+from imapeval.serve.work import WorkQueue
 from imapeval.types import Failure, Match
 
-_ALWAYS = (400, 403, 405, 408, 413, 500, 503)
-_POSTED = (*_ALWAYS, 401, 415, 422, 502, 504)
+_ANY_REQUEST_STATUSES = (400, 403, 405, 408, 413, 500, 503)
+_POST_STATUSES = (*_ANY_REQUEST_STATUSES, 401, 415, 422, 502, 504)
 
 DESCRIPTION = """How well does a medical answer agree with a clinician's, fact by fact?
 
@@ -37,7 +37,7 @@ other status has the body `{"error": {"kind": "...", "message": "..."}}`.
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedScorer:
     """What is open and ready.
 
     Attributes:
@@ -50,14 +50,14 @@ class Loaded:
     llm: str | None
 
 
-class _Json(Response):
+class _JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return dump(content)
+        return dump_json(content)
 
 
-def load(scorer: Scorer, *, llm: str | None = None) -> Loaded:
+def load(scorer: Scorer, *, llm: str | None = None) -> LoadedScorer:
     """Open everything that a request may need, so that the first one does not wait; no language model is asked.
 
     Raises:
@@ -69,12 +69,12 @@ def load(scorer: Scorer, *, llm: str | None = None) -> Loaded:
         scorer.score(
             question="How is asthma treated?", reference="A salbutamol inhaler.", response="An inhaler and rest."
         )
-    return Loaded(scorer, dict(scorer.score(response=None).signatures), llm)
+    return LoadedScorer(scorer, dict(scorer.score(response=None).signatures), llm)
 
 
-def make_app(loaded: Loaded, limits: Limits, *, token: str | None = None) -> Guard:
+def make_app(loaded: LoadedScorer, limits: Limits, *, token: str | None = None) -> RequestGuard:
     """Return the whole service as an ASGI app."""
-    work = Work(loaded.scorer, limits)
+    work = WorkQueue(loaded.scorer, limits)
 
     @asynccontextmanager
     async def live(_: FastAPI) -> AsyncGenerator[None]:
@@ -95,69 +95,85 @@ def make_app(loaded: Loaded, limits: Limits, *, token: str | None = None) -> Gua
         # Where the process has a provider of OpenTelemetry, it would send what errors say, and they quote texts.
         telemetry={"logs": False},
     )
-    app.add_exception_handler(HTTPException, _tell)
-    app.add_exception_handler(RequestValidationError, _tell)
-    app.add_exception_handler(RefusedError, _tell)
-    app.add_exception_handler(ServiceError, _tell)
+    app.add_exception_handler(HTTPException, _handle_error)
+    app.add_exception_handler(RequestValidationError, _handle_error)
+    app.add_exception_handler(HttpError, _handle_error)
+    app.add_exception_handler(ServiceError, _handle_error)
     # These the server also logs.
-    app.add_exception_handler(Exception, _tell)
-    _add_paths(app, loaded, work)
-    description = _describe(app, with_token=token is not None)
+    app.add_exception_handler(Exception, _handle_error)
+    _add_routes(app, loaded, work)
+    description = _make_openapi(app, with_token=token is not None)
     posted = [path for path, operations in description["paths"].items() if "post" in operations]
     _add_pages(app, description)
-    return Guard(app, limits, token=token, posted=posted)
+    return RequestGuard(app, limits, token=token, posted=posted)
 
 
-def _add_paths(app: FastAPI, loaded: Loaded, work: Work) -> None:
+def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
     scorer = loaded.scorer
 
-    @app.get("/health", response_model=schema.Health, responses=_declare(_ALWAYS), operation_id="health")
+    @app.get(
+        "/health",
+        response_model=schema.Health,
+        responses=_document_errors(_ANY_REQUEST_STATUSES),
+        operation_id="health",
+    )
     async def health() -> Response:  # pyright: ignore[reportUnusedFunction]
         """Say that the service is up, and what is loaded."""
-        return _Json(
+        return _JsonResponse(
             {"status": "ok", "version": __version__, "metrics": loaded.signatures, "llm": loaded.llm},
         )
 
-    @app.post("/score", response_model=schema.Assessed, responses=_declare(_POSTED), operation_id="score")
+    @app.post(
+        "/score", response_model=schema.Assessed, responses=_document_errors(_POST_STATUSES), operation_id="score"
+    )
     async def score(answer: schema.Answer) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score one answer."""
         (assessed,) = await work.score([answer.model_dump()])
         # Of an answer of several pages that takes a second, in which others are to be answered.
-        return _Json(await asyncio.to_thread(assessed.to_dict) | {"id": answer.id})
+        return _JsonResponse(await asyncio.to_thread(assessed.to_dict) | {"id": answer.id})
 
-    @app.post("/score-all", response_model=schema.AllAssessed, responses=_declare(_POSTED), operation_id="score_all")
+    @app.post(
+        "/score-all",
+        response_model=schema.AllAssessed,
+        responses=_document_errors(_POST_STATUSES),
+        operation_id="score_all",
+    )
     async def score_all(given: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score several answers, and tell each metric's mean over those that it scored."""
         assessed = await work.score([answer.model_dump() for answer in given.answers])
-        return _Json(await asyncio.to_thread(_tell_all, given, assessed))
+        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, given, assessed))
 
-    @app.post("/extract", response_model=schema.Extracted, responses=_declare(_POSTED), operation_id="extract")
+    @app.post(
+        "/extract", response_model=schema.Extracted, responses=_document_errors(_POST_STATUSES), operation_id="extract"
+    )
     async def extract(texts: schema.Texts) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Read what texts say, as pairs of a term and a value, without scoring them."""
-        found = await work.do(
+        found = await work.run(
             scorer.aextract(
                 question=texts.question, response=texts.response, reference=texts.reference, lang=texts.lang
             )
         )
         failure = found if isinstance(found, Failure) else None
         imaps = () if isinstance(found, Failure) else found
-        told = [json.loads(imapfile.dump(ImapRecord(texts.id, imap, None))) for imap in imaps]
-        return _Json({"id": texts.id, "imaps": told, "failure": _tell_failure(failure)})
+        told = [json.loads(imapfile.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
+        return _JsonResponse({"id": texts.id, "imaps": told, "failure": _failure_to_dict(failure)})
 
-    @app.post("/relate", response_model=schema.Related, responses=_declare(_POSTED), operation_id="relate")
+    @app.post(
+        "/relate", response_model=schema.Related, responses=_document_errors(_POST_STATUSES), operation_id="relate"
+    )
     async def relate(values: schema.Values) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Say how a reference's value relates to a response's."""
-        found = await work.do(scorer.arelate(values.reference, values.response, lang=values.lang))
-        return _Json(_tell_match(found))
+        found = await work.run(scorer.arelate(values.reference, values.response, lang=values.lang))
+        return _JsonResponse(_match_to_dict(found))
 
 
 def _add_pages(app: FastAPI, description: dict[str, Any]) -> None:
-    page = write_page(description)
+    page = render_docs_page(description)
     # Nothing but what stands in it: no script, nothing from elsewhere.
     headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
     async def show_description(_: Request) -> Response:
-        return _Json(description)
+        return _JsonResponse(description)
 
     async def show_page(_: Request) -> Response:
         return HTMLResponse(page, headers=headers)
@@ -166,11 +182,13 @@ def _add_pages(app: FastAPI, description: dict[str, Any]) -> None:
     app.add_route("/docs", show_page)
 
 
-def _declare(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": schema.ErrorOut, "description": STATUSES[status]} for status in sorted(statuses)}
+def _document_errors(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": schema.ErrorOut, "description": STATUS_DESCRIPTIONS[status]} for status in sorted(statuses)
+    }
 
 
-def _describe(app: FastAPI, *, with_token: bool) -> dict[str, Any]:
+def _make_openapi(app: FastAPI, *, with_token: bool) -> dict[str, Any]:
     description = app.openapi()
     if with_token:
         schemes = {"token": {"type": "http", "scheme": "bearer"}}
@@ -181,64 +199,66 @@ def _describe(app: FastAPI, *, with_token: bool) -> dict[str, Any]:
                     operation["security"] = [{"token": []}]
     for operations in description["paths"].values():
         for operation in operations.values():
-            _declare_headers(operation["responses"])
+            _document_headers(operation["responses"])
     return description
 
 
-def _declare_headers(responses: dict[str, Any]) -> None:
+def _document_headers(responses: dict[str, Any]) -> None:
     text = {"schema": {"type": "string"}, "required": True}
     for status, header in (("401", "WWW-Authenticate"), ("405", "Allow"), ("503", "Retry-After")):
         if status in responses:
             responses[status]["headers"] = {header: text}
 
 
-async def _tell(_: Request, error: Exception) -> Response:
+async def _handle_error(_: Request, error: Exception) -> Response:
     """Say what went wrong, in the one form."""
-    refusal = _refusal_of(error)
+    refusal = _to_http_error(error)
     return Response(refusal.body, refusal.status, dict(refusal.headers), "application/json")
 
 
-def _refusal_of(error: Exception) -> RefusedError:
-    if isinstance(error, RefusedError):
+def _to_http_error(error: Exception) -> HttpError:
+    if isinstance(error, HttpError):
         return error
     if isinstance(error, RequestValidationError):
-        return _explain(error)
+        return _describe_invalid_request(error)
     if isinstance(error, HTTPException):
         kind = {400: "bad-json", 404: "not-found", 405: "bad-method"}.get(error.status_code, "bad-request")
-        return RefusedError(error.status_code, kind, STATUSES.get(error.status_code, "No."), error.headers or {})
+        return HttpError(
+            error.status_code, kind, STATUS_DESCRIPTIONS.get(error.status_code, "No."), error.headers or {}
+        )
     if isinstance(error, ServiceError):
-        return RefusedError(502, error.kind, str(error))
-    return RefusedError(500, "internal", "A fault of the server. Its log says more.")
+        return HttpError(502, error.kind, str(error))
+    return HttpError(500, "internal", "A fault of the server. Its log says more.")
 
 
-def _explain(error: RequestValidationError) -> RefusedError:
+def _describe_invalid_request(error: RequestValidationError) -> HttpError:
     """Say which field is wrong and why, but not what it holds."""
     errors: Sequence[Any] = error.errors()
     first = errors[0]
     place = ".".join(str(part) for part in first["loc"][1:])
     if first["type"] == "json_invalid":
-        return RefusedError(400, "bad-json", f"The body is no JSON (at character {place}). Send an object.")
+        return HttpError(400, "bad-json", f"The body is no JSON (at character {place}). Send an object.")
     said = f"{place}: {first['msg']}" if place else f"{first['msg']}: the body"
     more = f" There are {len(errors) - 1} more." if len(errors) > 1 else ""
-    return RefusedError(422, "bad-field", f"{said}.{more} /docs shows the fields.")
+    return HttpError(422, "bad-field", f"{said}.{more} /docs shows the fields.")
 
 
-def _tell_all(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:
+def _assessments_to_dict(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:
     whole = Assessments(assessed)
     told = [item.to_dict() | {"id": answer.id} for item, answer in zip(assessed, given.answers, strict=True)]
     return {"answers": told, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 
-def _tell_failure(failure: Failure | None) -> dict[str, Any] | None:
+def _failure_to_dict(failure: Failure | None) -> dict[str, Any] | None:
     if failure is None:
         return None
     return {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
 
 
-def _tell_match(found: Match | Failure) -> dict[str, Any]:
+def _match_to_dict(found: Match | Failure) -> dict[str, Any]:
     if isinstance(found, Failure):
         nothing = dict.fromkeys(("relation", "credit", "decided_by", "evidence", "similarity"))
-        return {**nothing, "failure": _tell_failure(found)}
+        return {**nothing, "failure": _failure_to_dict(found)}
     return {
         "relation": found.relation.value,
         "credit": round(credit(found), 4),

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 from typing import TYPE_CHECKING, Any
 
-from imapeval.serve.refusal import RefusedError
+from imapeval.serve.refusal import HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = frozenset({"/health", "/openapi.json", "/docs"})
+PUBLIC_PATHS = frozenset({"/health", "/openapi.json", "/docs"})
 """Paths that need no token: they say nothing that somebody gave."""
 
-_OWN_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-class Guard:
+class RequestGuard:
     """An ASGI app around another, which hands on only requests that are fit to be answered.
 
     Args:
@@ -51,24 +51,24 @@ class Guard:
             return
         try:
             headers = dict(scope["headers"])
-            self._admit(scope, headers)
-            body = await self._read(headers, receive)
-        except RefusedError as refusal:
-            await _refuse(refusal, send)
+            self._authorise(scope, headers)
+            body = await self._read_body(headers, receive)
+        except HttpError as refusal:
+            await _send_error(refusal, send)
             return
         if body is None:
             return  # nobody is there any more
-        await self._app(scope, _replay(body, receive), send)
+        await self._app(scope, _replay_body(body, receive), send)
 
-    def _admit(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
+    def _authorise(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
         if self._token is None:
             # A page in a browser can have its own name point here; it cannot make the browser say another one.
             host = headers.get(b"host", b"").decode("latin-1")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
-            if name.lower() not in _OWN_NAMES:
-                raise RefusedError(403, "foreign-host", "Without a token only requests to localhost are answered.")
-        elif scope["path"] not in OPEN and not _bears(headers, self._token):
-            raise RefusedError(
+            if name.lower() not in _LOCAL_HOSTS:
+                raise HttpError(403, "foreign-host", "Without a token only requests to localhost are answered.")
+        elif scope["path"] not in PUBLIC_PATHS and not _has_token(headers, self._token):
+            raise HttpError(
                 401,
                 "unauthorised",
                 "The token is absent or wrong. Send it as: Authorization: Bearer TOKEN",
@@ -77,13 +77,13 @@ class Guard:
         if scope["method"] == "POST" and scope["path"] in self._posted:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
-                raise RefusedError(415, "not-json", "Send JSON, and the header: Content-Type: application/json")
+                raise HttpError(415, "not-json", "Send JSON, and the header: Content-Type: application/json")
             if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-                raise RefusedError(415, "compressed", "Compressed bodies are not read. Send the JSON as it is.")
+                raise HttpError(415, "compressed", "Compressed bodies are not read. Send the JSON as it is.")
 
-    async def _read(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
+    async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the whole body; None where the client went away."""
-        too_large = RefusedError(
+        too_large = HttpError(
             413, "too-large", f"The body has more than {self._limits.body} bytes. Send less at a time."
         )
         # The server has seen to it that this is a number. Its like is absent where the body comes in chunks.
@@ -105,7 +105,7 @@ class Guard:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError as error:
-            raise RefusedError(
+            raise HttpError(
                 408,
                 "too-slow",
                 f"The body did not arrive within {self._limits.arriving:g} seconds.",
@@ -113,12 +113,12 @@ class Guard:
             ) from error
 
 
-def _bears(headers: Mapping[bytes, bytes], token: bytes) -> bool:
+def _has_token(headers: Mapping[bytes, bytes], token: bytes) -> bool:
     scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
     return scheme.lower() == b"bearer" and hmac.compare_digest(given, token)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return what gives the body that was read, and then what comes after it."""
     given = False
 
@@ -132,7 +132,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(refusal: RefusedError, send: Send) -> None:
+async def _send_error(refusal: HttpError, send: Send) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(refusal.body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

@@ -17,16 +17,16 @@ tr { border-bottom: 1px solid #ddd } pre { background: #f4f4f4; padding: .6rem; 
 """
 
 
-def write_page(description: Mapping[str, Any]) -> str:
+def render_docs_page(description: Mapping[str, Any]) -> str:
     """Return the page of an OpenAPI description such as FastAPI makes."""
     info, schemas = description["info"], description["components"]["schemas"]
     title = f"{escape(info['title'])} {escape(info['version'])}"
     paths = "".join(
-        _write_operation(method, path, operation)
+        _render_operation(method, path, operation)
         for path, operations in description["paths"].items()
         for method, operation in operations.items()
     )
-    shapes = "".join(_write_shape(name, shape) for name, shape in schemas.items())
+    shapes = "".join(_render_schema(name, shape) for name, shape in schemas.items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
@@ -35,11 +35,11 @@ def write_page(description: Mapping[str, Any]) -> str:
     )
 
 
-def _write_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
+def _render_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     given = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    body = f"<p>Send {_link(given)}.</p>" if given else ""
+    body = f"<p>Send {_render_type(given)}.</p>" if given else ""
     rows = "".join(
-        f"<tr><td>{escape(status)}</td><td>{_link(_schema_of(response))}</td><td>{escape(response['description'])}</td>"
+        f"<tr><td>{escape(status)}</td><td>{_render_type(_response_schema(response))}</td><td>{escape(response['description'])}</td>"
         "</tr>"
         for status, response in operation["responses"].items()
     )
@@ -49,15 +49,15 @@ def _write_operation(method: str, path: str, operation: Mapping[str, Any]) -> st
     )
 
 
-def _schema_of(response: Mapping[str, Any]) -> Mapping[str, Any]:
+def _response_schema(response: Mapping[str, Any]) -> Mapping[str, Any]:
     return response.get("content", {}).get("application/json", {}).get("schema", {})
 
 
-def _write_shape(name: str, shape: Mapping[str, Any]) -> str:
+def _render_schema(name: str, shape: Mapping[str, Any]) -> str:
     required = shape.get("required", ())
     rows = "".join(
         f"<tr><td><code>{escape(field)}</code>{'' if field in required else ' (optional)'}</td>"
-        f"<td>{_link(kind)}</td><td>{escape(kind.get('description', ''))}</td></tr>"
+        f"<td>{_render_type(kind)}</td><td>{escape(kind.get('description', ''))}</td></tr>"
         for field, kind in shape.get("properties", {}).items()
     )
     told = escape(shape.get("description", ""))
@@ -68,18 +68,18 @@ def _write_shape(name: str, shape: Mapping[str, Any]) -> str:
     return f'<h3 id="{escape(name)}"><code>{escape(name)}</code></h3><p>{told}</p><table>{rows}</table>{examples}'
 
 
-def _link(kind: Mapping[str, Any]) -> str:
+def _render_type(kind: Mapping[str, Any]) -> str:
     """Return a JSON schema in few words."""
     if "$ref" in kind:
         name = escape(kind["$ref"].rpartition("/")[2])
         return f'<a href="#{name}"><code>{name}</code></a>'
     if "anyOf" in kind:
-        return " or ".join(map(_link, kind["anyOf"]))
+        return " or ".join(map(_render_type, kind["anyOf"]))
     for word in ("enum", "const"):
         if word in kind:
             return f"<code>{escape(json.dumps(kind[word]))}</code>"
     if kind.get("type") == "array" and "items" in kind:
-        return f"list of {_link(kind['items'])}"
+        return f"list of {_render_type(kind['items'])}"
     if kind.get("type") == "object" and isinstance(kind.get("additionalProperties"), dict):
-        return f"object of {_link(kind['additionalProperties'])}"
+        return f"object of {_render_type(kind['additionalProperties'])}"
     return escape(str(kind.get("type", "anything")))

@@ -10,7 +10,7 @@ from imapeval.errors import ImapEvalError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-STATUSES: Mapping[int, str] = {
+STATUS_DESCRIPTIONS: Mapping[int, str] = {
     400: "The body is no JSON in UTF-8, or the request is no HTTP.",
     401: "The token is absent or wrong.",
     403: "Without a token only requests to this computer's own names are answered.",
@@ -28,7 +28,7 @@ STATUSES: Mapping[int, str] = {
 """What a status that is not 200 means, by its number."""
 
 
-class RefusedError(ImapEvalError):
+class HttpError(ImapEvalError):
     """A request that is not answered.
 
     Attributes:
@@ -48,9 +48,9 @@ class RefusedError(ImapEvalError):
     @property
     def body(self) -> bytes:
         """What is sent."""
-        return dump({"error": {"kind": self.kind, "message": self.message}})
+        return dump_json({"error": {"kind": self.kind, "message": self.message}})
 
 
-def dump(value: Any) -> bytes:
+def dump_json(value: Any) -> bytes:
     """Write JSON. What a language model wrote may hold half a character, which UTF-8 cannot say."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")

@@ -21,7 +21,7 @@ MAX_VALUE = 1000
 Reference = str | Annotated[list[str], Field(max_length=MAX_REFERENCES)]
 
 
-class _Given(BaseModel):
+class _RequestBody(BaseModel):
     # A field that is misspelt would otherwise pass for one that is not given.
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,14 +30,14 @@ def _with_example(**fields: str) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [{**fields}]})
 
 
-class Turn(_Given):
+class Turn(_RequestBody):
     """One turn of a dialogue."""
 
     role: Literal["user", "assistant"]
     content: str
 
 
-class Answer(_Given):
+class Answer(_RequestBody):
     """An answer to score. What cannot be scored is no error: it comes back with `score` null and a `failure`."""
 
     model_config = _with_example(
@@ -61,13 +61,13 @@ class Answer(_Given):
     id: str = Field("", description="For you to find the answer again.")
 
 
-class Answers(_Given):
+class Answers(_RequestBody):
     """Several answers to score."""
 
     answers: list[Answer] = Field(max_length=MAX_ANSWERS)
 
 
-class Texts(_Given):
+class Texts(_RequestBody):
     """Texts to read."""
 
     model_config = _with_example(question="How is asthma treated?", response="With an inhaler of salbutamol.")
@@ -79,7 +79,7 @@ class Texts(_Given):
     id: str = Field("", description="For you to find the imaps again.")
 
 
-class Values(_Given):
+class Values(_RequestBody):
     """Two values to relate."""
 
     model_config = _with_example(reference="penicillin", response="antibiotic therapy")

@@ -14,9 +14,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from imapeval.errors import UsageError
-from imapeval.redaction import protect
-from imapeval.serve.app import Loaded, make_app
-from imapeval.serve.refusal import RefusedError
+from imapeval.redaction import register_secret
+from imapeval.serve.app import LoadedScorer, make_app
+from imapeval.serve.refusal import HttpError
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 20
 """Seconds that a connection may be idle between two requests: longer than clients keep theirs (Node's fetch: 4)."""
 
-_STANDS = {408: b"Request Timeout", 400: b"Bad Request", 503: b"Service Unavailable"}
+_REASON_PHRASES = {408: b"Request Timeout", 400: b"Bad Request", 503: b"Service Unavailable"}
 
 
 def listen(host: str, port: int, *, token: str | None) -> socket.socket:
@@ -70,12 +70,12 @@ def check_token(token: str | None) -> str | None:
         raise UsageError(
             "the token is empty, or has spaces or letters beyond ASCII. Make one with: openssl rand -hex 32"
         )
-    protect(token or "")
+    register_secret(token or "")
     return token
 
 
 def run(
-    loaded: Loaded,
+    loaded: LoadedScorer,
     limits: Limits,
     *,
     sock: socket.socket,
@@ -112,12 +112,12 @@ def run(
 
 
 def make_server(
-    loaded: Loaded, limits: Limits, *, token: str | None = None, ready: Callable[[], None] | None = None
+    loaded: LoadedScorer, limits: Limits, *, token: str | None = None, ready: Callable[[], None] | None = None
 ) -> uvicorn.Server:
     """Return the server, yet to be run."""
-    logging.getLogger("uvicorn.error").addFilter(_without_content)
+    logging.getLogger("uvicorn.error").addFilter(_strip_error_message)
 
-    class Protocol(_Protocol):
+    class Protocol(_TimeoutProtocol):
         bounds = limits
 
     config = uvicorn.Config(
@@ -147,78 +147,81 @@ class _Server(uvicorn.Server):
         await super().main_loop()
 
 
-class _Protocol(H11Protocol):
+class _TimeoutProtocol(H11Protocol):
     """HTTP/1.1 that waits for nobody without end.
 
     uvicorn waits for ever for the rest of a request's head, for the rest of a body that was refused, and for somebody
     who does not read. The body of a request that is being answered is the guard's.
     """
 
-    bounds: Limits
+    limits: Limits
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._late: asyncio.TimerHandle | None = None
-        self._stuck: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore
         super().connection_made(transport)
-        if len(self.connections) > self.bounds.connections:
-            self._end(
-                RefusedError(503, "busy", "Too many connections are open. Try again later.", {"Retry-After": "2"})
+        if len(self.connections) > self.limits.connections:
+            self._respond_and_close(
+                HttpError(503, "busy", "Too many connections are open. Try again later.", {"Retry-After": "2"})
             )
             return
-        self._watch()
+        self._update_read_timer()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
+        self._update_read_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        for timer in (self._late, self._stuck):
+        for timer in (self._read_timer, self._write_timer):
             if timer is not None:
                 timer.cancel()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stuck = self.loop.call_later(self.bounds.arriving, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.limits.arriving, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._stuck is not None:
-            self._stuck.cancel()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        self._end(RefusedError(400, "bad-http", "The request is no HTTP that can be read."))
+        self._respond_and_close(HttpError(400, "bad-http", "The request is no HTTP that can be read."))
 
-    def _watch(self) -> None:
+    def _update_read_timer(self) -> None:
         """Have a timer run while something is still to come that nobody else waits for."""
         idle = self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
         waiting = idle and self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
-        if waiting and self._late is None:
-            self._late = self.loop.call_later(self.bounds.arriving, self._give_up)
-        elif not waiting and self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if waiting and self._read_timer is None:
+            self._read_timer = self.loop.call_later(self.limits.arriving, self._on_read_timeout)
+        elif not waiting and self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
-    def _give_up(self) -> None:
+    def _on_read_timeout(self) -> None:
         if self.conn.our_state is h11.IDLE:
-            self._end(
-                RefusedError(408, "too-slow", f"The request did not arrive within {self.bounds.arriving:g} seconds.")
+            self._respond_and_close(
+                HttpError(408, "too-slow", f"The request did not arrive within {self.limits.arriving:g} seconds.")
             )
         else:
             self.transport.abort()
 
-    def _end(self, refusal: RefusedError) -> None:
-        head = [b"HTTP/1.1 %d %s" % (refusal.status, _STANDS[refusal.status]), b"content-type: application/json"]
+    def _respond_and_close(self, refusal: HttpError) -> None:
+        head = [
+            b"HTTP/1.1 %d %s" % (refusal.status, _REASON_PHRASES[refusal.status]),
+            b"content-type: application/json",
+        ]
         head += [f"{name.lower()}: {value}".encode() for name, value in refusal.headers.items()]
         head += [b"content-length: %d" % len(refusal.body), b"connection: close", b"", refusal.body]
         self.transport.write(b"\r\n".join(head))
         self.transport.close()
 
 
-def _without_content(record: logging.LogRecord) -> bool:
+def _strip_error_message(record: logging.LogRecord) -> bool:
     """Take an error's message out of the log, for it may quote what somebody sent; where it arose stays."""
     if record.exc_info and (error := record.exc_info[1]) is not None:
         places = traceback.extract_tb(error.__traceback__)

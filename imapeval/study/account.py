@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class JoinReport:
     """How scores and ratings came together.
 
     Attributes:
@@ -50,7 +50,7 @@ class Account:
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def tell(self) -> tuple[str, ...]:
+    def to_sentences(self) -> tuple[str, ...]:
         """Return the account as sentences: first what joined, then what did not."""
         runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
         if self.rated:
@@ -63,11 +63,11 @@ class Account:
         if self.strays:
             sentences.append(
                 f"{len(self.strays)} of {self.rated_ids} rated ids are in no run and are left out: "
-                f"{list_some(self.strays)}."
+                f"{list_first(self.strays)}."
             )
         if self.rated and self.not_rated:
             sentences.append(
-                f"{len(self.not_rated)} of {self.answers} answers are not rated: {list_some(self.not_rated)}."
+                f"{len(self.not_rated)} of {self.answers} answers are not rated: {list_first(self.not_rated)}."
             )
         if self.failures:
             sentences.append(f"Answers without a score, because the metric failed: {_enumerate(self.failures)}.")
@@ -77,10 +77,10 @@ class Account:
             sentences.append(
                 f"Not installed here, so a high score is taken for a good one: {', '.join(self.unknown_metrics)}."
             )
-        return (*sentences, *tell_reading(self.left_out, self.unread, self.notes))
+        return (*sentences, *describe_reading(self.left_out, self.unread, self.notes))
 
 
-def tell_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iterable[str]) -> tuple[str, ...]:
+def describe_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iterable[str]) -> tuple[str, ...]:
     """Return what was passed over while ratings were read, as sentences."""
     sentences: list[str] = []
     if left_out:
@@ -91,7 +91,7 @@ def tell_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iter
     return (*sentences, *notes)
 
 
-def list_some(ids: Sequence[str]) -> str:
+def list_first(ids: Sequence[str]) -> str:
     """Return the first ids, and how many more there are."""
     more = len(ids) - _NAMED
     return ", ".join(id_[:60] for id_ in ids[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.coefficients import MINIMUM
-from imapeval.study.estimating import Estimates, bound_replicates, find_blocks
+from imapeval.study.estimating import Estimates, fill_undefined, find_blocks
 from imapeval.study.grouping import correlate_groups
 from imapeval.study.pairwise import calibrate_ties
-from imapeval.study.resample import draw_blocks
-from imapeval.study.soft import estimate_soft, name_few_systems
+from imapeval.study.resample import iterate_resamples
+from imapeval.study.soft import estimate_soft_pairwise_accuracy, explain_few_systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
         reasons[metric, dimension] = (
             f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal"
         )
-    lows, highs = bound_replicates(name, replicates)
+    lows, highs = fill_undefined(name, replicates)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
 
 
@@ -85,7 +85,7 @@ def _draw_means(filled: Floats, defined: Floats, *, seed: int, resamples: int) -
     clusters, shape = len(filled), filled.shape[1:]
     flat, there = filled.reshape(clusters, -1), defined.reshape(clusters, -1).astype(np.float64)
     parts: list[Floats] = []
-    for drawn in draw_blocks(clusters, seed=seed, resamples=resamples):
+    for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
         weights = drawn.astype(np.float64)
         size = weights @ there
         parts.append(np.divide(weights @ flat, size, out=np.full_like(size, np.nan), where=size > 0))
@@ -99,7 +99,7 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
     accuracy is the share of pairs of systems that the means order alike (Kocmi et al. 2021), without tie calibration.
     """
     if name == "soft_pairwise_accuracy":
-        return estimate_soft(columns, seed=seed, resamples=resamples)
+        return estimate_soft_pairwise_accuracy(columns, seed=seed, resamples=resamples)
     m, d = len(columns.metrics), len(columns.dimensions)
     values = np.full((m, d), np.nan)
     replicates = np.full((resamples, m, d), np.nan) if columns.clusters > 1 else None
@@ -108,20 +108,20 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
         places = block.metrics[:, None], block.dimensions
         systems = len(np.unique(columns.systems[block.rows]))
         if systems < MINIMUM[name]:
-            reason = name_few_systems(systems, name)
+            reason = explain_few_systems(systems, name)
         else:
             reason = "the systems' mean scores or mean ratings are all equal"
             values[places] = _correlate_means(columns, block, name, np.ones((1, columns.clusters)))[0]
             if replicates is not None:
                 parts = [
                     _correlate_means(columns, block, name, drawn.astype(np.float64))
-                    for drawn in draw_blocks(columns.clusters, seed=seed, resamples=resamples)
+                    for drawn in iterate_resamples(columns.clusters, seed=seed, resamples=resamples)
                 ]
                 replicates[:, *places] = np.concatenate(parts)
         for metric, dimension in ((p, q) for p in block.metrics.tolist() for q in block.dimensions.tolist()):
             if np.isnan(values[metric, dimension]):
                 reasons[metric, dimension] = reason
-    lows, highs = bound_replicates(name, replicates)
+    lows, highs = fill_undefined(name, replicates)
     # Of few systems a coefficient is a step function of the questions: no single question moves it.
     influences = np.zeros((columns.clusters, m, d))
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.measuring import ONLY_AVERAGES, take_rated
+from imapeval.study.agreement.measuring import ONLY_AVERAGES, ratings_in_dimension
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.agreement.resampling import find_intervals
+from imapeval.study.agreement.resampling import bootstrap_intervals
 from imapeval.study.coefficients import Undefined
 from imapeval.study.findings import ALL, Ceiling, Corrected
 from imapeval.study.resample import RESAMPLES
@@ -114,7 +114,7 @@ def find_ratio_interval(
 def _find(rated: Rated, dimension: str, *, seed: int, resamples: int, confidence: float) -> list[Ceiling]:
     if dimension not in rated.by_rater:
         return _refuse(dimension, ONLY_AVERAGES)
-    ratings, codes = take_rated(rated, dimension)
+    ratings, codes = ratings_in_dimension(rated, dimension)
     counts = (~np.isnan(ratings)).sum(axis=1)
     n, raters = int((counts >= 2).sum()), float(counts.mean()) if counts.size else 0.0
     found = measure_reliability(ratings)
@@ -132,7 +132,9 @@ def _find(rated: Rated, dimension: str, *, seed: int, resamples: int, confidence
         return _refuse(dimension, reason, reliability=reliability, n=n, raters=raters)
     ends: tuple[float, ...] = ()
     if codes.max() > 0:
-        (interval,) = find_intervals([found], ratings, codes, seed=seed, resamples=resamples, confidence=confidence)
+        (interval,) = bootstrap_intervals(
+            [found], ratings, codes, seed=seed, resamples=resamples, confidence=confidence
+        )
         ends = (interval.low, interval.high)
     rows: list[Ceiling] = []
     for coefficient, convert in CEILINGS.items():

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from imapeval.study.influence import find_influences
+from imapeval.study.influence import correlate_with_influences
 from imapeval.study.pairwise import calibrate_ties
-from imapeval.study.weighing import weigh
+from imapeval.study.weighing import weighted_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,19 +117,19 @@ def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> PairwiseAccurac
     Raises:
         ValueError: The lengths differ or a number is not finite.
     """
-    a, b = _read(x, y)
-    if why := undefined(a, b, minimum=MIN_PAIR):
+    a, b = _as_arrays(x, y)
+    if why := explain_undefined(a, b, minimum=MIN_PAIR):
         return why
     epsilon = calibrate_ties(a, b)
-    return PairwiseAccuracy(find_influences("pairwise_accuracy", a, b, epsilon=epsilon).value, epsilon)
+    return PairwiseAccuracy(correlate_with_influences("pairwise_accuracy", a, b, epsilon=epsilon).value, epsilon)
 
 
-def weigh_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
+def weighted_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return Spearman's rho of two columns for each row of whole-number weights, shape (m, n); NaN where undefined."""
-    return weigh("spearman", x[None, :], y[None, :], weights, codes=np.arange(len(x)))[:, 0, 0]
+    return weighted_correlation("spearman", x[None, :], y[None, :], weights, codes=np.arange(len(x)))[:, 0, 0]
 
 
-def undefined(
+def explain_undefined(
     x: Floats, y: Floats, *, names: tuple[str, str] = ("x", "y"), minimum: int = MIN_ROWS
 ) -> Undefined | None:
     """Return why no coefficient exists, or None where one does."""
@@ -143,11 +143,11 @@ def undefined(
 
 
 def _compute(name: CoefficientName, x: Sequence[float], y: Sequence[float]) -> Coefficient:
-    a, b = _read(x, y)
-    return undefined(a, b) or find_influences(name, a, b).value
+    a, b = _as_arrays(x, y)
+    return explain_undefined(a, b) or correlate_with_influences(name, a, b).value
 
 
-def _read(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
+def _as_arrays(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"x has {len(a)} rows and y has {len(b)}")

@@ -16,14 +16,14 @@ from imapeval.errors import UsageError
 from imapeval.study import paired
 from imapeval.study.coefficients import MIN_ROWS
 from imapeval.study.findings import ALL, Comparison
-from imapeval.study.holm import adjust
-from imapeval.study.influence import find_influences
-from imapeval.study.permutation.cells import contrast_cells
+from imapeval.study.holm import holm_adjust
+from imapeval.study.influence import correlate_with_influences
+from imapeval.study.permutation.cells import contrast_answers
 from imapeval.study.permutation.questions import contrast_questions
-from imapeval.study.permutation.swaps import Answers, Pairs
+from imapeval.study.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.permutation.systems import contrast_systems
 from imapeval.study.resample import RESAMPLES
-from imapeval.study.writing import write_number, write_p
+from imapeval.study.writing import format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +39,11 @@ TESTS: tuple[TestName, ...] = ("perm-both", "perm-inputs", "williams", "steiger"
 COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "pearson", "kendall_tau_b", "kendall_tau_c")
 """Those that metrics can be compared by."""
 
-PER_COMPARISON = 25
+PERMUTATIONS_PER_COMPARISON = 25
 """Permutations for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm multiplies the
 smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
 
-LEVEL_OF_SIGNIFICANCE = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Of the sentences: below it one metric is said to agree better."""
 
 
@@ -100,7 +100,7 @@ def compare(
     if test == "williams" or test == "steiger":
         rows = [_test_in_closed_form(rated, pair, d, coefficient, level, test) for d in columns for pair in pairs]
     else:
-        permutations = resamples if level == "system" else max(resamples, PER_COMPARISON * len(pairs))
+        permutations = resamples if level == "system" else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
         rows = _permute(rated, pairs, columns, coefficient, level, test, seed, permutations)
     several = len(columns) > 1
     return [
@@ -118,7 +118,7 @@ def _choose(wanted: Sequence[str] | None, known: Sequence[str], kind: str) -> li
 
 
 def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
-    adjusted = adjust([row.p for row in rows])
+    adjusted = holm_adjust([row.p for row in rows])
     return [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
 
 
@@ -143,13 +143,13 @@ def _permute(
     for together in alike.values():
         rows = np.flatnonzero(has_score[together[0][0]] & has_score[together[0][1]])
         names = list(dict.fromkeys(name for pair in together for name in pair))
-        answers = Answers(
+        answers = ComparedAnswers(
             np.column_stack([rated.scores_of(name)[rows] for name in names]),
             ratings[rows],
             _number(rated.questions[rows]),
             _number(np.asarray(rated.systems)[rows]),
         )
-        columns = Pairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
+        columns = MetricPairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
         contrast = None
         if len(rows):
             if level == "within-question":
@@ -161,7 +161,7 @@ def _permute(
                     answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations
                 )
             else:
-                contrast = contrast_cells(
+                contrast = contrast_answers(
                     answers,
                     columns,
                     by_system=level == "within-system",
@@ -209,7 +209,7 @@ def _start(
     )
 
 
-def _fill(row: Comparison, d: int, p: int, answers: Answers, contrast: Contrast | None) -> Comparison:
+def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
     """Put the p-th pair's result in the d-th dimension (or the mean over them) into a row."""
     rated = ~np.isnan(answers.ratings)
     there = np.asarray((rated if row.dimension == ALL else rated[:, [d]]).any(axis=1))
@@ -240,7 +240,7 @@ def _fill(row: Comparison, d: int, p: int, answers: Answers, contrast: Contrast 
     )
 
 
-def _explain(row: Comparison, answers: Answers, there: np.ndarray) -> str:
+def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> str:
     if row.n < MIN_ROWS:
         return f"{row.n} answers with a rating and both scores are fewer than {MIN_ROWS}"
     systems = len(np.unique(answers.systems[there]))
@@ -283,20 +283,21 @@ def _test_in_closed_form(
             row,
             reason=f"{test} takes answers for independent, but {n} share {row.questions} questions: use perm-inputs",
         )
-    if len(columns) < paired.FEWEST:
+    if len(columns) < paired.MIN_ANSWERS:
         what = "systems" if level == "system" else "answers with a rating and both scores"
-        return replace(row, reason=f"{len(columns)} {what} are fewer than {paired.FEWEST}")
+        return replace(row, reason=f"{len(columns)} {what} are fewer than {paired.MIN_ANSWERS}")
     target, first, second = columns.T
     r12, r13, r23 = (
-        find_influences(coefficient, a, b).value for a, b in ((first, target), (second, target), (first, second))
+        correlate_with_influences(coefficient, a, b).value
+        for a, b in ((first, target), (second, target), (first, second))
     )
     if np.isnan([r12, r13, r23]).any():
         return replace(row, reason="the ratings or one metric's scores are constant")
     row = replace(row, first_value=r12, second_value=r13, difference=r12 - r13)
     try:
-        compute = paired.williams if test == "williams" else paired.steiger
+        compute = paired.williams_test if test == "williams" else paired.steiger_test
         found = compute(r12, r13, r23=r23, n=len(columns), spearman=spearman)
-        low, high = paired.zou(r12, r13, r23=r23, n=len(columns), spearman=spearman)
+        low, high = paired.zou_interval(r12, r13, r23=r23, n=len(columns), spearman=spearman)
     except ValueError as error:
         return replace(row, reason=str(error))
     return replace(row, low=low, high=high, p=found.p)
@@ -312,18 +313,18 @@ def write_sentence(row: Comparison, *, several: bool) -> str:
     over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
     if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
         return _begin(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
-    first, second, n = write_number(row.first_value), write_number(row.second_value), f"n = {row.n}"
-    p = f"{write_p(row.p_adjusted)} after Holm"
-    if row.p_adjusted >= LEVEL_OF_SIGNIFICANCE or row.difference == 0:
+    first, second, n = format_number(row.first_value), format_number(row.second_value), f"n = {row.n}"
+    p = f"{format_p(row.p_adjusted)} after Holm"
+    if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
         return _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
     low, high = row.low or 0.0, row.high or 0.0
     better, worse, ends = f"{row.first} ({first})", f"{row.second} ({second})", (low, high)
     if row.difference < 0:
         better, worse, ends = worse, better, (-high, -low)
-    interval = " to ".join(map(write_number, ends))
+    interval = " to ".join(map(format_number, ends))
     return (
         f"{over}{better} agrees better with the raters than {worse}: "
-        f"difference {write_number(abs(row.difference))}, 95% interval {interval}, {p}, {n}."
+        f"difference {format_number(abs(row.difference))}, 95% interval {interval}, {p}, {n}."
     )
 
 

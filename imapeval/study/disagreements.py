@@ -8,7 +8,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.findings import Disagreement
-from imapeval.study.influence import rank
+from imapeval.study.influence import average_ranks
 
 if TYPE_CHECKING:
     from imapeval.study.rated import Rated
@@ -64,4 +64,4 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
 
 def _place(numbers: Floats) -> Floats:
     """Return where each number stands, 0 (lowest) to 1 (highest)."""
-    return (rank(numbers) - 1) / (len(numbers) - 1)
+    return (average_ranks(numbers) - 1) / (len(numbers) - 1)

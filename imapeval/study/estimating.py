@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.coefficients import BOUNDS, MINIMUM, undefined
-from imapeval.study.influence import find_influences
+from imapeval.study.coefficients import BOUNDS, MINIMUM, explain_undefined
+from imapeval.study.influence import correlate_with_influences
 from imapeval.study.pairwise import calibrate_ties
-from imapeval.study.weighing import weigh
+from imapeval.study.weighing import weighted_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ class Columns:
         return int(self.questions.max()) + 1
 
 
-def take_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
+def rated_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
     """Return the answers that have a rating, scores turned round where a low one is good."""
     rows = np.flatnonzero(~np.isnan(rated.ratings).all(axis=1))
     names = dict.fromkeys(rated.systems[row] for row in rows)
@@ -123,7 +123,7 @@ def _group_alike(there: Flags) -> list[tuple[Flags, Counts]]:
     return [(there[:, numbers[0]], np.array(numbers, dtype=np.int64)) for numbers in groups.values()]
 
 
-def estimate(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
+def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
     """Correlate scores with ratings among some answers taken together.
 
     Args:
@@ -144,25 +144,25 @@ def estimate(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Dr
         for p, metric in enumerate(block.metrics.tolist()):
             for q, dimension in enumerate(block.dimensions.tolist()):
                 own = columns.signs[metric] * x[p]
-                if why := undefined(own, y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
+                if why := explain_undefined(own, y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
                     reasons[metric, dimension] = why.reason
                     continue
                 defined = True
                 if name == "pairwise_accuracy":
                     epsilons[metric, dimension] = calibrate_ties(x[p], y[q])
                 epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
-                values[metric, dimension], of_rows = find_influences(name, x[p], y[q], epsilon=epsilon)
+                values[metric, dimension], of_rows = correlate_with_influences(name, x[p], y[q], epsilon=epsilon)
                 influences[:, metric, dimension] = np.bincount(codes, of_rows, minlength=columns.clusters)
         if draws is not None and replicates is not None and defined:
             epsilon = np.nan_to_num(epsilons[np.ix_(block.metrics, block.dimensions)])
             present, places = np.unique(codes, return_inverse=True)
-            found = weigh(name, x, y, draws[:, present], codes=places, epsilon=epsilon)
+            found = weighted_correlation(name, x, y, draws[:, present], codes=places, epsilon=epsilon)
             replicates[:, block.metrics[:, None], block.dimensions] = found
-    lows, highs = bound_replicates(name, replicates)
+    lows, highs = fill_undefined(name, replicates)
     return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
 
 
-def bound_replicates(name: CoefficientName, replicates: Floats | None) -> tuple[Floats | None, Floats | None]:
+def fill_undefined(name: CoefficientName, replicates: Floats | None) -> tuple[Floats | None, Floats | None]:
     """Return the replicates with undefined ones as the lowest, and as the highest, possible value."""
     if replicates is None:
         return None, None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.pairwise import widen
+from imapeval.study.pairwise import tie_tolerance
 
 if TYPE_CHECKING:
     from imapeval.study.findings import CoefficientName
@@ -29,7 +29,7 @@ def correlate_groups(name: CoefficientName, x: Floats, y: Floats, *, epsilon: fl
         Shape (groups,); NaN where a side is constant, and for pairwise accuracy where there is no pair.
     """
     groups, k = x.shape
-    reach = widen(x, epsilon)
+    reach = tie_tolerance(x, epsilon)
     at_once = max(1, _CELLS // k**2)
     parts = [
         _correlate(name, x[start : start + at_once], y[start : start + at_once], reach)

@@ -10,18 +10,18 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.study.findings import ALL, CoefficientName, Heterogeneity
-from imapeval.study.holm import adjust
-from imapeval.study.slicing import BINS, LEAST_QUESTIONS, UNKNOWN, count_answers, find_slices
-from imapeval.study.writing import write_number, write_p
+from imapeval.study.holm import holm_adjust
+from imapeval.study.slicing import BINS, MIN_QUESTIONS, UNKNOWN, count_answers, find_slices
+from imapeval.study.writing import format_number, format_p
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.rated import Rated
     from imapeval.study.resample import Floats
-    from imapeval.study.slicing import Group, Sliced
+    from imapeval.study.slicing import Group, SlicedMetric
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """Of p after Holm's correction, below which a sentence says that there is a difference."""
 
 _NEGLIGIBLE = 1e-10
@@ -69,12 +69,12 @@ def compare_slices(
     ]
     for dimension in dict.fromkeys(row.dimension for row in rows):
         family = [number for number, row in enumerate(rows) if row.dimension == dimension]
-        for number, p in zip(family, adjust([rows[number].p for number in family]), strict=True):
+        for number, p in zip(family, holm_adjust([rows[number].p for number in family]), strict=True):
             rows[number] = _conclude(replace(rows[number], p_adjusted=p))
     return rows
 
 
-def _test(sliced: Sliced, coefficient: CoefficientName) -> Heterogeneity:
+def _test(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
     groups = [group for name, group in sliced.groups.items() if name != UNKNOWN and group.cells]
     empty = Heterogeneity(
         metric=sliced.metric,
@@ -93,18 +93,18 @@ def _test(sliced: Sliced, coefficient: CoefficientName) -> Heterogeneity:
         sentence="",
     )
     if len(groups) < 2:
-        why = f"fewer than two groups have a system with {LEAST_QUESTIONS} questions and a coefficient"
+        why = f"fewer than two groups have a system with {MIN_QUESTIONS} questions and a coefficient"
         return replace(empty, reason=why)
     found = [_widen(group) for group in groups]
     values, influences = np.array([value for value, _ in found]), np.stack([moved for _, moved in found])
     if (np.abs(values) == 1).any():
         why = "scores and ratings have the same order throughout one group, so that nothing varies there"
         return replace(empty, reason=why)
-    statistic, freedom = compare_coefficients(values, influences)
+    statistic, freedom = homogeneity_statistic(values, influences)
     if freedom == 0:
         return replace(empty, reason="the groups hold the same numbers")
     questions = int((influences != 0).any(axis=0).sum())
-    p = exceed(statistic, freedom, questions=questions)
+    p = hotelling_p_value(statistic, freedom, questions=questions)
     if p is None:
         return replace(empty, reason=f"{questions} questions are too few to compare {len(groups)} groups")
     return replace(
@@ -122,7 +122,7 @@ def _widen(group: Group) -> tuple[float, Floats]:
     return group.average([cell.influences * np.sqrt(cell.questions / (cell.questions - 3)) for cell in group.cells])
 
 
-def compare_coefficients(values: Floats, influences: Floats) -> tuple[float, int]:
+def homogeneity_statistic(values: Floats, influences: Floats) -> tuple[float, int]:
     """Return Q of Hedges and Olkin 1985 for coefficients that may depend on each other, and its degrees of freedom.
 
     Args:
@@ -140,7 +140,7 @@ def compare_coefficients(values: Floats, influences: Floats) -> tuple[float, int
     return float(((axes.T @ apart)[kept] ** 2 / lengths[kept]).sum()), int(kept.sum())
 
 
-def exceed(statistic: float, freedom: int, *, questions: int) -> float | None:
+def hotelling_p_value(statistic: float, freedom: int, *, questions: int) -> float | None:
     """Return the probability that Q exceeds a number where all coefficients are equal; None with too few questions.
 
     V is estimated from as many questions, so that Q is Hotelling's T^2 rather than chi-square (Hotelling 1931): with
@@ -164,8 +164,8 @@ def _conclude(row: Heterogeneity) -> Heterogeneity:
     what = f"how well {row.metric} agrees with {with_whom} depends on the {row.facet}"
     if row.p_adjusted is None or row.lowest is None or row.highest is None:
         return replace(row, sentence=f"Whether {what} cannot be told: {row.reason}.")
-    ends = f"{write_number(row.lowest)} to {write_number(row.highest)}"
-    spread = f"{row.groups} groups, {ends}; {write_p(row.p_adjusted)} after Holm"
-    if row.p_adjusted < LEVEL:
+    ends = f"{format_number(row.lowest)} to {format_number(row.highest)}"
+    spread = f"{row.groups} groups, {ends}; {format_p(row.p_adjusted)} after Holm"
+    if row.p_adjusted < SIGNIFICANCE_LEVEL:
         return replace(row, sentence=f"H{what[1:]} ({spread}).")
     return replace(row, sentence=f"Nothing shows that {what} ({spread}): the differences may be chance.")

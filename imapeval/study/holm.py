@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def adjust(p_values: Sequence[float | None]) -> list[float | None]:
+def holm_adjust(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values by Holm's step-down method (Holm 1979, Scandinavian Journal of Statistics 6, 65-70).
 
     The smallest is multiplied by how many there are, the next by one less, and so on; none becomes smaller than the

@@ -30,7 +30,7 @@ _MANY = 1000
 """Degrees of freedom from which two terms give Student's quantile to 1e-6 (Abramowitz and Stegun 26.7.5)."""
 
 
-def bca_ends(
+def bca_intervals(
     values: Floats,
     lows: Floats,
     highs: Floats,
@@ -63,7 +63,7 @@ def bca_ends(
     skewness = (influences**3).sum(axis=0)
     acceleration = np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
     reach = (
-        _map(lambda count: widen_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
+        _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
         if widened
         else np.full(values.shape, _NORMAL.inv_cdf((1 + confidence) / 2))
     )
@@ -77,7 +77,7 @@ def bca_ends(
     return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
 
 
-def linear_ends(
+def jackknife_intervals(
     values: Floats,
     *,
     influences: Floats,
@@ -102,7 +102,7 @@ def linear_ends(
     """
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     scaled = (values - middle) / half
-    reach = _map(lambda count: widen_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
+    reach = _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
     error = reach * np.sqrt((influences**2).sum(axis=0)) / half
     inside = np.abs(scaled) < 1
     slope = np.where(inside, 1 - scaled**2, 1.0)
@@ -113,7 +113,7 @@ def linear_ends(
 
 
 @cache
-def widen_quantile(clusters: int, *, confidence: float) -> float:
+def small_sample_quantile(clusters: int, *, confidence: float) -> float:
     """Return how many standard errors, computed with n, an interval of n clusters reaches to each side.
 
     Student's quantile with n - 1 degrees of freedom, times the root of n / (n - 1); NaN with fewer than two clusters.

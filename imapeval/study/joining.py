@@ -10,10 +10,10 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics import registry
-from imapeval.samples import system_of
-from imapeval.study.account import Account
+from imapeval.samples import system_label
+from imapeval.study.account import JoinReport
 from imapeval.study.rated import Rated
-from imapeval.study.ratings import Ratings, gather_samples
+from imapeval.study.ratings import Ratings, ratings_of_samples
 from imapeval.study.resample import number_clusters
 from imapeval.types import Score, values_by_term
 
@@ -44,7 +44,7 @@ class _Answers:
     ids: list[set[str]]
 
 
-def join(
+def join_ratings(
     runs: Sequence[Run],
     ratings: Ratings | None = None,
     *,
@@ -52,7 +52,7 @@ def join(
     dimensions: Sequence[str] | None = None,
     scales: Mapping[str, Scale] | None = None,
     unrated: bool = False,
-) -> tuple[Rated, Account]:
+) -> tuple[Rated, JoinReport]:
     """Join the scores of runs with ratings, by the answers' ids.
 
     Several runs may hold other metrics of the same answers, or other answers. A metric has one signature in all of
@@ -79,7 +79,7 @@ def join(
     """
     chosen = tuple(read_signatures(runs, metrics))
     answers = _read_answers(runs)
-    given = gather_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
+    given = ratings_of_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
     named = _choose_dimensions(given, dimensions)
     place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
     rating = _spread(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
@@ -96,7 +96,7 @@ def join(
     rated = Rated(
         ids=tuple(sample.id for sample in samples),
         questions=number_clusters([sample.question for sample in samples]),
-        systems=tuple(map(system_of, samples)),
+        systems=tuple(map(system_label, samples)),
         metrics=chosen,
         scores=scores[kept],
         dimensions=named,
@@ -108,7 +108,7 @@ def join(
         facets=_read_facets(samples),
         covariates=_measure(samples, _read_imap_sizes(runs)),
     )
-    account = Account(
+    account = JoinReport(
         runs=tuple(str(run.folder) for run in runs),
         answers=len(answers.samples),
         rated=int(is_rated.sum()),
@@ -149,7 +149,7 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
                 raise InputError(
                     f"the metric {name!r} is {other} here and {signature} in {first}: two different metrics",
                     path=folder,
-                    mend="Give one of the runs, or leave the metric out: --metrics names those that are taken.",
+                    fix="Give one of the runs, or leave the metric out: --metrics names those that are taken.",
                 )
         signatures[name] = signature
     return signatures
@@ -185,14 +185,14 @@ def _read_answers(runs: Sequence[Run]) -> _Answers:
                 raise InputError(
                     f"the answer {sample.id[:60]!r} has other {what} here than in {folders[place]}",
                     path=run.folder,
-                    mend="Make ids unique over all runs, for example by adding the system's name.",
+                    fix="Make ids unique over all runs, for example by adding the system's name.",
                 )
             samples[place] = replace(before, ratings={**before.ratings, **sample.ratings})
     return _Answers(samples, row, ids)
 
 
 def _texts(sample: Sample) -> tuple[str, tuple[str, ...], str, str]:
-    return (sample.question, sample.references, sample.response, system_of(sample))
+    return (sample.question, sample.references, sample.response, system_label(sample))
 
 
 def _read_scores(
@@ -215,7 +215,7 @@ def _read_scores(
                     f"{result.metric!r} gives the answer {result.id[:60]!r} {score:g} here and {scores[cell]:g} in "
                     f"{runs[int(found[cell])].folder}, with the same signature",
                     path=run.folder,
-                    mend="Give one of the runs; `imapeval study robustness` compares repeated ones.",
+                    fix="Give one of the runs; `imapeval study robustness` compares repeated ones.",
                 )
     return scores, found
 

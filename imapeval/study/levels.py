@@ -15,10 +15,10 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.between import estimate_between_systems, estimate_within_questions
 from imapeval.study.coefficients import BOUNDS, COUNTS_PAIRS
-from imapeval.study.estimating import Estimates, estimate, take_columns
+from imapeval.study.estimating import Estimates, estimate_pooled, rated_columns
 from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
-from imapeval.study.intervals import bca_ends, linear_ends
-from imapeval.study.resample import RESAMPLES, draw_blocks
+from imapeval.study.intervals import bca_intervals, jackknife_intervals
+from imapeval.study.resample import RESAMPLES, iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Rated
     from imapeval.study.resample import Counts, Floats
 
-RESAMPLED = 1000
+MAX_RESAMPLED = 1000
 """Most answers taken together that are resampled. Beyond, an end of a BCa interval from 2,000 resamples is off by .06
 standard errors (Monte Carlo) while skewness, what BCa adds, moves it by about 1 / sqrt(1000) = .03."""
 
@@ -79,8 +79,8 @@ def correlate(
         raise UsageError(
             "no answer has a rating. Give them with --ratings, or score data with columns ratings.<dimension>."
         )
-    columns = take_columns(rated, names)
-    how = _How(seed, resamples, confidence)
+    columns = rated_columns(rated, names)
+    how = _IntervalSettings(seed, resamples, confidence)
     tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
     return [row for metric in names for table in tables for row in table[metric]]
 
@@ -92,7 +92,7 @@ def _check(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _IntervalSettings:
     """How intervals are made."""
 
     seed: int
@@ -100,9 +100,11 @@ class _How:
     confidence: float
 
 
-def _correlate(columns: Columns, level: Level, name: CoefficientName, how: _How) -> Mapping[str, list[Correlation]]:
+def _correlate(
+    columns: Columns, level: Level, name: CoefficientName, how: _IntervalSettings
+) -> Mapping[str, list[Correlation]]:
     """Return the rows of each metric."""
-    writer = _Writer(columns, level, name, how.confidence)
+    writer = _RowBuilder(columns, level, name, how.confidence)
     every = np.arange(len(columns.questions))
     if level == "system":
         estimates = estimate_between_systems(columns, name, seed=how.seed, resamples=how.resamples)
@@ -112,17 +114,17 @@ def _correlate(columns: Columns, level: Level, name: CoefficientName, how: _How)
         writer.add(ALL, every, estimates)
     else:
         cells: dict[str, Counts] = {ALL: every} if level == "global" else _divide(columns)
-        few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= RESAMPLED
+        few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= MAX_RESAMPLED
         draws = _draw(columns.clusters, how) if few else None
         for system, rows in cells.items():
-            writer.add(system, rows, estimate(columns, rows, name, draws=draws))
+            writer.add(system, rows, estimate_pooled(columns, rows, name, draws=draws))
     writer.add_means()
     return writer.rows
 
 
-def _draw(clusters: int, how: _How) -> Draws:
+def _draw(clusters: int, how: _IntervalSettings) -> Draws:
     # Counts are small; of 100,000 questions whole-sized ones would take gigabytes.
-    blocks = draw_blocks(clusters, seed=how.seed, resamples=how.resamples)
+    blocks = iterate_resamples(clusters, seed=how.seed, resamples=how.resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
 
 
@@ -139,7 +141,7 @@ class _Counts:
     questions: Counts
 
 
-class _Writer:
+class _RowBuilder:
     """Turns estimates into rows, one system after another, and keeps only their sums for the means."""
 
     def __init__(self, columns: Columns, level: Level, name: CoefficientName, confidence: float) -> None:
@@ -204,11 +206,11 @@ class _Writer:
         values, influences = estimates.values, estimates.influences
         if estimates.lows is None or estimates.highs is None:
             bounds = BOUNDS[self._name]
-            ends = linear_ends(
+            ends = jackknife_intervals(
                 values, influences=influences, clusters=clusters, bounds=bounds, confidence=self._confidence
             )
         else:
-            ends = bca_ends(
+            ends = bca_intervals(
                 values,
                 estimates.lows,
                 estimates.highs,

@@ -15,7 +15,7 @@ from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.coefficients import MIN_ROWS
 from imapeval.study.findings import MetricMatrix
-from imapeval.study.influence import rank
+from imapeval.study.influence import average_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Rated
     from imapeval.study.resample import Counts, Floats
 
-UNRELATED = 1.0
+UNDEFINED_DISTANCE = 1.0
 """Distance of two metrics whose correlation is undefined: that of metrics that share nothing."""
 
 
@@ -55,7 +55,7 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
         raise UsageError(f"a matrix needs two metrics, and there is {len(names)}. Name more, or score with more.")
     scores = np.column_stack([rated.scores_of(name) for name in names])
     values, counts = correlate_columns(scores)
-    order, merges = cluster(values)
+    order, merges = cluster_metrics(values)
     ordered = values[np.ix_(order, order)]
     return MetricMatrix(
         metrics=tuple(names[place] for place in order),
@@ -97,7 +97,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
     return values, counts
 
 
-def cluster(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int], ...]]:
+def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int], ...]]:
     """Cluster metrics by average linkage.
 
     Args:
@@ -113,7 +113,7 @@ def cluster(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int
     hierarchy: Any = require(
         "scipy.cluster.hierarchy", distribution="scipy", extra="study", needed_for="Clustering metrics"
     )
-    distances = np.where(np.isnan(values), UNRELATED, 1 - np.abs(values))
+    distances = np.where(np.isnan(values), UNDEFINED_DISTANCE, 1 - np.abs(values))
     size = len(values)
     made = hierarchy.linkage(distances[np.triu_indices(size, 1)], method="average", optimal_ordering=True)
     order: list[int] = hierarchy.leaves_list(made).tolist()
@@ -127,7 +127,7 @@ def cluster(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int
 
 def _standardise(columns: Floats) -> Floats:
     """Return the ranks of each column, so that products of columns sum to their correlation; NaN if constant."""
-    ranks = np.column_stack([rank(column) for column in columns.T])
+    ranks = np.column_stack([average_ranks(column) for column in columns.T])
     # The mean rank is known, and exact in floating point: a constant column gives exactly 0.
     ranks -= (len(ranks) + 1) / 2
     lengths = np.sqrt((ranks**2).sum(axis=0))

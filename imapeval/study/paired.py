@@ -20,12 +20,12 @@ FIELLER = 1.06
 """Variance of a Spearman correlation's Fisher z over that of Pearson's (Fieller, Hartley and Pearson 1957, Biometrika
 44, 470-481): 1.06 / (n - 3). They found it good for correlations up to about .8."""
 
-FEWEST = 5
+MIN_ANSWERS = 5
 """Answers that the closed forms ask for: with 4 the t distribution has one degree of freedom and no mean."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedTest:
     """A test of two correlations.
 
     Attributes:
@@ -39,7 +39,7 @@ class Paired:
     p: float
 
 
-def williams(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> Paired:
+def williams_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> PairedTest:
     """Test whether r12 and r13 differ: Williams' t with n - 3 degrees of freedom (Steiger 1980, equation 7).
 
     Args:
@@ -62,10 +62,10 @@ def williams(r12: float, r13: float, *, r23: float, n: int, spearman: bool = Fal
     if spearman:
         t /= sqrt(FIELLER)
     stats = _optional.require("scipy.stats", distribution="scipy", extra="study", needed_for="Williams' test")
-    return Paired(t, n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
+    return PairedTest(t, n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
-def steiger(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> Paired:
+def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> PairedTest:
     """Test whether r12 and r13 differ: Steiger's Z on Fisher's scale (Steiger 1980, equation 14).
 
     Args:
@@ -86,7 +86,7 @@ def steiger(r12: float, r13: float, *, r23: float, n: int, spearman: bool = Fals
         raise ValueError("the two metrics are the same up to scale: there is nothing to test")
     z = (atanh(r12) - atanh(r13)) * sqrt((n - 3) / variance)
     # erfc keeps the digits of a far tail, which 1 less a distribution function loses.
-    return Paired(z, None, erfc(abs(z) / sqrt(2)))
+    return PairedTest(z, None, erfc(abs(z) / sqrt(2)))
 
 
 def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
@@ -99,7 +99,7 @@ def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
     return 2 - 2 * together / (1 - mean**2) ** 2
 
 
-def zou(
+def zou_interval(
     r12: float, r13: float, *, r23: float, n: int, confidence: float = 0.95, spearman: bool = False
 ) -> tuple[float, float]:
     """Return the confidence interval of r12 - r13 (Zou 2007, equation 15, for overlapping correlations).
@@ -134,8 +134,8 @@ def zou(
 
 def _check(r12: float, r13: float, *, r23: float, n: int) -> float:
     """Return the determinant of the correlation matrix."""
-    if n < FEWEST:
-        raise ValueError(f"{n} answers are fewer than {FEWEST}")
+    if n < MIN_ANSWERS:
+        raise ValueError(f"{n} answers are fewer than {MIN_ANSWERS}")
     if not all(-1 <= r <= 1 for r in (r12, r13, r23)):
         raise ValueError(f"a correlation lies between -1 and 1: {r12}, {r13}, {r23}")
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23

@@ -50,13 +50,13 @@ def count_pairs(x: Floats, y: Floats, *, epsilon: float = 0.0) -> PairCounts:
     n = len(x)
     order = np.argsort(x, kind="stable")
     ordered = x[order]
-    reach = widen(x, epsilon)
+    reach = tie_tolerance(x, epsilon)
     before = np.searchsorted(ordered, x - reach, side="left")
     up_to = np.searchsorted(ordered, x + reach, side="right")
     _, level, size = np.unique(y, return_inverse=True, return_counts=True)
     lower = np.concatenate([[0], np.cumsum(size)])[level]
     not_higher = lower + size[level]
-    below = _Below(level[order], levels=len(size))
+    below = _RangeCounter(level[order], levels=len(size))
     x_below_y_below, x_below_y_not_above = below.count(before, level), below.count(before, level + 1)
     x_not_above_y_below, x_not_above_y_not_above = below.count(up_to, level), below.count(up_to, level + 1)
     tied_both = (x_not_above_y_not_above - x_not_above_y_below) - (x_below_y_not_above - x_below_y_below)
@@ -69,7 +69,7 @@ def count_pairs(x: Floats, y: Floats, *, epsilon: float = 0.0) -> PairCounts:
     )
 
 
-def widen(x: Floats, epsilon: float) -> float:
+def tie_tolerance(x: Floats, epsilon: float) -> float:
     """Return the threshold with room for rounding: it is itself a difference of two x, which must count as tied."""
     return epsilon + _rounding(x) if epsilon > 0 else 0.0
 
@@ -79,7 +79,7 @@ def _rounding(x: Floats) -> float:
     return 4 * float(np.spacing(np.nanmax(np.abs(x), initial=0.0)))
 
 
-class _Below:
+class _RangeCounter:
     """Answers "how many of the first k are below v" for many k and v at once.
 
     A wavelet matrix (Claude and Navarro 2012, "The Wavelet Matrix"): the numbers bit by bit, highest first, zeros

@@ -24,9 +24,9 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparing import compare
 from imapeval.study.findings import ALL
-from imapeval.study.influence import find_influences
+from imapeval.study.influence import correlate_with_influences
 from imapeval.study.paired import FIELLER, variance_of_difference
-from imapeval.study.writing import write_number
+from imapeval.study.writing import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ class Power:
     sentence: str
 
 
-def count_needed(
+def required_answers(
     r1: float,
     r2: float,
     *,
@@ -105,7 +105,7 @@ def count_needed(
     return ceil(3 + variance * (_quantiles(power, alpha) / (atanh(r1) - atanh(r2))) ** 2)
 
 
-def find_smallest(
+def smallest_difference(
     r1: float,
     n: int,
     *,
@@ -137,7 +137,7 @@ def find_smallest(
     low, high = max(r1 * between - reach, -1 + 1e-9), min(r1 * between + reach, r1)
 
     def suffices(r2: float) -> bool:
-        found = count_needed(
+        found = required_answers(
             r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
         )
         return found is not None and found <= n
@@ -165,7 +165,7 @@ def find_power(r1: float, r2: float, n: int, *, between: float, alpha: float = 0
     return normal.cdf(shift - at) + normal.cdf(-shift - at)
 
 
-def plan(
+def plan_sample_size(
     r1: float,
     r2: float,
     *,
@@ -181,7 +181,7 @@ def plan(
         UsageError: A number is out of range, or the three correlations cannot occur together.
     """
     try:
-        needed = count_needed(
+        needed = required_answers(
             r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design_effect
         )
     except ValueError as error:
@@ -190,7 +190,7 @@ def plan(
     return Power("", "", "", r1, r2, between, design_effect, power, alpha, needed, None, None, None, sentence)
 
 
-def plan_from_pilot(
+def plan_sample_size_from_pilot(
     pilot: Rated,
     *,
     metrics: Sequence[str] | None = None,
@@ -254,10 +254,10 @@ def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Pow
     try:
         usual = variance_of_difference(r1, r2, r23=between) * (FIELLER if spearman else 1.0) / (row.n - 3)
         design = error**2 / usual
-        needed = count_needed(
+        needed = required_answers(
             r1, r2, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design
         )
-        smallest = find_smallest(
+        smallest = smallest_difference(
             max(r1, r2), row.n, between=between, power=power, alpha=alpha, spearman=spearman, design_effect=design
         )
     except (ValueError, ZeroDivisionError):
@@ -266,7 +266,7 @@ def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Pow
     if smallest is not None:
         higher = row.first if r1 >= r2 else row.second
         sentence += (
-            f" The {row.n} answers at hand find a metric that lies {write_number(smallest)} or more below {higher} "
+            f" The {row.n} answers at hand find a metric that lies {format_number(smallest)} or more below {higher} "
             f"with {power:.0%} power."
         )
     return Power(
@@ -301,7 +301,7 @@ def _correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
     values: list[float] = []
     for system in np.unique(systems[there]):
         rows = there & (systems == system)
-        value = find_influences(row.coefficient, first[rows], second[rows]).value
+        value = correlate_with_influences(row.coefficient, first[rows], second[rows]).value
         if isfinite(value):
             values.append(value)
     return float(np.mean(values)) if values else None
@@ -325,7 +325,7 @@ def _check(r1: float, r2: float, *, between: float, power: float, alpha: float, 
 
 def _say_needed(r1: float, r2: float, power: float, needed: int | None, *, names: tuple[str, str] = ("", "")) -> str:
     first, second = (
-        f"{write_number(r)} ({name})" if name else write_number(r) for r, name in zip((r1, r2), names, strict=True)
+        f"{format_number(r)} ({name})" if name else format_number(r) for r, name in zip((r1, r2), names, strict=True)
     )
     if needed is None:
         return f"{first} and {second} are equal: no number of rated answers tells them apart."

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.samples.rows import list_names, read_csv, read_number
+from imapeval.samples.rows import list_columns, read_csv, read_number
 from imapeval.study.findings import ALL
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _ABSTRACT: Mapping[str, float] = {"imapscore": 0.798, "n-gram": 0.899, "embeddin
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PaperRow:
     """One number of the table.
 
     Attributes:
@@ -110,25 +110,25 @@ def read_paper_table(path: Path) -> dict[tuple[str, str, str], float]:
             value = row.fields.get(name)
             if not isinstance(value, str) or not value:
                 raise InputError(
-                    f"there is no {name}; the columns are {list_names(row.fields)}",
+                    f"there is no {name}; the columns are {list_columns(row.fields)}",
                     path=path,
                     line=row.line,
-                    mend="Give the columns metric, system, dimension and value.",
+                    fix="Give the columns metric, system, dimension and value.",
                 )
             key.append(value)
         number = read_number(row.fields.get("value"))
         if number is None or not -1 <= number <= 1:
             raise InputError(
-                f"{row.fields.get('value')!r} is no correlation", path=path, line=row.line, mend="Write -1 to 1."
+                f"{row.fields.get('value')!r} is no correlation", path=path, line=row.line, fix="Write -1 to 1."
             )
         place = (key[0], key[1], key[2])
         if place in numbers:
-            raise InputError(f"{' '.join(key)} stands there twice", path=path, line=row.line, mend="Keep one.")
+            raise InputError(f"{' '.join(key)} stands there twice", path=path, line=row.line, fix="Keep one.")
         numbers[place] = number
     return numbers
 
 
-def choose_metrics(lacks: Mapping[str, str], *, llm: bool) -> tuple[list[str], dict[str, str]]:
+def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str], dict[str, str]]:
     """Choose the metrics of the table that can be run here.
 
     Args:
@@ -142,12 +142,12 @@ def choose_metrics(lacks: Mapping[str, str], *, llm: bool) -> tuple[list[str], d
     left_out: dict[str, str] = {}
     for metric, group in METRICS.items():
         for name in (metric, f"{metric}+imap"):
-            if name not in lacks:
+            if name not in missing:
                 left_out[name] = "there is no such metric"
             elif group == "LLM" and not llm:
                 left_out[name] = "needs a language model: --llm"
-            elif lacks[name]:
-                left_out[name] = lacks[name]
+            elif missing[name]:
+                left_out[name] = missing[name]
             else:
                 chosen.append(name)
     return [*OURS, *chosen], left_out
@@ -155,7 +155,7 @@ def choose_metrics(lacks: Mapping[str, str], *, llm: bool) -> tuple[list[str], d
 
 def compare_with_paper(
     correlations: Sequence[Correlation], paper: Mapping[tuple[str, str, str], float]
-) -> tuple[list[Row], list[Gain]]:
+) -> tuple[list[PaperRow], list[Gain]]:
     """Put our correlations beside the paper's.
 
     Args:
@@ -172,8 +172,12 @@ def compare_with_paper(
             if key[place] not in known[place]:
                 names = ", ".join(sorted(known[place]))
                 raise UsageError(f"the paper's table has the {what} {key[place]!r}, which is not here: {names}.")
-    rows = [Row(*key, paper.get(key), row.value, row.low, row.high, row.n, row.reason) for key, row in ours.items()]
-    rows += [Row(*key, value, None, None, None, 0, "was not run") for key, value in paper.items() if key not in ours]
+    rows = [
+        PaperRow(*key, paper.get(key), row.value, row.low, row.high, row.n, row.reason) for key, row in ours.items()
+    ]
+    rows += [
+        PaperRow(*key, value, None, None, None, 0, "was not run") for key, value in paper.items() if key not in ours
+    ]
     means = {row.metric: row.value for row in correlations if (row.system, row.dimension) == (ALL, ALL)}
     return rows, _compute_gains(means)
 

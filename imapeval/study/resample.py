@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
-Statistic: TypeAlias = Callable[[Floats], Floats]
+WeightedStatistic: TypeAlias = Callable[[Floats], Floats]
 """Row weights of shape (resamples, rows) in, the statistic of each resample out."""
 
 RESAMPLES = 2000
@@ -69,11 +69,11 @@ def mean_interval(
         return None
     size = int(codes.max()) + 1
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
-    means = [(drawn @ sums) / (drawn @ sizes) for drawn in draw_blocks(size, seed=seed, resamples=resamples)]
+    means = [(drawn @ sums) / (drawn @ sizes) for drawn in iterate_resamples(size, seed=seed, resamples=resamples)]
     return percentile_interval(np.concatenate(means), confidence=confidence)
 
 
-def draw(clusters: int, *, seed: int, resamples: int) -> Counts:
+def draw_resamples(clusters: int, *, seed: int, resamples: int) -> Counts:
     """Draw clusters with replacement, as many as there are.
 
     Returns:
@@ -82,10 +82,10 @@ def draw(clusters: int, *, seed: int, resamples: int) -> Counts:
     Raises:
         ValueError: `resamples` is not positive.
     """
-    return np.concatenate(list(draw_blocks(clusters, seed=seed, resamples=resamples)))
+    return np.concatenate(list(iterate_resamples(clusters, seed=seed, resamples=resamples)))
 
 
-def draw_blocks(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]:
+def iterate_resamples(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]:
     """Yield what `draw` returns, some resamples at a time: 2,000 of 50,000 clusters would take gigabytes."""
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, not {resamples}")
@@ -97,7 +97,7 @@ def draw_blocks(clusters: int, *, seed: int, resamples: int) -> Iterator[Counts]
         yield np.bincount(picks.ravel(), minlength=rows * clusters).reshape(rows, clusters)
 
 
-def replicate(statistic: Statistic, drawn: Counts, codes: Counts) -> Floats:
+def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Counts) -> Floats:
     """Compute a statistic on every resample.
 
     Args:

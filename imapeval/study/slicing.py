@@ -14,8 +14,8 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.findings import ALL, CoefficientName, Slice
-from imapeval.study.influence import find_influences
-from imapeval.study.intervals import linear_ends
+from imapeval.study.influence import correlate_with_influences
+from imapeval.study.intervals import jackknife_intervals
 from imapeval.study.resample import number_clusters
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ UNKNOWN = "unknown"
 BINS = 4
 """Groups of equal size that a covariate is cut into."""
 
-LEAST_QUESTIONS = 4
+MIN_QUESTIONS = 4
 """Of a system in a group, for its coefficient to count. Fisher's variance of a correlation is 1 / (n - 3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SystemCoefficient:
     """The coefficient of one system in one group and dimension.
 
     Attributes:
@@ -65,7 +65,7 @@ class Group:
         left_out: How many have scores and ratings, but no coefficient or too few questions.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[SystemCoefficient, ...]
     left_out: int
 
     def average(self, influences: Sequence[Floats]) -> tuple[float, Floats]:
@@ -76,7 +76,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
+class SlicedMetric:
     """The groups of a facet, of one metric in one dimension.
 
     Attributes:
@@ -140,7 +140,7 @@ def find_slices(
     coefficient: CoefficientName,
     facets: Sequence[str] | None,
     bins: int,
-) -> Iterator[Sliced]:
+) -> Iterator[SlicedMetric]:
     """Yield the groups that are compared with each other; see `slice_answers`."""
     names = rated.metrics if metrics is None else tuple(dict.fromkeys(metrics))
     for name, known, what in [(name, rated.metrics, "metric") for name in names] + [
@@ -152,7 +152,7 @@ def find_slices(
     if not is_rated.any():
         raise UsageError("no answer has a rating. Give some with --ratings.")
     systems = number_clusters(rated.systems)
-    for facet, divided in divide(rated, facets=facets, bins=bins).items():
+    for facet, divided in divide_answers(rated, facets=facets, bins=bins).items():
         members = {group: kept for group, rows in divided.items() if len(kept := rows[is_rated[rows]])}
         for metric in names:
             yield from _slice(rated, facet, members, systems, metric, coefficient)
@@ -165,7 +165,7 @@ def _slice(
     systems: Counts,
     metric: str,
     coefficient: CoefficientName,
-) -> Iterator[Sliced]:
+) -> Iterator[SlicedMetric]:
     by_dimension = {
         dimension: {
             group: _find_group(rated, metric, dimension, rows, systems[rows], coefficient)
@@ -174,17 +174,17 @@ def _slice(
         for dimension in rated.dimensions
     }
     if facet == DIMENSION:
-        yield Sliced(facet, metric, ALL, {dimension: groups[ALL] for dimension, groups in by_dimension.items()})
+        yield SlicedMetric(facet, metric, ALL, {dimension: groups[ALL] for dimension, groups in by_dimension.items()})
         return
     for dimension, groups in by_dimension.items():
-        yield Sliced(facet, metric, dimension, groups)
+        yield SlicedMetric(facet, metric, dimension, groups)
     if len(by_dimension) > 1:
         together = {group: [groups[group] for groups in by_dimension.values()] for group in members}
         means = {
             group: Group(tuple(cell for part in parts for cell in part.cells), sum(part.left_out for part in parts))
             for group, parts in together.items()
         }
-        yield Sliced(facet, metric, ALL, means)
+        yield SlicedMetric(facet, metric, ALL, means)
 
 
 def _find_group(
@@ -193,18 +193,18 @@ def _find_group(
     scores, ratings = rated.scores_of(metric)[rows], rated.ratings_of(dimension)[rows]
     there = ~np.isnan(scores) & ~np.isnan(ratings)
     present = np.flatnonzero(np.bincount(systems[there]))
-    cells: list[Cell] = []
+    cells: list[SystemCoefficient] = []
     for system in present.tolist():
         own = there & (systems == system)
         codes = rated.questions[rows[own]]
         questions = count_different(codes)
-        if questions < LEAST_QUESTIONS:
+        if questions < MIN_QUESTIONS:
             continue
-        value, moved = find_influences(coefficient, scores[own], ratings[own])
+        value, moved = correlate_with_influences(coefficient, scores[own], ratings[own])
         if not np.isnan(value):
             influences: Floats = np.zeros(int(rated.questions.max()) + 1)
             np.add.at(influences, codes, moved)
-            cells.append(Cell(value, influences, rows[own], questions))
+            cells.append(SystemCoefficient(value, influences, rows[own], questions))
     return Group(tuple(cells), len(present) - len(cells))
 
 
@@ -214,7 +214,7 @@ def count_different(codes: Counts) -> int:
 
 
 def _summarise(
-    sliced: Sliced, name: str, group: Group, coefficient: CoefficientName, *, questions: Counts, confidence: float
+    sliced: SlicedMetric, name: str, group: Group, coefficient: CoefficientName, *, questions: Counts, confidence: float
 ) -> Slice:
     dimension = name if sliced.facet == DIMENSION else sliced.dimension
     n = count_answers([group])
@@ -222,14 +222,14 @@ def _summarise(
     if group.left_out:
         reason = (
             f"{group.left_out} of {group.left_out + len(group.cells)} coefficients are left out: fewer than "
-            f"{LEAST_QUESTIONS} questions, or scores or ratings all equal"
+            f"{MIN_QUESTIONS} questions, or scores or ratings all equal"
         )
     if not group.cells:
         reason = reason or "no answer has both a score and a rating"
         return Slice(sliced.metric, sliced.facet, name, dimension, coefficient, None, None, None, n, reason)
     value, influences = group.average([cell.influences for cell in group.cells])
     clusters = count_different(questions[np.concatenate([cell.rows for cell in group.cells])])
-    low, high = linear_ends(
+    low, high = jackknife_intervals(
         np.array(value),
         influences=influences,
         clusters=np.array(clusters),
@@ -246,7 +246,9 @@ def count_answers(groups: Sequence[Group]) -> int:
     return count_different(np.concatenate(rows)) if rows else 0
 
 
-def divide(rated: Rated, *, facets: Sequence[str] | None = None, bins: int = BINS) -> dict[str, Mapping[str, Counts]]:
+def divide_answers(
+    rated: Rated, *, facets: Sequence[str] | None = None, bins: int = BINS
+) -> dict[str, Mapping[str, Counts]]:
     """Return the rows of each group, by facet and group.
 
     Args:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.coefficients import MINIMUM
-from imapeval.study.estimating import Estimates, bound_replicates, find_blocks
-from imapeval.study.resample import draw_blocks
+from imapeval.study.estimating import Estimates, fill_undefined, find_blocks
+from imapeval.study.resample import iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +28,13 @@ PERMUTATIONS = 1000
 """As Thompson et al. 2024."""
 
 
-def name_few_systems(systems: int, name: CoefficientName) -> str:
+def explain_few_systems(systems: int, name: CoefficientName) -> str:
     """Say that there are too few systems."""
     found = "1 system has" if systems == 1 else f"{systems} systems have"
     return f"{found} scores and ratings; at least {MINIMUM[name]} are needed"
 
 
-def permute_pair(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
+def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
     """Return p-values of "the first system is better than the second", by permutation.
 
     On questions that both answered, their answers are swapped at random (paired). Where they have no question in
@@ -67,12 +67,12 @@ def permute_pair(first: Floats, second: Floats, *, generator: np.random.Generato
     return ((null >= observed - rounding).sum(axis=0) + 1) / (PERMUTATIONS + 1)
 
 
-def soften(score_ps: Floats, rating_ps: Floats) -> Floats:
+def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
     """Return the soft pairwise accuracies, 0..1, of p-values of shapes (..., p, pairs) and (..., q, pairs)."""
     return 1 - np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :]).mean(axis=-1)
 
 
-def estimate_soft(columns: Columns, *, seed: int, resamples: int) -> Estimates:
+def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: int) -> Estimates:
     """Return soft pairwise accuracies; several answers of a system to a question are averaged first.
 
     Replicates for the interval take the permutation test's normal approximation in place of 1,000 permutations each.
@@ -90,21 +90,21 @@ def estimate_soft(columns: Columns, *, seed: int, resamples: int) -> Estimates:
         places = block.metrics[:, None], block.dimensions
         systems = [_average(columns, block, system) for system in np.unique(columns.systems[block.rows]).tolist()]
         if len(systems) < MINIMUM["soft_pairwise_accuracy"]:
-            reason = name_few_systems(len(systems), "soft_pairwise_accuracy")
+            reason = explain_few_systems(len(systems), "soft_pairwise_accuracy")
             reasons |= {(p, q): reason for p in block.metrics.tolist() for q in block.dimensions.tolist()}
             continue
         generator = np.random.default_rng(seed)
-        ps = np.stack([permute_pair(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
-        values[places] = soften(ps[: len(block.metrics)], ps[len(block.metrics) :])
+        ps = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
+        values[places] = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
         if replicates is None:
             continue
         at = 0
-        for drawn in draw_blocks(clusters, seed=seed, resamples=resamples):
+        for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
             part = _approximate(systems, drawn.astype(np.float64))
-            found = soften(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
+            found = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
             replicates[at : at + len(drawn), block.metrics[:, None], block.dimensions] = found
             at += len(drawn)
-    lows, highs = bound_replicates("soft_pairwise_accuracy", replicates)
+    lows, highs = fill_undefined("soft_pairwise_accuracy", replicates)
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
     return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)
 

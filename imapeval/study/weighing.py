@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.study.pairwise import widen
+from imapeval.study.pairwise import tie_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _CELLS = 4_000_000
 """Most numbers of a matrix at a time: 32 MB."""
 
 
-def weigh(
+def weighted_correlation(
     name: CoefficientName,
     x: Floats,
     y: Floats,
@@ -123,7 +123,7 @@ def _weigh_accuracy(x: Floats, y: Floats, drawn: Drawn, codes: Counts, epsilon: 
     by_metric: list[Floats] = []
     for column, thresholds in zip(x, epsilon.tolist(), strict=True):
         same = [
-            (_signs(column, widen(column, threshold)) == signs).astype(np.float32)
+            (_signs(column, tie_tolerance(column, threshold)) == signs).astype(np.float32)
             for threshold, signs in zip(thresholds, y_signs, strict=True)
         ]
         for matrix in same:

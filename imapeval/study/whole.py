@@ -11,7 +11,7 @@ from imapeval.study.agreement.measuring import measure_agreement
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.coefficients import TITLES
-from imapeval.study.comparing import LEVEL_OF_SIGNIFICANCE, compare
+from imapeval.study.comparing import SIGNIFICANCE_LEVEL, compare
 from imapeval.study.disagreements import find_disagreements
 from imapeval.study.findings import ALL, Study
 from imapeval.study.heterogeneity import compare_slices
@@ -19,7 +19,7 @@ from imapeval.study.levels import correlate
 from imapeval.study.matrix import correlate_metrics
 from imapeval.study.resample import RESAMPLES
 from imapeval.study.slicing import slice_answers
-from imapeval.study.writing import write_number
+from imapeval.study.writing import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 
 _COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
 
-LOOKED_INTO = 6
+MAX_METRICS_BY_GROUP = 6
 """Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
 
 _MIN_SYSTEMS = 3
@@ -41,7 +41,7 @@ _PRINTED = 10
 """Disagreements of each metric and direction that a page shows."""
 
 
-def study_whole(
+def compute_study(
     rated: Rated,
     *,
     title: str,
@@ -71,7 +71,7 @@ def study_whole(
         UsageError: Nobody rated an answer, or the coefficient is none to compare by.
         MissingExtraError: scipy is not there.
     """
-    levels = choose_levels(rated)
+    levels = available_levels(rated)
     chosen = level or ("within-system" if "within-system" in levels else "global")
     correlations = correlate(
         rated,
@@ -85,8 +85,8 @@ def study_whole(
         correlations += correlate(
             rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
         )
-    ranked = rank(correlations, level=chosen, coefficient=coefficient)
-    best = [row.metric for row in ranked[:LOOKED_INTO]]
+    ranked = rank_metrics(correlations, level=chosen, coefficient=coefficient)
+    best = [row.metric for row in ranked[:MAX_METRICS_BY_GROUP]]
     comparisons: list[Comparison] = []
     if len(rated.metrics) > 1:
         comparisons = compare(
@@ -124,7 +124,7 @@ def study_whole(
         resamples=resamples,
         confidence=CONFIDENCE,
         conclusions=(
-            *conclude(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
+            *write_conclusions(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
             *_tell_undefined(rated.metrics, ranked),
             *describe_agreement(rated, agreements, ceilings),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
@@ -135,7 +135,7 @@ def study_whole(
     )
 
 
-def choose_levels(rated: Rated) -> tuple[Level, ...]:
+def available_levels(rated: Rated) -> tuple[Level, ...]:
     """Return the levels that these answers have: one system makes no difference between systems, and so on."""
     systems = np.unique(rated.systems)
     levels: list[Level] = ["global"]
@@ -150,7 +150,9 @@ def choose_levels(rated: Rated) -> tuple[Level, ...]:
     return tuple(levels)
 
 
-def rank(correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName) -> list[Correlation]:
+def rank_metrics(
+    correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName
+) -> list[Correlation]:
     """Return the row of each metric that sums it up (the mean, or the only one), best first, undefined ones left out.
 
     Args:
@@ -167,7 +169,7 @@ def rank(correlations: Sequence[Correlation], *, level: Level, coefficient: Coef
     return [row for _, row in sorted(defined, key=lambda pair: -pair[0])]
 
 
-def conclude(
+def write_conclusions(
     ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
 ) -> list[str]:
     """Say which metric agrees best with the raters, and which ones another metric beats or cannot be told from.
@@ -225,15 +227,15 @@ def _judge(row: Comparison, metric: str) -> int | None:
     """Return 1 where the metric agrees better than the other one, -1 where worse, 0 where nothing shows either."""
     if row.p_adjusted is None or row.difference is None:
         return None
-    if row.p_adjusted >= LEVEL_OF_SIGNIFICANCE:
+    if row.p_adjusted >= SIGNIFICANCE_LEVEL:
         return 0
     return 1 if (row.difference > 0) == (row.first == metric) else -1
 
 
 def _quote(row: Correlation) -> str:
-    value = write_number(row.value or 0.0)
+    value = format_number(row.value or 0.0)
     if row.low is not None and row.high is not None:
-        value += f" [{write_number(row.low)}, {write_number(row.high)}]"
+        value += f" [{format_number(row.low)}, {format_number(row.high)}]"
     return f"{_name(row)} {value}, n = {row.n}"
 
 
@@ -261,7 +263,7 @@ def _tell_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dim
         if row.metric in best[:1]
         and row.dimension == dimension
         and row.p_adjusted is not None
-        and row.p_adjusted < LEVEL_OF_SIGNIFICANCE
+        and row.p_adjusted < SIGNIFICANCE_LEVEL
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def write_number(value: float, *, digits: int = 2) -> str:
+def format_number(value: float, *, digits: int = 2) -> str:
     """Write a coefficient without a leading zero: .57, -.02, 1.00; 0 for what is rounded to it."""
     text = f"{value:.{digits}f}"
     if float(text) == 0:
@@ -11,10 +11,10 @@ def write_number(value: float, *, digits: int = 2) -> str:
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
 
 
-def write_p(p: float) -> str:
+def format_p(p: float) -> str:
     """Write a p-value: "p = .031", "p = .31", "p < .001", "p > .99"."""
     if p < 0.001:
         return "p < .001"
     if p > 0.99:
         return "p > .99"
-    return f"p = {write_number(p, digits=3 if p < 0.1 else 2)}"
+    return f"p = {format_number(p, digits=3 if p < 0.1 else 2)}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imapeval.runs import RunWriter, Settings
+from imapeval.runs import RunSettings, RunWriter
 from imapeval.study.agreement.measuring import STATISTICS
 from imapeval.types import Sample
 
@@ -74,7 +74,7 @@ def test_all_statistics(imapeval: Command, file: Path):
 
 def test_questions_of_a_run_are_drawn_together(imapeval: Command, file: Path, tmp_path: Path):
     samples = [Sample(f"a{n}", f"question {n // 2}?", ("r",), "a", "en") for n in range(38)]
-    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         writer.add(imaps=[], results=[])
         writer.finish()
     alone, together = (

@@ -19,7 +19,7 @@ def test_one_line_per_sample_and_reference(imapeval: Command, write_data: WriteD
     done = imapeval("extract", write_data(SAMPLES))
     assert done.returncode == 0, done.stderr
     assert "2 of 2 samples: data-imaps.jsonl" in done.stdout
-    records = [record for _, record in imapfile.read(tmp_path / "data-imaps.jsonl")]
+    records = [record for _, record in imapfile.read_records(tmp_path / "data-imaps.jsonl")]
     assert [(record.id, record.imap.reference_index) for record in records] == [("a", 0), ("a", 1), ("b", 0)]
     assert all(record.imap.query and record.imap.reference and record.matches is None for record in records)
 
@@ -30,7 +30,7 @@ def test_without_a_reference_question_and_response_are_read(imapeval: Command, w
     )
     assert done.returncode == 0, done.stderr
     assert "1 of 2 samples have no reference: their imaps are of question and response alone." in done.stderr
-    *_, record = [record for _, record in imapfile.read(tmp_path / "data-imaps.jsonl")]
+    *_, record = [record for _, record in imapfile.read_records(tmp_path / "data-imaps.jsonl")]
     assert (record.id, record.imap.reference) == ("c", ())
     assert record.imap.query
     assert record.imap.response
@@ -42,7 +42,7 @@ def test_what_nobody_answered_has_no_imap(imapeval: Command, write_data: WriteDa
     assert done.returncode == 0, done.stderr
     failures = json.loads(done.stdout)["failures"]
     assert [(f["id"], f["stage"], f["kind"]) for f in failures] == [(id_, "sample", "no-response") for id_ in "cd"]
-    assert {record.id for _, record in imapfile.read(tmp_path / "data-imaps.jsonl")} == {"a", "b"}
+    assert {record.id for _, record in imapfile.read_records(tmp_path / "data-imaps.jsonl")} == {"a", "b"}
 
 
 def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -21,7 +21,7 @@ def run(tmp_path: Path) -> Path:
         for n, rating in enumerate(RATINGS)
     ]
     outcomes = [Failure("metric", "no-query", "?") if s.id == "y4" else Score(s.ratings["accuracy"]) for s in samples]
-    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         results = [Result(s.id, "m", outcome, "m|v:1") for s, outcome in zip(samples, outcomes, strict=True)]
         writer.add(imaps=[], results=results)
         writer.finish()

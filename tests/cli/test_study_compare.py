@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.study.findings import Comparison
 from imapeval.types import Sample, Score
 
@@ -23,7 +23,7 @@ def run(tmp_path: Path) -> Path:
         for n, t in enumerate(true)
     ]
     signatures = {name: f"{name}|v:1" for name in ("good", "poor", "poorer")}
-    with RunWriter(tmp_path / "run", samples, settings=Settings(signatures)) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
         results = [
             Result(s.id, name, Score(float(weight * t + e)), signatures[name])
             for name, weight in (("good", 3.0), ("poor", 0.3), ("poorer", 0.1))

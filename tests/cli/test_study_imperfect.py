@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.study.imperfect.applying import Prediction, write_predictions
 from imapeval.types import Failure, Sample, Score
 
@@ -35,7 +35,7 @@ def write_run(folder: Path, *, signature: str = "m|v:1", failed: int = 0) -> Pat
     ]
     for index in range(failed):
         results[index] = Result(results[index].id, "m", Failure("metric", "no-query", "?"), signature)
-    with RunWriter(folder, samples, settings=Settings(signatures)) as writer:
+    with RunWriter(folder, samples, settings=RunSettings(signatures)) as writer:
         writer.add(imaps=[], results=results)
         writer.finish()
     return folder

@@ -7,7 +7,7 @@ import pytest
 
 from imapeval.cli.study.reading import read_rated
 from imapeval.errors import UsageError
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.study.rated import Scale
 from imapeval.types import Sample, Score
 
@@ -16,7 +16,7 @@ from imapeval.types import Sample, Score
 def run(tmp_path: Path) -> Path:
     samples = [Sample(f"a{n}", f"q{n}?", ("r",), "response", ratings={"accuracy": n}) for n in range(3)]
     signatures = {"rouge1": "rouge1|v:1", "bleu": "bleu|v:1"}
-    with RunWriter(tmp_path / "run", samples, settings=Settings(signatures)) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
         results = [Result(s.id, name, Score(0.5), text) for s in samples for name, text in signatures.items()]
         writer.add(imaps=[], results=results)
         writer.finish()
@@ -30,7 +30,7 @@ def test_the_datas_own_ratings(run: Path, capsys: pytest.CaptureFixture[str]):
     assert joined.rated.scales == {"accuracy": Scale(0, 5, 1)}
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines() == list(joined.account.tell())
+    assert err.splitlines() == list(joined.account.to_sentences())
     assert err.startswith("3 answers in 1 run, 3 of them rated: accuracy 3.\n")
 
 

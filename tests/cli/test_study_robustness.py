@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.llm.scripted import ScriptedModel
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.samples import read
 from imapeval.types import Failure, Sample, Score
 
@@ -23,7 +23,7 @@ SAMPLES = [
 
 
 def write(folder: Path, samples: Sequence[Sample], scores: Sequence[float | None], *, stable: bool = False) -> Path:
-    with RunWriter(folder, samples, settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(folder, samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         outcomes = [
             Failure("metric", "no-query", "?")
             if value is None

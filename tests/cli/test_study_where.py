@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from imapeval.imapfile import ImapRecord
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Path:
         (Pair("drug", "?"),), (), (Pair("drug", "ibuprofen"), Pair("dose", "200 mg")), (Pair("drug", "painkillers"),)
     )
     match = Match("drug", "ibuprofen", "painkillers", Relation.BELONGING, 0.05, "text", {"why": "said so"})
-    with RunWriter(tmp_path / "run", samples, settings=Settings({name: f"{name}|v:1" for name in SCORES})) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({name: f"{name}|v:1" for name in SCORES})) as writer:
         results = [
             Result(sample.id, name, Score(values[number % 6]), f"{name}|v:1")
             for name, values in SCORES.items()
@@ -143,7 +143,7 @@ def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Pa
         Match("drug", "400 mg", "200 mg", Relation.CONTRADICTION, 0.9, "text", other_term="dose"),
         Match("drug", "400 mg", "100 mg", Relation.CONTRADICTION, 0.8, "text", other_term="dose"),
     )
-    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         results = [Result(str(n), "m", Score(score), "m|v:1") for n, score in enumerate((0.9, 0.1))]
         writer.add(imaps=[ImapRecord("0", imap, matches)], results=results)
         writer.finish()
@@ -178,7 +178,7 @@ def test_matrix(imapeval: Command, run: Path):
 
 def test_matrix_needs_no_ratings(imapeval: Command, tmp_path: Path):
     samples = [Sample(str(n), f"q{n}?", ("r",), "a") for n in range(4)]
-    with RunWriter(tmp_path / "bare", samples, settings=Settings({"m": "m|v:1", "n": "n|v:1"})) as writer:
+    with RunWriter(tmp_path / "bare", samples, settings=RunSettings({"m": "m|v:1", "n": "n|v:1"})) as writer:
         results = [
             Result(str(n), name, Score(n * by), f"{name}|v:1") for name, by in (("m", 1), ("n", -1)) for n in range(4)
         ]

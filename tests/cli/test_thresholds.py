@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.types import Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -152,7 +152,7 @@ def test_lower_is_better(imapeval: Command, tmp_path: Path, most: str, code: int
     results = [
         Result(sample.id, "perplexity", Score(value), "p") for sample, value in zip(SAMPLES, (30.0, 50.0), strict=True)
     ]
-    with RunWriter(tmp_path / "run", SAMPLES, settings=Settings({"perplexity": "p"})) as run:
+    with RunWriter(tmp_path / "run", SAMPLES, settings=RunSettings({"perplexity": "p"})) as run:
         run.add(imaps=[], results=results)
         run.finish()
     done = imapeval("report", "run", "--threshold", f"perplexity={most}", "--summary", "summary.md")
@@ -164,7 +164,7 @@ def test_lower_is_better(imapeval: Command, tmp_path: Path, most: str, code: int
 
 
 def test_of_a_metric_that_is_not_installed_here_nobody_knows_which_way_is_better(imapeval: Command, tmp_path: Path):
-    with RunWriter(tmp_path / "run", SAMPLES, settings=Settings({"theirs": "t"})) as run:
+    with RunWriter(tmp_path / "run", SAMPLES, settings=RunSettings({"theirs": "t"})) as run:
         run.add(imaps=[], results=[Result(sample.id, "theirs", Score(0.5), "t") for sample in SAMPLES])
         run.finish()
     assert imapeval("report", "run", "--junit", "scores.xml", "--summary", "summary.md").returncode == 0

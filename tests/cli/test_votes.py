@@ -105,7 +105,7 @@ def command(imapeval: Command, fickle: Fickle, write_data: WriteData) -> Command
 
 def read_imaps(path: str) -> dict[tuple[str, int], Imap]:
     """Return the imaps of a file by sample and reading."""
-    return {(record.id, record.imap.reading): record.imap for _, record in imapfile.read(Path(path))}
+    return {(record.id, record.imap.reading): record.imap for _, record in imapfile.read_records(Path(path))}
 
 
 def score_of(folder: str, id_: str, metric: str) -> Score:

@@ -14,12 +14,12 @@ from imapeval.integrations.exchange import (
     QUESTION_KEYS,
     REFERENCE_KEYS,
     RESPONSE_KEYS,
-    Columns,
-    Keys,
-    check_name,
+    FieldKeys,
+    RowColumns,
+    check_single_metric,
     choose_scorer,
-    describe,
-    split,
+    describe_score,
+    split_by_metric,
 )
 from imapeval.llm.client import Completion, Usage
 from imapeval.llm.prices import Price
@@ -30,7 +30,7 @@ ASKED = "What treats flu?"
 
 
 def read(asked: Any, answered: Any, expected: Any) -> dict[str, Any]:
-    return Keys().read(question=asked, response=answered, reference=expected)
+    return FieldKeys().read(question=asked, response=answered, reference=expected)
 
 
 class Message:
@@ -168,7 +168,7 @@ def test_the_pages_name_the_keys(page: str) -> None:
 
 
 def test_keys_of_ones_own() -> None:
-    found = Keys(question="q", response="a", reference="gold").read(
+    found = FieldKeys(question="q", response="a", reference="gold").read(
         question={"q": ASKED, "question": "no"},
         response={"a": "Rest.", "answer": "no"},
         reference={"gold": "Sleep.", "answer": "no"},
@@ -198,17 +198,17 @@ def test_what_holds_no_text_is_not_scored(field: str, value: Any) -> None:
 def test_an_assessment_for_each_metric() -> None:
     with Scorer("imapscore,rouge1") as scorer:
         scored = scorer.score(question="?!", reference="Rest.", response="Rest.")
-        first, second = split(scored, scorer)
+        first, second = split_by_metric(scored, scorer)
         assert (first.metric, first.value, second.metric, second.value) == ("imapscore", None, "rouge1", 1)
-        assert describe(first) == {"signature": scored.signatures["imapscore"], "failure": "extraction/no-query"}
+        assert describe_score(first) == {"signature": scored.signatures["imapscore"], "failure": "extraction/no-query"}
         scored = scorer.score(question=ASKED, reference="Rest.", response="Rest.")
-        first, second = split(scored, scorer)
+        first, second = split_by_metric(scored, scorer)
     # What facts the texts have is no matter of ROUGE's.
     assert "facts" not in second.reason
     assert second.reason.startswith("rouge1 1.000")
-    assert describe(first)["table"] == scored.table
-    assert set(describe(second)) == {"signature", "parts"}
-    assert json.dumps(describe(first))
+    assert describe_score(first)["table"] == scored.table
+    assert set(describe_score(second)) == {"signature", "parts"}
+    assert json.dumps(describe_score(first))
 
 
 def test_rows() -> None:
@@ -219,12 +219,12 @@ def test_rows() -> None:
         "lang": "English",
         "gold": "Fluids.",
     }
-    found = Columns().read(row, "Rest.")
+    found = RowColumns().read(row, "Rest.")
     assert found == {"question": ASKED, "references": ["Rest.", "Sleep."], "response": "Rest.", "lang": None}
-    found = Columns(reference="gold").read({**row, "lang": "zh"}, None)
+    found = RowColumns(reference="gold").read({**row, "lang": "zh"}, None)
     assert found == {"question": ASKED, "reference": "Fluids.", "response": None, "lang": "zh"}
     with pytest.raises(UsageError, match=r"the data has no 'asked'\. It has: question, reference, references, lang"):
-        Columns(question="asked").read(row, "Rest.")
+        RowColumns(question="asked").read(row, "Rest.")
 
 
 def test_one_scorer_or_options() -> None:
@@ -234,7 +234,7 @@ def test_one_scorer_or_options() -> None:
             choose_scorer(scorer, {"votes": 3, "llm": None})
         assert choose_scorer(scorer, {"metrics": None}) is scorer
         with pytest.raises(UsageError, match="'mine' names one metric, but there are 2"):
-            check_name("mine", scorer)
+            check_single_metric("mine", scorer)
     assert choose_scorer(None, {"metrics": "rouge1"}) is choose_scorer(None, {"metrics": "rouge1"})
     with pytest.raises(UsageError, match="scorer is 'mine' and no imapeval"):
         choose_scorer("mine", {})  # pyright: ignore[reportArgumentType]
@@ -249,9 +249,9 @@ def test_what_a_model_cost() -> None:
         return Completion("nothing to read", "stop", "scripted", Usage(100, 10))
 
     with Scorer(llm=ScriptedModel(refuse), price=Price(1.0, 2.0)) as scorer:
-        (scored,) = split(scorer.score(question=ASKED, reference="Rest.", response="Rest."), scorer)
+        (scored,) = split_by_metric(scorer.score(question=ASKED, reference="Rest.", response="Rest."), scorer)
     assert scored.failure is not None
     assert scored.spent is not None
-    told = describe(scored)
+    told = describe_score(scored)
     assert told["tokens"] == 110 * scored.spent.calls > 0
     assert told["usd"] == pytest.approx(scored.spent.calls * 120 / 1e6)

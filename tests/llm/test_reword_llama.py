@@ -4,7 +4,7 @@ import pytest
 
 from imapeval.llm.openai import OpenAIModel
 from imapeval.study.robustness import rewording
-from imapeval.study.robustness.rewording import fold, reword
+from imapeval.study.robustness.rewording import keep_letters_and_digits, reword_answers
 from imapeval.types import Failure, Sample
 
 pytestmark = [pytest.mark.llm, pytest.mark.slow]
@@ -18,7 +18,7 @@ SAMPLES = [
 async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, monkeypatch):
     # A small model finds no end of a longer answer.
     monkeypatch.setattr(rewording, "_ROOM", 8)
-    made = await reword(SAMPLES, model=OpenAIModel("smollm2", base_url=llama_url), count=2)
+    made = await reword_answers(SAMPLES, model=OpenAIModel("smollm2", base_url=llama_url), count=2)
     assert made.keys() == {"a", "b"}
     for sample in SAMPLES:
         assert len(made[sample.id]) == 2
@@ -28,5 +28,5 @@ async def test_rewordings_differ_from_the_answer_or_say_why_not(llama_url, monke
                 assert item.kind != "internal"
             else:
                 assert item.id == f"{sample.id}#{number}"
-                assert fold(item.response) != fold(sample.response)
+                assert keep_letters_and_digits(item.response) != keep_letters_and_digits(sample.response)
     assert any(isinstance(item, Sample) for items in made.values() for item in items)

@@ -1,6 +1,6 @@
 """Sentences from evidence, as `relate_links`, `tell_apart` and `compose` give it."""
 
-from imapeval.matching.explain import explain
+from imapeval.matching.explain import explain_match
 from imapeval.types import Match, Relation
 
 IBUPROFEN = {"concept": "CHEBI:5855", "label": "ibuprofen", "zh": "布洛芬"}
@@ -15,7 +15,7 @@ def link(concept, name, how="exact", score=1.0, kind="drug"):
 
 
 def tell(reference, response, relation, evidence, decided_by="graph"):
-    return explain(Match("term", reference, response, relation, 0.5, decided_by, evidence))
+    return explain_match(Match("term", reference, response, relation, 0.5, decided_by, evidence))
 
 
 def test_path_is_told_step_by_step_in_both_languages():

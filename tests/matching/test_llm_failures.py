@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.evaluate import evaluate, settle
+from imapeval.evaluate import evaluate, make_run_settings
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.extraction.prompting import find_texts
@@ -147,7 +147,7 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
     for _ in range(2):
         cached = Cached(model, tmp_path / "cache.sqlite")
         extractor, matcher = TwoStep(PromptedReader(cached)), LLMMatcher(inner, cached)
-        settings = settle(metrics, extractor=extractor, matcher=matcher, seed=0)
+        settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
         with RunWriter(tmp_path / "run", samples, settings=settings) as run:
             await evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run)
             run.finish()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.graph.store import Graph
-from imapeval.matching.explain import explain
+from imapeval.matching.explain import explain_match
 from imapeval.matching.matcher import relate
 from imapeval.pipeline import open_matcher
 from imapeval.types import Relation
@@ -39,7 +39,7 @@ def matcher():
 async def test_relation_is_the_expected_one(matcher, row):
     match = await relate(matcher, row["reference"], row["response"], lang=row["lang"])
     today = row["known_wrong"] or row["expected"]
-    assert match.relation == today, (row["reason"], match.decided_by, explain(match))
+    assert match.relation == today, (row["reason"], match.decided_by, explain_match(match))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
@@ -47,7 +47,7 @@ async def test_relation_turns_round_with_the_pair(matcher, row):
     turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
     match = await relate(matcher, row["response"], row["reference"], lang=row["lang"])
-    assert match.relation == turned.get(today, today), explain(match)
+    assert match.relation == turned.get(today, today), explain_match(match)
 
 
 def test_table_is_large_and_balanced():

@@ -15,8 +15,8 @@ from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
 from imapeval.pipeline import LlmSettings
-from imapeval.planning.rehearsing import Work, open_work
-from imapeval.planning.supposing import suppose
+from imapeval.planning.rehearsing import DryRun, open_dry_run
+from imapeval.planning.supposing import simulate_reply
 
 FACTS = 3
 """In every answer, whatever it says."""
@@ -61,12 +61,12 @@ def cached(model: ScriptedModel, tmp_path: Path) -> Cached:
 
 
 @pytest.fixture
-def open_over(cached: Cached) -> Callable[..., Work]:
+def open_over(cached: Cached) -> Callable[..., DryRun]:
     """Open work over a rehearsal that knows that cache."""
 
-    def open_one(*names: str, reply: Callable[[Request], Any] = suppose, **options: dict[str, str]) -> Work:
+    def open_one(*names: str, reply: Callable[[Request], Any] = simulate_reply, **options: dict[str, str]) -> DryRun:
         rehearsal = Rehearsal("scripted", find=cached.find, reply=reply)
-        return open_work(LlmSettings("openai:m"), rehearsal, metrics=choose(*names, **options))
+        return open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=choose(*names, **options))
 
     return open_one
 

@@ -9,7 +9,7 @@ import pytest
 from imapeval.evaluate import evaluate
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
-from imapeval.imapfile import ImapRecord, dump
+from imapeval.imapfile import ImapRecord, dump_record
 from imapeval.llm import tokens
 from imapeval.llm.cache import Cached
 from imapeval.llm.client import Message, Request
@@ -17,14 +17,14 @@ from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.judge import ask_each
-from imapeval.pipeline import LlmSettings, open_graph, open_matcher, prepare
-from imapeval.planning.forecast import Plan, Task, plan
-from imapeval.planning.rehearsing import Work, open_work, rehearse
-from imapeval.planning.supposing import call
+from imapeval.pipeline import LlmSettings, open_graph, open_matcher, prepare_metrics
+from imapeval.planning.forecast import TaskForecast, UsageForecast, forecast_usage
+from imapeval.planning.rehearsing import DryRun, dry_run_samples, open_dry_run
+from imapeval.planning.supposing import task_name
 from imapeval.samples import read
 from imapeval.types import Sample, Score
 
-OpenOver = Callable[..., Work]
+OpenOver = Callable[..., DryRun]
 JudgeLive = Callable[..., Awaitable[Counter[str]]]
 
 SAMPLES = [
@@ -35,11 +35,11 @@ SAMPLES = [
 TEXT_JUDGES = ("prometheus", "factscore", "questeval:llm", "qafacteval:llm")
 
 
-async def forecast(samples: list[Sample], work: Work) -> Plan:
-    return await plan(samples, work, count=lambda texts: (sum(map(tokens.estimate, texts)), False))
+async def forecast(samples: list[Sample], work: DryRun) -> UsageForecast:
+    return await forecast_usage(samples, work, count=lambda texts: (sum(map(tokens.estimate, texts)), False))
 
 
-def find(found: Plan, name: str) -> Task:
+def find(found: UsageForecast, name: str) -> TaskForecast:
     (task,) = [task for task in found.tasks if task.name == name]
     return task
 
@@ -49,9 +49,9 @@ def judge_live(model: ScriptedModel, cached: Cached) -> Callable[..., Awaitable[
     """Score for real and return how many requests there were of each kind."""
 
     async def judge(names: Sequence[str], samples: Sequence[Sample] = SAMPLES) -> Counter[str]:
-        results = await evaluate(samples, metrics=prepare(registry.choose(names), Parts(llm=cached)))
+        results = await evaluate(samples, metrics=prepare_metrics(registry.choose(names), Parts(llm=cached)))
         assert all(isinstance(result.outcome, Score) for result in results)
-        return Counter(map(call, model.requests))
+        return Counter(map(task_name, model.requests))
 
     return judge
 
@@ -91,8 +91,8 @@ async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenO
     assert found.assumed == ()
 
 
-async def _rehearse_first(work: Work):
-    async for done in rehearse(SAMPLES, work):
+async def _rehearse_first(work: DryRun):
+    async for done in dry_run_samples(SAMPLES, work):
         yield [asked.request for asked in done.asked if asked.request.schema_name == "atomic-facts"]
 
 
@@ -158,8 +158,8 @@ class Stranger:
 
 
 async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over: OpenOver):
-    rehearsal = open_over("prometheus").rehearsal
-    work = open_work(LlmSettings("openai:m"), rehearsal, metrics=[Stranger()])
+    rehearsal = open_over("prometheus").model
+    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=[Stranger()])
     found = await forecast(SAMPLES, work)
     strange = find(found, "strange-rating")
     assert (strange.calls, strange.completion_tokens, found.failed) == (3, 0, {"unforeseen": 3})
@@ -172,9 +172,9 @@ JUDGES = [metric.name for metric in registry.all_metrics() if metric.requires & 
 @pytest.mark.parametrize("relations", [False, True])
 async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bool):
     """Every judge reaches its score over made-up replies, in both languages: no request is left out."""
-    rehearsal = open_over("prometheus").rehearsal
+    rehearsal = open_over("prometheus").model
     settings = LlmSettings("openai:m", relations=relations)
-    work = open_work(settings, rehearsal, metrics=registry.choose(["imapscore", *JUDGES]))
+    work = open_dry_run(settings, rehearsal, metrics=registry.choose(["imapscore", *JUDGES]))
     samples = [*read("sample-en")[:6], *read("sample-zh")[:6]]
     found = await forecast(samples, work)
     assert found.failed - Counter(language=len(samples)) == {}, "but for metrics that know one language"
@@ -187,10 +187,10 @@ async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bo
 
 
 async def test_each_reading_is_judged(open_over: OpenOver):
-    rehearsal = open_over("prometheus").rehearsal
+    rehearsal = open_over("prometheus").model
     text = "Take ibuprofen. Drink plenty. Rest in bed. Call a doctor after three days."
     sample = Sample("a", "What helps against a fever?", (text,), text)
-    work = open_work(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["imapjudge"]))
+    work = open_dry_run(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["imapjudge"]))
     found = await forecast([sample], work)
     assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "imap-judge": 3}
 
@@ -203,10 +203,10 @@ async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, t
     for sample in samples:
         for imap in await extractor.extract(sample):
             (matches,) = await matcher.match([imap], langs=[sample.lang])
-            lines.append(dump(ImapRecord(sample.id, imap, matches)))
+            lines.append(dump_record(ImapRecord(sample.id, imap, matches)))
     (tmp_path / "imaps.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    rehearsal = open_over("prometheus").rehearsal
+    rehearsal = open_over("prometheus").model
     metrics = registry.choose(["imapjudge", "geval:accuracy+imap"])
-    work = open_work(LlmSettings("openai:m"), rehearsal, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
+    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
     found = await forecast(samples, work)
     assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"imap-judge": (4, 0), "geval": (4, 0)}

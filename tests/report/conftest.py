@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.imapfile import ImapRecord
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><!--<script>&lt;b&gt; \u2028"
@@ -66,7 +66,7 @@ RESULTS = [
 def run(tmp_path: Path) -> Path:
     """A small run with everything that a page must survive."""
     folder = tmp_path / "run"
-    settings = Settings({"m": "m|v:1"}, extractor="lexicon|v:1", resources={"graph": "abc"})
+    settings = RunSettings({"m": "m|v:1"}, extractor="lexicon|v:1", resources={"graph": "abc"})
     with RunWriter(
         folder, SAMPLES, settings=settings, source="my data.jsonl", command=["/bin/imapeval", "score"]
     ) as writer:

@@ -3,7 +3,7 @@
 import pytest
 
 from imapeval.imapfile import ImapRecord
-from imapeval.report.answers import find_record
+from imapeval.report.answers import find_counted_record
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
 
 RECORDS = [
@@ -31,8 +31,8 @@ def counts(index: int) -> Score:
 )
 def test_the_reference_that_counts(references: int, outcomes: dict[str, Outcome | None], index: int):
     sample = Sample("a", "q", tuple(f"r{number}" for number in range(references)), "x")
-    assert find_record(sample, outcomes, RECORDS[:references]) is RECORDS[index]
+    assert find_counted_record(sample, outcomes, RECORDS[:references]) is RECORDS[index]
 
 
 def test_facts_that_were_not_read():
-    assert find_record(Sample("a", "q", ("r", "s"), "x"), {"imapscore": counts(1)}, RECORDS[:1]) is None
+    assert find_counted_record(Sample("a", "q", ("r", "s"), "x"), {"imapscore": counts(1)}, RECORDS[:1]) is None

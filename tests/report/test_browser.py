@@ -11,7 +11,7 @@ import pytest
 
 from imapeval.imapfile import ImapRecord
 from imapeval.report.html import write_report
-from imapeval.runs import Result, RunWriter, Settings
+from imapeval.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -106,7 +106,7 @@ def test_five_thousand_samples(tmp_path: Path):
         imaps.append(ImapRecord(str(n), Imap((Pair("treatment", "?"),), (), pairs, pairs), matches))
         parts = {"recall": n / 7, "precision": n / 9, "f1": n / 11}
         results += [Result(str(n), f"m{k}", Score(n % 101 / 101, parts), "v:1") for k in range(4)]
-    with RunWriter(folder, samples, settings=Settings({f"m{k}": "v:1" for k in range(4)})) as writer:
+    with RunWriter(folder, samples, settings=RunSettings({f"m{k}": "v:1" for k in range(4)})) as writer:
         writer.add(imaps=imaps, results=results)
     page = write_report(folder)
     assert page.stat().st_size < 30_000_000
@@ -118,7 +118,7 @@ def test_five_thousand_samples(tmp_path: Path):
 def test_a_dialogue_without_reference_that_was_read_several_times(tmp_path: Path):
     question = "Patient: My head hurts.\nDoctor: Since when?\nPatient: Monday. What helps?"
     samples = [Sample("a", question, (), "Rest."), Sample("b", question, ("Rest.",), "Rest.")]
-    with RunWriter(tmp_path / "run", samples, settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
         records = [ImapRecord(id_, Imap((), (), (), (Pair("t", "Rest", (0, 4)),)), ()) for id_ in "ab"]
         failure = Failure("metric", "no-reference", "there is none")
         outcomes = {"a": failure, "b": Score(0.5, {"stability": 0.75})}
@@ -147,7 +147,7 @@ def test_contradictions_stand_first_and_facts_say_what_qualifies_them(tmp_path: 
         Match("treatment", "ibuprofen 400 mg", "ibuprofen 200 mg", Relation.CONTRADICTION, 0.9, "text", {}, "medicine"),
     )
     sample = Sample("a", "What helps?", (reference,), response)
-    with RunWriter(tmp_path / "run", [sample], settings=Settings({"m": "m|v:1"})) as writer:
+    with RunWriter(tmp_path / "run", [sample], settings=RunSettings({"m": "m|v:1"})) as writer:
         writer.add(imaps=[ImapRecord("a", imap, matches)], results=[Result("a", "m", Score(0.5), "m|v:1")])
         writer.finish()
     view = inside(load(write_report(tmp_path / "run"), tmp_path, sample="a"), "sample")

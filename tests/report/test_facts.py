@@ -1,12 +1,12 @@
 from imapeval.imapfile import ImapRecord
-from imapeval.report.facts import list_labels, show_imap
+from imapeval.report.facts import imap_to_page_data, list_qualifiers
 from imapeval.types import Imap, Match, Pair, Relation, Sample
 
 
 def show(imap: Imap, matches: tuple[Match, ...], *, reference: str, response: str) -> dict:
     texts: dict[str, int] = {}
     sample = Sample("a", "q?", (reference,), response)
-    shown = show_imap(ImapRecord("a", imap, matches), sample, lambda text: texts.setdefault(text, len(texts)))
+    shown = imap_to_page_data(ImapRecord("a", imap, matches), sample, lambda text: texts.setdefault(text, len(texts)))
     names = list(texts)
     for side in ("reference", "response"):
         shown[side] = [[names[term], names[value], *rest] for term, value, *rest in shown[side]]
@@ -110,11 +110,11 @@ def test_what_qualifies_a_fact():
     pair = Pair(
         "t", "no ibuprofen 400 mg", None, "denied", "unlikely", "if kidneys are damaged", ("400 mg", "twice daily")
     )
-    assert list_labels(pair) == [
+    assert list_qualifiers(pair) == [
         ("denied", "denied"),
         ("unlikely", "unlikely"),
         ("condition", "if kidneys are damaged"),
         ("amount", "400 mg"),
         ("amount", "twice daily"),
     ]
-    assert list_labels(Pair("t", "rest")) == []
+    assert list_qualifiers(Pair("t", "rest")) == []

@@ -30,8 +30,8 @@ def test_axes_end_at_round_numbers(values: list[float], low: float, high: float)
 def test_every_value_has_its_place(values: list[float]):
     axis = Axis.around(values)
     for value in values:
-        assert 0 <= axis.bin(value) < BINS
-        assert -1e-6 <= axis.place(value) <= 100 + 1e-6
+        assert 0 <= axis.bin_of(value) < BINS
+        assert -1e-6 <= axis.percent(value) <= 100 + 1e-6
 
 
 def test_bars_are_as_high_as_their_counts():

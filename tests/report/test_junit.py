@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.report.answers import gather
+from imapeval.report.answers import collect_answers
 from imapeval.report.junit import write_junit
 from imapeval.report.thresholds import Threshold, Verdict
 from imapeval.runs import Result, Run
@@ -49,7 +49,7 @@ def read(text: str) -> ET.Element:
 def test_a_run(run: Path):
     found = Run(run)
     signatures = found.manifest["settings"]["metrics"]
-    answers = gather(found.samples(), found.results(), found.imaps(), metrics=list(signatures))
+    answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=list(signatures))
     verdicts = [Verdict(Threshold("m", 0.6), 0.525, 2), Verdict(Threshold("m", 0.5), 0.525, 2)]
     text = write_junit(answers, verdicts, name="my data", signatures=signatures, started="2026-01-01T00:00:00+00:00")
     root = read(text)
@@ -83,7 +83,9 @@ def test_the_facts_are_those_beside_the_reference_that_counts(run: Path):
     sample = found.samples()[0]
     counts = {index: Score(0.8, {"reference": index}) for index in (0.0, 1.0)}
     told = {
-        index: gather([sample], [Result(sample.id, "imapscore", score, "s")], [record], metrics=["imapscore"])[0].facts
+        index: collect_answers([sample], [Result(sample.id, "imapscore", score, "s")], [record], metrics=["imapscore"])[
+            0
+        ].facts
         for index, score in counts.items()
     }
     assert told[0.0] == ""
@@ -92,7 +94,7 @@ def test_the_facts_are_those_beside_the_reference_that_counts(run: Path):
 
 def test_an_answer_that_the_run_has_stopped_before_is_not_passed():
     sample = Sample("a", "q", ("r",), "x", system="gpt-4.1")
-    (answer,) = gather([sample], [], [], metrics=["m"])
+    (answer,) = collect_answers([sample], [], [], metrics=["m"])
     root = read(write_junit([answer], name="data", signatures={"m": "m"}))
     (case,) = root.iter("testcase")
     error = case.find("error")
@@ -106,7 +108,7 @@ def test_one_error_of_an_answer_with_several_reasons():
     sample = Sample("a", "q", ("r",), "x")
     outcomes = {"m": Failure("llm", "refusal", "refused"), "n": Failure("metric", "too-long", "long"), "o": Score(1.0)}
     results = [Result("a", name, outcome, name) for name, outcome in outcomes.items()]
-    root = read(write_junit(gather([sample], results, [], metrics=list(outcomes)), name="d", signatures={}))
+    root = read(write_junit(collect_answers([sample], results, [], metrics=list(outcomes)), name="d", signatures={}))
     (error,) = root.iter("error")
     assert error.text == "m: not scored: refused (llm/refusal)\nn: not scored: long (metric/too-long)"
     assert root.findtext(".//system-out") == "o 1.000"
@@ -119,7 +121,7 @@ TEXTS = st.text(st.characters(exclude_categories=[]), min_size=1)  # control cha
 def test_any_text_makes_a_document(id_: str, system: str, name: str, message: str):
     samples = [Sample(id_, "q", ("r",), "x", system=system)]
     results = [Result(id_, "m", Failure("llm", message, message), "m")]
-    answers = gather(samples, results, [], metrics=["m"])
+    answers = collect_answers(samples, results, [], metrics=["m"])
     verdicts = [Verdict(Threshold(name, 1.0), None, 0)]
     root = read(write_junit(answers, verdicts, name=name, signatures={"m": message}))
     (case, _) = root.iter("testcase")
@@ -129,5 +131,5 @@ def test_any_text_makes_a_document(id_: str, system: str, name: str, message: st
 
 def test_control_characters_are_shown():
     samples = [Sample("bell\a \x1b[31m \ud800 \ufffe", "q", ("r",), "x")]
-    text = write_junit(gather(samples, [], [], metrics=["m"]), name="d", signatures={})
+    text = write_junit(collect_answers(samples, [], [], metrics=["m"]), name="d", signatures={})
     assert 'name="bell#x07 #x1B[31m #xD800 #xFFFE"' in text

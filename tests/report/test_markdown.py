@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from imapeval.redaction import make_printable
 from imapeval.report import markdown
-from imapeval.report.answers import gather
+from imapeval.report.answers import collect_answers
 from imapeval.report.markdown import write_markdown
 from imapeval.report.summary import SummaryRow, summarise
 from imapeval.report.thresholds import Threshold, Verdict
@@ -48,14 +48,14 @@ def cells(text: str) -> list[list[str]]:
 
 def show(samples: list[Sample], results: list[Result], verdicts: tuple[Verdict, ...] = (), **options: bool) -> str:
     metrics = options or {"m": True}
-    answers = gather(samples, results, [], metrics=list(metrics))
+    answers = collect_answers(samples, results, [], metrics=list(metrics))
     rows = summarise(samples, results, metrics=list(metrics), seed=0)
     return write_markdown(answers, rows, verdicts, name="data", higher_is_better=metrics)
 
 
 def test_a_run(run: Path):
     found = Run(run)
-    answers = gather(found.samples(), found.results(), found.imaps(), metrics=["m"])
+    answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=["m"])
     rows = summarise(found.samples(), found.results(), metrics=["m"], seed=0)
     verdicts = [Verdict(Threshold("m", 0.6), 0.525, 2), Verdict(Threshold("m", 0.5), 0.525, 2)]
     text = write_markdown(answers, rows, verdicts, name="my data", higher_is_better={"m": True})
@@ -97,7 +97,7 @@ def test_the_worst_come_first_and_are_few(higher_is_better: bool, first: str):
     results = [Result(str(n), "m", Score(n / 30), "m") for n in range(30)]
     table = cells(show(samples, results, m=higher_is_better))
     worst = table[table.index(["answer", "m", "facts"]) + 1 :]
-    assert len(worst) == markdown.WORST
+    assert len(worst) == markdown.MAX_WORST
     assert worst[0][0] == first
 
 
@@ -112,7 +112,7 @@ def test_the_same_reason_is_told_once_with_its_count():
 def test_it_stays_below_what_a_job_may_show():
     samples = [Sample(f"{n} {'x' * 5000}", f"q{n}", ("r",), "x", system=f"{n} {'s' * 5000}") for n in range(3000)]
     results = [Result(s.id, "m", Failure("llm", "odd", f"{s.id} {'y' * 5000}"), "m") for s in samples]
-    answers = gather(samples, results, [], metrics=["m"])
+    answers = collect_answers(samples, results, [], metrics=["m"])
     rows = [SummaryRow("m", s.system, 0, 1, None, None, None) for s in samples]
     text = write_markdown(answers, rows, name="data" * 5000, higher_is_better={"m": True})
     assert len(text.encode()) < 200_000

@@ -1,5 +1,5 @@
-from imapeval.report.summary import SummaryRow, show_count, summarise
-from imapeval.report.thresholds import Threshold, judge
+from imapeval.report.summary import SummaryRow, format_contradictions, summarise
+from imapeval.report.thresholds import Threshold, check_thresholds
 from imapeval.runs import Result
 from imapeval.types import Failure, Sample, Score
 
@@ -26,7 +26,7 @@ def test_answers_without_a_system_are_not_all_of_them():
     results = [Result("a", "m", Score(1.0), "m"), Result("b", "m", Score(0.0), "m")]
     rows = summarise(samples, results, metrics=["m"], seed=0)
     assert [(row.system, row.n, row.mean) for row in rows] == [("", 2, 0.5), ("x", 1, 1.0), ("(no system)", 1, 0.0)]
-    (verdict,) = judge([Threshold("m", 0.5)], rows, samples=2)
+    (verdict,) = check_thresholds([Threshold("m", 0.5)], rows, samples=2)
     assert (verdict.met, verdict.mean, verdict.pending) == (True, 0.5, 0)
 
 
@@ -49,4 +49,10 @@ def test_contradictions_are_summed():
 
 
 def test_contradictions_in_words():
-    assert [show_count(number) for number in (None, 0.0, 10.0, 1.5, 4 / 3)] == ["–", "0", "10", "1.5", "1.33"]
+    assert [format_contradictions(number) for number in (None, 0.0, 10.0, 1.5, 4 / 3)] == [
+        "–",
+        "0",
+        "10",
+        "1.5",
+        "1.33",
+    ]

@@ -7,9 +7,9 @@ from imapeval.report.thresholds import (
     ContradictionVerdict,
     Threshold,
     Verdict,
+    check_contradictions,
     check_ranges,
-    judge,
-    judge_contradictions,
+    check_thresholds,
     parse_thresholds,
 )
 
@@ -84,7 +84,7 @@ def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
         SummaryRow("m", "a", 2, 0, 0.2, None, None),
         SummaryRow("n", "", 2, 0, 0.7, None, None),
     ]
-    m, n = judge([Threshold("m", 0.4), Threshold("n", 0.4)], rows, samples=4)
+    m, n = check_thresholds([Threshold("m", 0.4), Threshold("n", 0.4)], rows, samples=4)
     assert (m.mean, m.scored, m.pending, m.met) == (0.5, 3, 0, True)
     # Of two answers nothing is known of n: the run has stopped before them.
     assert (n.mean, n.pending, n.met) == (0.7, 2, False)
@@ -116,7 +116,7 @@ def test_contradictions_are_those_of_all_systems():
         SummaryRow("imapscore", "", 3, 1, 0.5, None, None, 5.0),
         SummaryRow("imapscore", "a", 2, 0, 0.2, None, None, 1.0),
     ]
-    verdict = judge_contradictions(4, rows, samples=5)
+    verdict = check_contradictions(4, rows, samples=5)
     assert verdict == ContradictionVerdict(4, 5.0, 3, 1)
     assert verdict.to_dict() == {
         "metric": "imapscore",
@@ -132,7 +132,7 @@ def test_nobody_counts_contradictions():
     with pytest.raises(
         UsageError, match=r"--max-contradictions: none of the metrics counts .*: rouge1\. Add imapscore"
     ):
-        judge_contradictions(4, rows, samples=3)
+        check_contradictions(4, rows, samples=3)
     rows.append(SummaryRow("imapscore", "", 3, 0, 0.5, None, None))
     with pytest.raises(UsageError, match="an earlier version made them"):
-        judge_contradictions(4, rows, samples=3)
+        check_contradictions(4, rows, samples=3)

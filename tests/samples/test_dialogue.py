@@ -147,4 +147,4 @@ def test_broken_dialogues(tmp_path: Path, fields: dict[str, Any], problem: str, 
         read_row(tmp_path, **fields)
     assert str(caught.value).startswith(f"{tmp_path / 'd.jsonl'}, line 1: ")
     assert problem in caught.value.problem
-    assert mend in caught.value.mend
+    assert mend in caught.value.fix

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError, UsageError
-from imapeval.samples import detect_lang, read, shipped, system_of
+from imapeval.samples import detect_lang, read, shipped_samples, system_label
 from imapeval.types import Sample
 
 ROW = {"id": "a", "question": "What helps?", "reference": "Rest.", "response": "Sleep."}
@@ -253,13 +253,13 @@ def test_absent_file_and_folder(tmp_path: Path):
 
 
 def test_shipped_samples_by_name():
-    assert set(shipped()) >= {"sample-en", "sample-zh"}
+    assert set(shipped_samples()) >= {"sample-en", "sample-zh"}
     assert {sample.lang for sample in read("sample-zh")} == {"zh"}
 
 
 def test_system_with_its_dataset():
-    assert system_of(Sample("a", "q", ("r",), "", system="GPT-4")) == "GPT-4"
-    assert system_of(Sample("a", "q", ("r",), "", system="GPT-4", meta={"dataset": "HMedQA"})) == "HMedQA/GPT-4"
+    assert system_label(Sample("a", "q", ("r",), "", system="GPT-4")) == "GPT-4"
+    assert system_label(Sample("a", "q", ("r",), "", system="GPT-4", meta={"dataset": "HMedQA"})) == "HMedQA/GPT-4"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from imapeval import Assessment, Assessments, Failure, Imap, Match, Pair, Relation, Sample, Score
-from imapeval.imapfile import ImapRecord, parse
-from imapeval.scoring.assessment import SHOWN
+from imapeval.imapfile import ImapRecord, parse_record
+from imapeval.scoring.assessment import MAX_SHOWN
 
 HOSTILE = '<img src=x onerror=alert(1)> | "a" & \\b\n\n# head'
 
@@ -195,7 +195,7 @@ def test_as_json():
         "signature": "geval|v:1",
     }
     (line,) = told["imaps"]
-    assert parse(json.dumps(line)).imap.reference == build().records[0].imap.reference
+    assert parse_record(json.dumps(line)).imap.reference == build().records[0].imap.reference
 
 
 def test_many():
@@ -213,8 +213,8 @@ def test_many():
     assert Assessments([bad]).means == {"imapscore": None, "geval": 3.0}
 
 
-@pytest.mark.parametrize(("count", "more"), [(SHOWN, ""), (SHOWN + 2, "and 2 more")])
+@pytest.mark.parametrize(("count", "more"), [(MAX_SHOWN, ""), (MAX_SHOWN + 2, "and 2 more")])
 def test_a_notebook_shows_so_many(count: int, more: str):
     shown = Assessments([build()] * count)._repr_html_()
-    assert shown.count("<tr>") == SHOWN + 1
+    assert shown.count("<tr>") == MAX_SHOWN + 1
     assert more in shown

@@ -25,8 +25,8 @@ from imapeval.llm.client import Completion, Usage
 from imapeval.llm.prices import Price
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.samples import read
-from imapeval.scoring import share
-from imapeval.scoring.background import Background
+from imapeval.scoring import shared_scorer
+from imapeval.scoring.background import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def test_scorers_that_nobody_holds_end_their_threads():
 
 
 def test_what_is_asked_while_it_is_closed_is_given_up(monkeypatch: pytest.MonkeyPatch):
-    background = Background()
+    background = BackgroundLoop()
     background.run(asyncio.sleep(0))
     closing = threading.Thread(target=background.close)
 
@@ -499,10 +499,10 @@ def test_one_who_gives_up_does_not_take_the_reading_from_the_others():
 
 
 def test_shared_by_options():
-    assert share(metrics="rouge1") is share(metrics="rouge1", llm=None)
-    assert share(metrics="rouge1") is not share(metrics="rouge2")
+    assert shared_scorer(metrics="rouge1") is shared_scorer(metrics="rouge1", llm=None)
+    assert shared_scorer(metrics="rouge1") is not shared_scorer(metrics="rouge2")
     with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
-        share(metric="rouge1")
+        shared_scorer(metric="rouge1")
 
 
 def test_samples_are_not_changed(scorer: Scorer):

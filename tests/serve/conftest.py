@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from imapeval import Scorer
-from imapeval.serve.app import Loaded, load
+from imapeval.serve.app import LoadedScorer, load
 from imapeval.serve.limits import Limits
 from imapeval.serve.server import listen, make_server
 
@@ -85,13 +85,13 @@ def read_all(client: socket.socket) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def loaded() -> Iterator[Loaded]:
+def loaded() -> Iterator[LoadedScorer]:
     with Scorer("imapscore,rouge1") as scorer:
         yield load(scorer)
 
 
 @contextmanager
-def running(loaded: Loaded, limits: Limits, token: str | None) -> Iterator[Running]:
+def running(loaded: LoadedScorer, limits: Limits, token: str | None) -> Iterator[Running]:
     ready = threading.Event()
     with listen("127.0.0.1", 0, token=token) as sock:
         port = sock.getsockname()[1]
@@ -111,18 +111,18 @@ Serve = Callable[..., Running]
 
 
 @pytest.fixture
-def serve(loaded: Loaded) -> Iterator[Serve]:
+def serve(loaded: LoadedScorer) -> Iterator[Serve]:
     """Start servers, which end with the test."""
     with ExitStack() as stack:
 
-        def start(given: Loaded | None = None, *, token: str | None = None, **limits: Any) -> Running:
+        def start(given: LoadedScorer | None = None, *, token: str | None = None, **limits: Any) -> Running:
             return stack.enter_context(running(given or loaded, Limits(**limits), token))
 
         yield start
 
 
 @pytest.fixture(scope="session")
-def server(loaded: Loaded) -> Iterator[Running]:
+def server(loaded: LoadedScorer) -> Iterator[Running]:
     """One server for all tests that want nothing special."""
     with running(loaded, Limits(), None) as found:
         yield found

@@ -20,7 +20,7 @@ from imapeval.serve.app import load
 
 if TYPE_CHECKING:
     from imapeval.llm.client import Request
-    from imapeval.serve.app import Loaded
+    from imapeval.serve.app import LoadedScorer
     from tests.serve.conftest import Running, Serve
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"
@@ -51,7 +51,7 @@ def test_scores_are_those_of_the_command_line(
         assert told["score"] == expected[answer["id"], "imapscore"]
 
 
-def test_the_body_is_that_of_an_assessment(server: Running, loaded: Loaded, answers: list[dict[str, Any]]):
+def test_the_body_is_that_of_an_assessment(server: Running, loaded: LoadedScorer, answers: list[dict[str, Any]]):
     for answer in answers:
         assert server.post("/score", answer).json == json.loads(json.dumps(loaded.scorer.score(**answer).to_dict()))
 
@@ -111,14 +111,14 @@ def test_not_scored_and_why(server: Running, given: dict[str, Any], kind: str):
 
 
 @pytest.mark.parametrize("response", ["", "😀" * 1000, "<script>alert(1)</script><!-- {{x}} -->", "\u0000\u202e"])
-def test_an_odd_response_is_scored_as_by_the_scorer(server: Running, loaded: Loaded, response: str):
+def test_an_odd_response_is_scored_as_by_the_scorer(server: Running, loaded: LoadedScorer, response: str):
     given = {"response": response, "question": "How is asthma treated?", "reference": "Use a salbutamol inhaler."}
     reply = server.post("/score", given)
     assert reply.status == 200
     assert reply.json == json.loads(json.dumps(loaded.scorer.score(**given).to_dict()))
 
 
-def test_dialogues_and_several_references(server: Running, loaded: Loaded):
+def test_dialogues_and_several_references(server: Running, loaded: LoadedScorer):
     turns = [{"role": "user", "content": "I have asthma. What should I take?"}]
     given = {"response": "Use an inhaler.", "turns": turns, "reference": ["Take salbutamol.", "Use an inhaler."]}
     told = server.post("/score", given).json
@@ -127,7 +127,7 @@ def test_dialogues_and_several_references(server: Running, loaded: Loaded):
     assert told["parts"]["references"] == 2
 
 
-def test_extract(server: Running, loaded: Loaded):
+def test_extract(server: Running, loaded: LoadedScorer):
     given = {"question": "慢性胃炎应该怎么治疗？", "response": "建议服用质子泵抑制剂。", "reference": "口服奥美拉唑。"}
     reply = server.post("/extract", {**given, "id": "胃炎"})
     schema.Extracted.model_validate_json(reply.body, strict=True)
@@ -138,7 +138,7 @@ def test_extract(server: Running, loaded: Loaded):
     assert [pair["value"] for pair in imap["response"]] == [pair.value for pair in found[0].response]
 
 
-def test_what_qualifies_a_fact_and_what_contradicts_comes_along(server: Running, loaded: Loaded):
+def test_what_qualifies_a_fact_and_what_contradicts_comes_along(server: Running, loaded: LoadedScorer):
     given = {
         "question": "How is back pain treated?",
         "reference": "Take ibuprofen 400 mg if there is no ulcer. Bed rest is not recommended.",
@@ -172,7 +172,7 @@ def test_relate_is_that_of_the_command_line(server: Running, pair: tuple[str, st
     assert reply.json == {**json.loads(said.output), "failure": None}
 
 
-def test_health(server: Running, loaded: Loaded):
+def test_health(server: Running, loaded: LoadedScorer):
     reply = server.ask("GET", "/health")
     schema.Health.model_validate_json(reply.body, strict=True)
     assert reply.json["status"] == "ok"

@@ -14,7 +14,7 @@ from imapeval.llm.scripted import ScriptedModel
 from imapeval.serve.app import load
 
 if TYPE_CHECKING:
-    from imapeval.serve.app import Loaded
+    from imapeval.serve.app import LoadedScorer
     from tests.serve.conftest import Serve
 
 GOOD = {"response": "Rest.", "question": "How is flu treated?", "reference": "Rest at home."}
@@ -50,7 +50,7 @@ def test_a_bug_shows_no_trace(serve: Serve, capsys: pytest.CaptureFixture[str], 
 
 
 def test_an_answer_that_breaks_something_does_not_break_those_beside_it(
-    serve: Serve, loaded: Loaded, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, loaded: LoadedScorer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     server = serve()
     score = loaded.scorer.ascore_all
@@ -83,7 +83,7 @@ def test_an_error_that_is_nobodys_is_logged(
 
 
 def test_opentelemetry_gets_no_texts(
-    serve: Serve, loaded: Loaded, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, loaded: LoadedScorer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     logs = pytest.importorskip("opentelemetry._logs", reason="this fastapi knows no OpenTelemetry")
     sent: list[Any] = []

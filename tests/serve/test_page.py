@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from imapeval.serve.refusal import STATUSES
+from imapeval.serve.refusal import STATUS_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from tests.serve.conftest import Running
@@ -66,7 +66,7 @@ def run(command: str, folder: Path) -> str:
 
 def test_the_page_names_every_status_and_path(server: Running):
     table = PAGE[PAGE.index("| status |") :]
-    for status in STATUSES:
+    for status in STATUS_DESCRIPTIONS:
         assert re.search(rf"^\| .*\b{status}\b", table, re.MULTILINE), status
     for path in server.ask("GET", "/openapi.json").json["paths"]:
         assert f"{path}`" in PAGE

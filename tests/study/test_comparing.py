@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.comparing import PER_COMPARISON, compare, write_sentence
+from imapeval.study.comparing import PERMUTATIONS_PER_COMPARISON, compare, write_sentence
 from imapeval.study.findings import ALL
-from imapeval.study.holm import adjust
+from imapeval.study.holm import holm_adjust
 from imapeval.study.rated import Rated
-from imapeval.study.writing import write_number, write_p
+from imapeval.study.writing import format_number, format_p
 
 
 def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:
@@ -44,7 +44,7 @@ def test_rows_are_by_dimension_with_the_mean_last():
         assert row.difference == pytest.approx((row.first_value or 0) - (row.second_value or 0))
     for start in (0, 3, 6):
         table = rows[start : start + 3]
-        assert [row.p_adjusted for row in table] == adjust([row.p for row in table])
+        assert [row.p_adjusted for row in table] == holm_adjust([row.p for row in table])
 
 
 def test_perm_both_is_refused_where_it_finds_too_much():
@@ -88,9 +88,11 @@ def test_against_one_and_sentences():
     rows = compare(make(), against="poor", dimensions=["accuracy"], seed=1)
     assert [(row.first, row.second) for row in rows] == [("poor", "good"), ("poor", "poorer")]
     better, equal = rows
-    assert better.sentence.startswith(f"good ({write_number(better.second_value or 0)}) agrees better with the raters")
+    assert better.sentence.startswith(f"good ({format_number(better.second_value or 0)}) agrees better with the raters")
     assert better.sentence.endswith("after Holm, n = 120.")
-    assert f"95% interval {write_number(-(better.high or 0))} to {write_number(-(better.low or 0))}" in better.sentence
+    assert (
+        f"95% interval {format_number(-(better.high or 0))} to {format_number(-(better.low or 0))}" in better.sentence
+    )
     assert equal.sentence.startswith("At n = 116, ")
     assert "cannot be told apart (p = ." in equal.sentence
 
@@ -120,7 +122,7 @@ def test_sentence_word_for_word():
 
 
 def test_numbers_as_journals_write_them():
-    assert [write_number(v) for v in (0.574, -0.02, 0.001, 1.0, -1.0, 0.999)] == [
+    assert [format_number(v) for v in (0.574, -0.02, 0.001, 1.0, -1.0, 0.999)] == [
         ".57",
         "-.02",
         "0",
@@ -128,7 +130,7 @@ def test_numbers_as_journals_write_them():
         "-1.00",
         "1.00",
     ]
-    assert [write_p(p) for p in (0.0005, 0.001, 0.0994, 0.31, 0.999)] == [
+    assert [format_p(p) for p in (0.0005, 0.001, 0.0994, 0.31, 0.999)] == [
         "p < .001", "p = .001", "p = .099", "p = .31", "p > .99",
     ]  # fmt: skip
 
@@ -141,7 +143,7 @@ def test_permutations_are_enough_for_holm():
         tuple(map(str, range(60))), np.arange(60), ("",) * 60, tuple("abcdefghij"), scores, ("d",), true[:, None]
     )
     rows = compare(rated, resamples=10)
-    assert min(row.p for row in rows if row.p is not None) == pytest.approx(1 / (PER_COMPARISON * 45 + 1))
+    assert min(row.p for row in rows if row.p is not None) == pytest.approx(1 / (PERMUTATIONS_PER_COMPARISON * 45 + 1))
     assert all((row.p_adjusted or 1) < 0.05 for row in rows if row.first == "a")
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from imapeval.study.findings import ALL
-from imapeval.study.heterogeneity import compare_coefficients, compare_slices, exceed
+from imapeval.study.heterogeneity import compare_slices, homogeneity_statistic, hotelling_p_value
 from imapeval.study.rated import Rated
 
 
@@ -17,21 +17,21 @@ def test_chance_is_hotellings(statistic, freedom, questions):
     v = questions - 1
     scale = v * freedom / (v - freedom + 1)
     expected = stats.f.sf(statistic / scale, freedom, v - freedom + 1)
-    assert exceed(statistic, freedom, questions=questions) == pytest.approx(expected, rel=1e-9)
+    assert hotelling_p_value(statistic, freedom, questions=questions) == pytest.approx(expected, rel=1e-9)
 
 
 def test_with_one_contrast_it_is_students_t():
-    assert exceed(2.1**2, 1, questions=20) == pytest.approx(2 * stats.t.sf(2.1, 19), rel=1e-9)
+    assert hotelling_p_value(2.1**2, 1, questions=20) == pytest.approx(2 * stats.t.sf(2.1, 19), rel=1e-9)
 
 
 def test_p_is_above_0():
-    p = exceed(1e9, 3, questions=1000)
+    p = hotelling_p_value(1e9, 3, questions=1000)
     assert p is not None
     assert 0 < p < 1e-300
 
 
 def test_more_groups_than_questions_cannot_be_compared():
-    assert exceed(1.0, 3, questions=3) is None
+    assert hotelling_p_value(1.0, 3, questions=3) is None
 
 
 def test_independent_groups_give_q_of_hedges_and_olkin():
@@ -41,7 +41,7 @@ def test_independent_groups_give_q_of_hedges_and_olkin():
     influences = np.zeros((4, 40))
     for group in range(4):
         influences[group, group * 10 : group * 10 + 10] = generator.normal(size=10) * (group + 1) / 20
-    statistic, freedom = compare_coefficients(values, influences)
+    statistic, freedom = homogeneity_statistic(values, influences)
     z = np.arctanh(values)
     variance = (influences**2).sum(axis=1) / (1 - values**2) ** 2
     mean = np.average(z, weights=1 / variance)
@@ -53,14 +53,14 @@ def test_the_order_of_dependent_groups_does_not_matter():
     generator = np.random.default_rng(1)
     values, influences = np.array([0.3, 0.5, 0.4]), generator.normal(size=(3, 50)) / 60
     influences[1] += influences[0]
-    expected = compare_coefficients(values, influences)
+    expected = homogeneity_statistic(values, influences)
     for order in ([1, 0, 2], [2, 1, 0]):
-        assert compare_coefficients(values[order], influences[order]) == pytest.approx(expected, rel=1e-9)
+        assert homogeneity_statistic(values[order], influences[order]) == pytest.approx(expected, rel=1e-9)
 
 
 def test_groups_that_hold_the_same_numbers_have_no_freedom():
     influences = np.random.default_rng(2).normal(size=50) / 50
-    statistic, freedom = compare_coefficients(np.array([0.3, 0.3]), np.stack([influences, influences]))
+    statistic, freedom = homogeneity_statistic(np.array([0.3, 0.3]), np.stack([influences, influences]))
     assert (statistic, freedom) == (0.0, 0)
 
 

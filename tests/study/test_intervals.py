@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.influence import find_influences
-from imapeval.study.intervals import bca_ends, linear_ends, student_quantile, widen_quantile
-from imapeval.study.resample import draw
-from imapeval.study.weighing import weigh
+from imapeval.study.influence import correlate_with_influences
+from imapeval.study.intervals import bca_intervals, jackknife_intervals, small_sample_quantile, student_quantile
+from imapeval.study.resample import draw_resamples
+from imapeval.study.weighing import weighted_correlation
 
 COUNT = np.array([[40]])
 
@@ -18,10 +18,12 @@ def draw_skewed(rows: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 def bootstrap(name: str, x: np.ndarray, y: np.ndarray, codes: np.ndarray, resamples: int, confidence: float = 0.95):
     clusters = int(codes.max()) + 1
-    value, rows = find_influences(name, x, y)
-    replicates = weigh(name, x[None], y[None], draw(clusters, seed=1, resamples=resamples), codes=codes)
+    value, rows = correlate_with_influences(name, x, y)
+    replicates = weighted_correlation(
+        name, x[None], y[None], draw_resamples(clusters, seed=1, resamples=resamples), codes=codes
+    )
     influences = np.bincount(codes, rows)[:, None, None]
-    ends = bca_ends(
+    ends = bca_intervals(
         np.array([[value]]),
         replicates,
         replicates,
@@ -44,7 +46,7 @@ def ask_scipy(
     x: np.ndarray, y: np.ndarray, statistic, *, method: str = "BCa", resamples: int = 2000, widened: bool = True
 ):
     """Scipy has no small-sample widening: it is asked for the confidence that ours comes to."""
-    confidence = 2 * stats.norm.cdf(widen_quantile(len(x), confidence=0.95)) - 1 if widened else 0.95
+    confidence = 2 * stats.norm.cdf(small_sample_quantile(len(x), confidence=0.95)) - 1 if widened else 0.95
     return stats.bootstrap(
         (x, y),
         statistic,
@@ -66,7 +68,7 @@ def test_equal_to_scipy_s_bca_on_the_same_resamples(statistic, seed: int, widene
     theirs = ask_scipy(x, y, statistic, widened=widened)
     replicates = theirs.bootstrap_distribution[:, None]
     without = np.array([statistic(np.delete(x, row), np.delete(y, row), 0) for row in range(40)])
-    low, high = bca_ends(
+    low, high = bca_intervals(
         np.array([statistic(x, y, 0)]),
         replicates,
         replicates,
@@ -102,8 +104,8 @@ def test_student_s_quantile_is_scipy_s(share: float, freedom: int):
 
 def test_few_clusters_widen():
     # Student's .975 quantile with 24 degrees of freedom is 2.0639 in printed tables; the root of 25/24 is 1.0206.
-    assert widen_quantile(25, confidence=0.95) == pytest.approx(2.0639 * 1.0206, abs=2e-4)
-    assert np.isnan(widen_quantile(1, confidence=0.95))
+    assert small_sample_quantile(25, confidence=0.95) == pytest.approx(2.0639 * 1.0206, abs=2e-4)
+    assert np.isnan(small_sample_quantile(1, confidence=0.95))
 
 
 def test_copies_in_clusters_add_nothing():
@@ -111,9 +113,9 @@ def test_copies_in_clusters_add_nothing():
     single = bootstrap("pearson", x, y, np.arange(40), 500)
     double = bootstrap("pearson", np.tile(x, 2), np.tile(y, 2), np.tile(np.arange(40), 2), 500)
     assert double == pytest.approx(single, abs=1e-12)
-    value, rows = find_influences("pearson", np.tile(x, 2), np.tile(y, 2))
+    value, rows = correlate_with_influences("pearson", np.tile(x, 2), np.tile(y, 2))
     once = linear("pearson", x, y)
-    twice = linear_ends(
+    twice = jackknife_intervals(
         np.array([[value]]),
         influences=np.bincount(np.tile(np.arange(40), 2), rows)[:, None, None],
         clusters=COUNT,
@@ -124,8 +126,8 @@ def test_copies_in_clusters_add_nothing():
 
 
 def linear(name: str, x: np.ndarray, y: np.ndarray, bounds=(-1.0, 1.0)) -> np.ndarray:
-    value, rows = find_influences(name, x, y)
-    ends = linear_ends(
+    value, rows = correlate_with_influences(name, x, y)
+    ends = jackknife_intervals(
         np.array([[value]]),
         influences=rows[:, None, None],
         clusters=np.array([[len(x)]]),
@@ -166,11 +168,11 @@ def test_undefined_replicates_widen_and_one_cluster_has_none():
     highs = lows.copy()
     lows[:10], highs[:10] = -1, 1
     arguments = {"influences": np.zeros((9, 1)), "confidence": 0.95}
-    ends = bca_ends(np.array([0.5]), lows, highs, clusters=np.array([9]), **arguments)
+    ends = bca_intervals(np.array([0.5]), lows, highs, clusters=np.array([9]), **arguments)
     assert (ends[0].item(), ends[1].item()) == (-1.0, 1.0)
-    none = bca_ends(np.array([0.5]), lows, highs, clusters=np.array([1]), **arguments)
+    none = bca_intervals(np.array([0.5]), lows, highs, clusters=np.array([1]), **arguments)
     assert np.isnan(none).all()
-    absent = bca_ends(np.array([np.nan]), lows, highs, clusters=np.array([9]), **arguments)
+    absent = bca_intervals(np.array([np.nan]), lows, highs, clusters=np.array([9]), **arguments)
     assert np.isnan(absent).all()
 
 
@@ -182,7 +184,7 @@ def test_a_value_at_a_bound_is_its_own_interval():
 
 def test_all_replicates_on_one_side_keep_a_finite_interval():
     replicates = np.linspace(0.6, 0.7, 50)[:, None]
-    ends = bca_ends(
+    ends = bca_intervals(
         np.array([0.5]), replicates, replicates, influences=np.ones((9, 1)), clusters=np.array([9]), confidence=0.95
     )
     assert 0.6 <= ends[0].item() <= ends[1].item() <= 0.7
@@ -192,7 +194,7 @@ def test_beyond_the_pole_of_the_correction_the_end_is_the_outermost_replicate():
     # Two clusters, one of which moves all: reach 18 and acceleration 1/6. Warnings are errors here.
     replicates = np.linspace(0.2, 0.7, 50)[:, None]
     influences = np.array([[0.3], [0.0]])
-    ends = bca_ends(
+    ends = bca_intervals(
         np.array([0.5]), replicates, replicates, influences=influences, clusters=np.array([2]), confidence=0.95
     )
     assert ends[1].item() == pytest.approx(0.7)

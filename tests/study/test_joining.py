@@ -8,8 +8,8 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.imapfile import ImapRecord
-from imapeval.runs import Result, Run, RunWriter, Settings
-from imapeval.study.joining import join
+from imapeval.runs import Result, Run, RunSettings, RunWriter
+from imapeval.study.joining import join_ratings
 from imapeval.study.rated import Scale
 from imapeval.study.ratings import Ratings, read_ratings
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
@@ -33,7 +33,7 @@ def write(
 ) -> Run:
     """Write a run: outcomes by metric, in the order of the samples; None where the run was stopped before."""
     signatures = {metric: f"{metric}|v:{version}" for metric in scores}
-    with RunWriter(folder, samples, settings=Settings(signatures)) as writer:
+    with RunWriter(folder, samples, settings=RunSettings(signatures)) as writer:
         results = [
             Result(sample.id, metric, outcome, signatures[metric])
             for metric, outcomes in scores.items()
@@ -56,7 +56,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_ratings_of_the_data(run: Run):
-    rated, account = join([run])
+    rated, account = join_ratings([run])
     assert rated.ids == ("x1", "y1")
     assert rated.systems == ("D/x", "D/y")
     assert rated.questions.tolist() == [0, 0]
@@ -64,7 +64,7 @@ def test_ratings_of_the_data(run: Run):
     np.testing.assert_array_equal(rated.scores, [[0.5, 1], [0.25, np.nan]])
     np.testing.assert_array_equal(rated.ratings, [[4, 1], [3, np.nan]])
     assert dict(rated.by_rater) == {}
-    assert account.tell() == (
+    assert account.to_sentences() == (
         "3 answers in 1 run, 2 of them rated: accuracy 2, safety 1.",
         "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown.",
         "1 of 3 answers are not rated: x2.",
@@ -74,7 +74,7 @@ def test_ratings_of_the_data(run: Run):
 
 
 def test_answers_that_nobody_rated_can_stay(run: Run):
-    rated, account = join([run], unrated=True)
+    rated, account = join_ratings([run], unrated=True)
     assert rated.ids == ("x1", "y1", "x2")
     assert rated.questions.tolist() == [0, 0, 1]
     np.testing.assert_array_equal(rated.ratings[2], [np.nan, np.nan])
@@ -84,22 +84,22 @@ def test_answers_that_nobody_rated_can_stay(run: Run):
 
 def test_no_ratings_at_all_where_unrated_answers_are_wanted(tmp_path: Path):
     run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, [replace(sample, ratings={}) for sample in SAMPLES])
-    rated, account = join([run], unrated=True)
+    rated, account = join_ratings([run], unrated=True)
     assert rated.ratings.shape == (3, 0)
     assert rated.scores.tolist() == [[1], [1], [1]]
-    assert account.tell() == ("3 answers in 1 run, none of them rated.",)
+    assert account.to_sentences() == ("3 answers in 1 run, none of them rated.",)
 
 
 def test_a_file_of_several_raters(run: Run, tmp_path: Path):
     text = "id,rater,accuracy\nx2,anna,2\nx1,anna,4\nx1,ben,5\nz1,ben,1\nz2,ben,1\n"
-    rated, account = join([run], read(tmp_path / "r.csv", text, accuracy=Scale(0, 5)))
+    rated, account = join_ratings([run], read(tmp_path / "r.csv", text, accuracy=Scale(0, 5)))
     assert (rated.ids, rated.raters) == (("x1", "x2"), ("anna", "ben"))
     np.testing.assert_array_equal(rated.ratings, [[4.5], [2]])
     np.testing.assert_array_equal(rated.by_rater["accuracy"], [[4, 5], [2, np.nan]])
     assert rated.scales == {"accuracy": Scale(0, 5)}
     assert account.raters_per_answer == {1: 1, 2: 1}
-    assert "2 raters. Answers rated by 1: 1, by 2: 1." in account.tell()
-    assert "2 of 4 rated ids are in no run and are left out: z1, z2." in account.tell()
+    assert "2 raters. Answers rated by 1: 1, by 2: 1." in account.to_sentences()
+    assert "2 of 4 rated ids are in no run and are left out: z1, z2." in account.to_sentences()
 
 
 def test_facets_and_covariates(tmp_path: Path):
@@ -107,7 +107,7 @@ def test_facets_and_covariates(tmp_path: Path):
     pairs = (Pair("treatment", "rest"), Pair("treatment", "fluid"), Pair("treatment", "rest"))
     imaps = [ImapRecord("x1", Imap((), (), (), pairs), None), ImapRecord("y1", Imap((), (), (), ()), None)]
     run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, imaps=imaps)
-    rated, _ = join([run], unrated=True)
+    rated, _ = join_ratings([run], unrated=True)
     assert rated.facets == {"language": ("en", "en", "zh"), "dataset": ("D", "D", "D"), "task": ("dx", "", "7")}
     np.testing.assert_array_equal(rated.covariates["response characters"], [9, 0, 5])
     np.testing.assert_array_equal(rated.covariates["reference characters"], [3, 3, np.nan])
@@ -116,7 +116,7 @@ def test_facets_and_covariates(tmp_path: Path):
 
 def test_low_is_good_where_the_metric_says_so(tmp_path: Path):
     run = write(tmp_path / "run", {"perplexity": [Score(9)] * 3, "rouge1": [Score(1)] * 3})
-    rated, account = join([run])
+    rated, account = join_ratings([run])
     assert rated.lower_is_better == {"perplexity"}
     assert rated.scores_of("perplexity").tolist() == [-9, -9]
     assert account.unknown_metrics == ()
@@ -126,26 +126,26 @@ def test_runs_of_other_metrics_and_of_other_answers(run: Run, tmp_path: Path):
     more = write(tmp_path / "more", {"bleu": [Score(7), Score(8), None]})
     others = [replace(SAMPLES[0], id="x9", question="q9")]
     rest = write(tmp_path / "rest", {"rouge1": [Score(0.1)]}, others)
-    rated, account = join([run, more, rest])
+    rated, account = join_ratings([run, more, rest])
     assert rated.ids == ("x1", "y1", "x9")
     assert rated.metrics == ("rouge1", "other", "bleu")
     np.testing.assert_array_equal(rated.scores, [[0.5, 1, 7], [0.25, np.nan, 8], [0.1, np.nan, np.nan]])
     assert account.not_scored == {"other": 1, "bleu": 1}
     assert account.failures == {"other": 1}
-    assert "4 answers in 3 runs, 3 of them rated" in account.tell()[0]
-    assert "Answers that no run scored: other 1, bleu 1." in account.tell()
+    assert "4 answers in 3 runs, 3 of them rated" in account.to_sentences()[0]
+    assert "Answers that no run scored: other 1, bleu 1." in account.to_sentences()
 
 
 def test_a_score_takes_the_place_of_a_failure(run: Run, tmp_path: Path):
     again = write(tmp_path / "again", {"other": [Score(1), Score(3), FAILED]})
     for runs in ([run, again], [again, run]):
-        rated, account = join(runs, metrics=["other"], unrated=True)
+        rated, account = join_ratings(runs, metrics=["other"], unrated=True)
         assert rated.scores[:, 0].tolist() == [1, 3, 2]
         assert account.failures == {}
 
 
 def test_metrics_and_dimensions_are_chosen_in_order(run: Run):
-    rated, account = join([run], metrics=["other", "rouge1"], dimensions=["safety"])
+    rated, account = join_ratings([run], metrics=["other", "rouge1"], dimensions=["safety"])
     assert (rated.metrics, rated.dimensions, rated.ids) == (("other", "rouge1"), ("safety",), ("x1",))
     assert account.by_dimension == {"safety": 1}
 
@@ -153,15 +153,15 @@ def test_metrics_and_dimensions_are_chosen_in_order(run: Run):
 def test_another_signature_is_another_metric(run: Run, tmp_path: Path):
     new = write(tmp_path / "new", {"rouge1": [Score(1)] * 3}, version="2")
     with pytest.raises(InputError, match=r"new: the metric 'rouge1' is rouge1\|v:2 here and rouge1\|v:1 in .*run: two"):
-        join([run, new])
-    rated, _ = join([run, new], metrics=["other"])
+        join_ratings([run, new])
+    rated, _ = join_ratings([run, new], metrics=["other"])
     assert rated.metrics == ("other",)
 
 
 def test_another_score_with_the_same_signature(run: Run, tmp_path: Path):
     again = write(tmp_path / "again", {"rouge1": [Score(0.5), Score(0.75), FAILED]})
     with pytest.raises(InputError, match=r"again: 'rouge1' gives the answer 'y1' 0\.75 here and 0\.25 in .*run, with"):
-        join([run, again])
+        join_ratings([run, again])
 
 
 @pytest.mark.parametrize("change", [{"response": "other"}, {"question": "other"}, {"references": ()}, {"system": "z"}])
@@ -170,12 +170,12 @@ def test_an_id_of_two_answers(run: Run, tmp_path: Path, change: dict[str, str]):
     with pytest.raises(
         InputError, match=r"other: the answer 'x1' has other texts here than in .*run\. Make ids unique"
     ):
-        join([run, other])
+        join_ratings([run, other])
 
 
 def test_raters_of_other_answers_are_no_raters(run: Run, tmp_path: Path):
     text = "id,rater,accuracy,safety\nx1,anna,4,\nx1,ben,,3\nz1,carl,1,1\n"
-    rated, account = join([run], read(tmp_path / "r.csv", text), dimensions=["accuracy"])
+    rated, account = join_ratings([run], read(tmp_path / "r.csv", text), dimensions=["accuracy"])
     assert (rated.raters, account.raters) == (("anna",), 1)
     assert rated.by_rater["accuracy"].tolist() == [[4]]
 
@@ -183,19 +183,19 @@ def test_raters_of_other_answers_are_no_raters(run: Run, tmp_path: Path):
 def test_ratings_come_with_the_data_of_any_run(run: Run, tmp_path: Path):
     bare = write(tmp_path / "bare", {"bleu": [Score(1)] * 3}, [replace(sample, ratings={}) for sample in SAMPLES])
     for runs in ([run, bare], [bare, run]):
-        rated, _ = join(runs, dimensions=["accuracy"])
+        rated, _ = join_ratings(runs, dimensions=["accuracy"])
         assert rated.ratings.tolist() == [[4], [3]]
     other = write(tmp_path / "other", {"bleu": [Score(1)]}, [replace(SAMPLES[0], ratings={"accuracy": 5})])
     with pytest.raises(InputError, match=r"other: the answer 'x1' has other ratings here than in .*run\."):
-        join([run, other])
+        join_ratings([run, other])
 
 
 def test_nothing_is_rated(tmp_path: Path, run: Run):
     bare = write(tmp_path / "bare", {"rouge1": [Score(1)]}, [replace(SAMPLES[0], ratings={})])
     with pytest.raises(UsageError, match="no sample of the run has a rating"):
-        join([bare])
+        join_ratings([bare])
     with pytest.raises(UsageError, match="ratings are of ids such as 'z1', and the run's are such as 'x1'"):
-        join([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
+        join_ratings([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
 
 
 @pytest.mark.parametrize(
@@ -208,32 +208,32 @@ def test_nothing_is_rated(tmp_path: Path, run: Run):
 )
 def test_names_that_are_not_there(run: Run, options: dict[str, object], problem: str):
     with pytest.raises(UsageError, match=problem):
-        join([run], **options)  # pyright: ignore[reportArgumentType]
+        join_ratings([run], **options)  # pyright: ignore[reportArgumentType]
 
 
 def test_the_datas_own_ratings_lie_on_the_scale(run: Run):
     with pytest.raises(InputError, match="the answer 'x1' has the rating 'accuracy' 4, and its scale is 0 to 3"):
-        join([run], scales={"accuracy": Scale(0, 3)})
+        join_ratings([run], scales={"accuracy": Scale(0, 3)})
 
 
 def test_ratings_that_overflow(tmp_path: Path):
     run = write(tmp_path / "run", {"m": [Score(1)]}, [Sample("a", "q", ("r",), "x", ratings={"accuracy": 1e308})])
     with pytest.raises(InputError, match=r"the answer 'a' has the rating 'accuracy' 1e\+308, too large to reckon with"):
-        join([run])
+        join_ratings([run])
 
 
 def test_one_rater(run: Run, tmp_path: Path):
-    _, account = join([run], read(tmp_path / "r.csv", "id,rater,accuracy\nx1,anna,4\n"))
-    assert "1 rater. Answers rated by 1: 1." in account.tell()
+    _, account = join_ratings([run], read(tmp_path / "r.csv", "id,rater,accuracy\nx1,anna,4\n"))
+    assert "1 rater. Answers rated by 1: 1." in account.to_sentences()
 
 
 def test_an_account_is_data(run: Run):
-    _, account = join([run])
-    json.dumps([account.tell(), account.failures, account.not_rated])
+    _, account = join_ratings([run])
+    json.dumps([account.to_sentences(), account.failures, account.not_rated])
 
 
 def test_hundreds_of_ids_are_not_listed(tmp_path: Path):
     samples = [replace(SAMPLES[0], id=f"a{n}", ratings={"accuracy": 1} if n == 0 else {}) for n in range(300)]
     run = write(tmp_path / "run", {"rouge1": [Score(1)] * 300}, samples)
-    _, account = join([run])
-    assert "299 of 300 answers are not rated: a1, a2, a3 and 296 more." in account.tell()[2]
+    _, account = join_ratings([run])
+    assert "299 of 300 answers are not rated: a1, a2, a3 and 296 more." in account.to_sentences()[2]

@@ -8,7 +8,7 @@ from scipy import stats
 from imapeval import imapfile
 from imapeval.errors import UsageError
 from imapeval.metrics import imapscore
-from imapeval.samples import read, system_of
+from imapeval.samples import read, system_label
 from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
 from imapeval.study.levels import correlate
 from imapeval.study.rated import Rated
@@ -251,7 +251,7 @@ def test_metrics_do_not_depend_on_each_other():
 def test_many_answers_have_linear_intervals(monkeypatch: pytest.MonkeyPatch):
     rated = draw_rated(n=600)
     drawn = correlate(rated, resamples=1000)
-    monkeypatch.setattr("imapeval.study.levels.RESAMPLED", 100)
+    monkeypatch.setattr("imapeval.study.levels.MAX_RESAMPLED", 100)
     linear = correlate(rated)
     assert {row.interval for row in drawn} == {"bca"}
     assert {row.interval for row in linear} == {"jackknife"}
@@ -317,7 +317,7 @@ def test_no_ratings_at_all():
 def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected: float):
     """Mean Spearman over four systems and three dimensions, computed independently of this project (issue 2)."""
     samples, scores = [], []
-    records = {record.id: record.imap for _, record in imapfile.read(BENCHMARK / "imaps-recorded-dev.jsonl")}
+    records = {record.id: record.imap for _, record in imapfile.read_records(BENCHMARK / "imaps-recorded-dev.jsonl")}
     for one in read(BENCHMARK / "imapscore-dev.jsonl"):
         if one.id not in records:
             continue
@@ -337,7 +337,7 @@ def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected:
     rated = Rated(
         tuple(sample.id for sample in samples),
         number_clusters([sample.question for sample in samples]),
-        tuple(map(system_of, samples)),
+        tuple(map(system_label, samples)),
         (metric,),
         np.array(scores)[:, None],
         names,

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import MissingExtraError, UsageError
-from imapeval.study.matrix import cluster, correlate_columns, correlate_metrics
+from imapeval.study.matrix import cluster_metrics, correlate_columns, correlate_metrics
 from imapeval.study.rated import Rated
 
 N = 50
@@ -61,7 +61,7 @@ def test_what_is_undefined_stays_so():
 def test_merges_are_those_of_average_linkage():
     """By hand: the nearest pair, then by the mean distance to both of it."""
     values = np.array([[1, 0.9, 0.5, -0.2], [0.9, 1, 0.3, 0.1], [0.5, 0.3, 1, -0.7], [-0.2, 0.1, -0.7, 1]])
-    order, merges = cluster(values)
+    order, merges = cluster_metrics(values)
     at = {leaf: place for place, leaf in enumerate(order)}
     found = [({first, second}, round(distance, 10), size) for first, second, distance, size in merges]
     # 1 - .9; then 2 with 3, whose distance is 1 - |-.7|; then the mean of .5, .8, .7 and .9.

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.resample import Interval, draw, mean_interval, number_clusters, percentile_interval, replicate
+from imapeval.study.resample import (
+    Interval,
+    compute_replicates,
+    draw_resamples,
+    mean_interval,
+    number_clusters,
+    percentile_interval,
+)
 
 VALUES = np.random.default_rng(5).gamma(2.0, size=80).tolist()
 
@@ -17,9 +24,9 @@ def test_about_scipys_percentile_interval():
 
 
 def test_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch):
-    whole, interval = draw(7, seed=3, resamples=50), mean_interval(VALUES, seed=3)
+    whole, interval = draw_resamples(7, seed=3, resamples=50), mean_interval(VALUES, seed=3)
     monkeypatch.setattr("imapeval.study.resample._CELLS", 100)
-    assert (draw(7, seed=3, resamples=50) == whole).all()
+    assert (draw_resamples(7, seed=3, resamples=50) == whole).all()
     blocked = mean_interval(VALUES, seed=3)
     assert blocked is not None
     assert interval is not None
@@ -81,7 +88,7 @@ def test_wrong_arguments_are_refused(arguments: dict):
 
 
 def test_every_draw_has_as_many_as_there_are():
-    drawn = draw(7, seed=0, resamples=1000)
+    drawn = draw_resamples(7, seed=0, resamples=1000)
     assert drawn.shape == (1000, 7)
     assert (drawn.sum(axis=1) == 7).all()
     # Each cluster is drawn once on average, with variance 6/7: 4 standard errors of 1000 draws.
@@ -89,10 +96,10 @@ def test_every_draw_has_as_many_as_there_are():
 
 
 def test_replicates_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch):
-    drawn, codes = draw(5, seed=0, resamples=50), np.array([0, 0, 1, 2, 3, 4])
-    whole = replicate(lambda weights: weights @ np.arange(6.0), drawn, codes)
+    drawn, codes = draw_resamples(5, seed=0, resamples=50), np.array([0, 0, 1, 2, 3, 4])
+    whole = compute_replicates(lambda weights: weights @ np.arange(6.0), drawn, codes)
     monkeypatch.setattr("imapeval.study.resample._CELLS", 18)
-    assert (replicate(lambda weights: weights @ np.arange(6.0), drawn, codes) == whole).all()
+    assert (compute_replicates(lambda weights: weights @ np.arange(6.0), drawn, codes) == whole).all()
     assert whole[0] == drawn[0, codes] @ np.arange(6)
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.findings import ALL, Slice
 from imapeval.study.rated import Rated
-from imapeval.study.slicing import UNKNOWN, divide, slice_answers
+from imapeval.study.slicing import UNKNOWN, divide_answers, slice_answers
 
 N = 60
 
@@ -122,7 +122,7 @@ def test_what_has_no_coefficient_is_said():
 def test_covariates_are_cut_into_equal_groups_with_their_ranges():
     numbers = np.array([120.0, 30, 700, 64, 64, 64, 90, np.nan])
     rated = make().take(range(8))
-    groups = divide(replace(rated, covariates={"length": numbers}, facets={}), bins=3)["length"]
+    groups = divide_answers(replace(rated, covariates={"length": numbers}, facets={}), bins=3)["length"]
     assert {name: rows.tolist() for name, rows in groups.items()} == {
         "30 to 64": [1, 3, 4, 5],
         "90": [6],
@@ -133,13 +133,13 @@ def test_covariates_are_cut_into_equal_groups_with_their_ranges():
 
 def test_ranges_have_as_many_decimals_as_tell_them_apart():
     numbers = np.array([0.1231, 0.1232, 0.1233, 0.9])
-    groups = divide(replace(make().take(range(4)), covariates={"compression": numbers}), bins=2)["compression"]
+    groups = divide_answers(replace(make().take(range(4)), covariates={"compression": numbers}), bins=2)["compression"]
     assert list(groups) == ["0.1231 to 0.1232", "0.1233 to 0.9000"]
 
 
 def test_a_facet_that_divides_nothing_is_no_facet():
     rated = make(systems=("a",) * N, covariates={"length": np.ones(N), "none": np.full(N, np.nan)})
-    assert list(divide(rated)) == ["dimension", "task"]
+    assert list(divide_answers(rated)) == ["dimension", "task"]
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_on_public_data_length_and_language_are_facets():
     data = Path(__file__).parents[2].parent / "shared" / "benchmark" / "imapscore-dev.jsonl"
     if not data.exists():
         pytest.skip(f"{data} is not here")
-    from imapeval.samples import read, system_of
+    from imapeval.samples import read, system_label
     from imapeval.study.resample import number_clusters
 
     samples = read(data)
     rated = Rated(
         ids=tuple(s.id for s in samples),
         questions=number_clusters([s.question for s in samples]),
-        systems=tuple(map(system_of, samples)),
+        systems=tuple(map(system_label, samples)),
         metrics=("length",),
         scores=np.array([[float(len(s.response))] for s in samples]),
         dimensions=("accuracy", "completeness", "specificity"),
@@ -184,10 +184,10 @@ def test_on_public_data_length_and_language_are_facets():
     for row in rows:
         rhos = [
             stats.spearmanr(
-                [len(s.response) for s in samples if system_of(s) == system],
-                [s.ratings[dimension] for s in samples if system_of(s) == system],
+                [len(s.response) for s in samples if system_label(s) == system],
+                [s.ratings[dimension] for s in samples if system_label(s) == system],
             ).statistic
-            for system in dict.fromkeys(system_of(s) for s in samples if s.lang == row.group)
+            for system in dict.fromkeys(system_label(s) for s in samples if s.lang == row.group)
             for dimension in rated.dimensions
         ]
         assert len(rhos) == 6

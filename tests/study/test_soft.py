@@ -8,7 +8,7 @@ import pytest
 
 from imapeval.study.levels import correlate
 from imapeval.study.rated import Rated
-from imapeval.study.soft import permute_pair, soften
+from imapeval.study.soft import permutation_p_values, soft_accuracy
 
 NAN = float("nan")
 
@@ -36,7 +36,7 @@ def test_the_reference_s_worked_example():
     """Its docstring: five questions, the first system .6 better in each, so that one swap in 32 is as extreme."""
     first = np.array([0.8, 0.9, 0.7, 1.0, 0.6])[:, None]
     second = np.array([0.2, 0.3, 0.1, 0.4, 0.0])[:, None]
-    (p,) = permute_pair(first, second, generator=np.random.default_rng(0))
+    (p,) = permutation_p_values(first, second, generator=np.random.default_rng(0))
     assert p == pytest.approx(1 / 32, abs=spread(1 / 32))
 
 
@@ -44,13 +44,13 @@ def test_the_reference_s_worked_example():
 def test_p_values_are_those_of_all_permutations(seed: int):
     random = np.random.default_rng(seed)
     first, second = random.normal(0.3, size=(9, 2)), random.normal(size=(9, 2))
-    paired = permute_pair(first, second, generator=np.random.default_rng(1))
+    paired = permutation_p_values(first, second, generator=np.random.default_rng(1))
     for column in range(2):
         exact = swap_all(first[:, column], second[:, column])
         assert paired[column] == pytest.approx(exact, abs=spread(exact))
     one, other = np.full((11, 2), NAN), np.full((11, 2), NAN)
     one[:6], other[6:] = first[:6], second[:5]
-    dealt = permute_pair(one, other, generator=np.random.default_rng(1))
+    dealt = permutation_p_values(one, other, generator=np.random.default_rng(1))
     for column in range(2):
         exact = deal_all(first[:6, column], second[:5, column])
         assert dealt[column] == pytest.approx(exact, abs=spread(exact))
@@ -58,7 +58,7 @@ def test_p_values_are_those_of_all_permutations(seed: int):
 
 def test_accuracy_is_one_less_the_mean_difference():
     """compute_one_minus_pce: 1 - mean |p - q| over the pairs of systems."""
-    found = soften(np.array([[0.1, 0.5, 0.9]]), np.array([[0.2, 0.5, 0.5], [0.1, 0.5, 0.9]]))
+    found = soft_accuracy(np.array([[0.1, 0.5, 0.9]]), np.array([[0.2, 0.5, 0.5], [0.1, 0.5, 0.9]]))
     assert found == pytest.approx(np.array([[1 - 0.5 / 3, 1.0]]))
 
 
@@ -92,11 +92,13 @@ def test_the_normal_approximation_is_near_the_permutations():
     random = np.random.default_rng(3)
     first, second = random.normal(0.2, size=(60, 3)), random.normal(size=(60, 3))
     approximate = _approximate_pair(first, second, np.ones((1, 60)))[0]
-    assert approximate == pytest.approx(permute_pair(first, second, generator=np.random.default_rng(0)), abs=0.06)
+    assert approximate == pytest.approx(
+        permutation_p_values(first, second, generator=np.random.default_rng(0)), abs=0.06
+    )
     one, other = np.full((90, 3), NAN), np.full((90, 3), NAN)
     one[:60], other[60:] = first, second[:30]
     approximate = _approximate_pair(one, other, np.ones((1, 90)))[0]
-    assert approximate == pytest.approx(permute_pair(one, other, generator=np.random.default_rng(0)), abs=0.06)
+    assert approximate == pytest.approx(permutation_p_values(one, other, generator=np.random.default_rng(0)), abs=0.06)
 
 
 def test_one_system_is_not_compared():

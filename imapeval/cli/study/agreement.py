@@ -17,7 +17,7 @@ from imapeval.cli.study.reading import (
     Scales,
     Seed,
     parse_labels,
-    split_names,
+    parse_names,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def agreement(
     json_output: Json = False,
 ) -> None:
     """Tell how far raters agree, and how well a perfect metric could agree with them. Needs what each rater gave."""
-    from imapeval.study.account import tell_reading
+    from imapeval.study.account import describe_reading
     from imapeval.study.agreement.differences import count_differences
     from imapeval.study.agreement.measuring import STATISTICS, measure_agreement
     from imapeval.study.agreement.sentences import describe_agreement
@@ -67,11 +67,11 @@ def agreement(
         columns=parse_columns(mapping),
         labels=parse_labels(labels),
         scales=parse_scales(scale or ()),
-        dimensions=split_names(dimensions, "--dimensions"),
+        dimensions=parse_names(dimensions, "--dimensions"),
     )
-    for sentence in tell_reading(given.left_out, given.unread, given.notes):
+    for sentence in describe_reading(given.left_out, given.unread, given.notes):
         echo(sentence, err=True)
-    rated = _take(given, questions)
+    rated = _load_rated(given, questions)
     found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None, seed=seed, resamples=resamples)
     differences = count_differences(rated)
     ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
@@ -93,21 +93,21 @@ def agreement(
     _print_notes(found, rated, by_question=questions is not None, seed=seed, resamples=resamples)
 
 
-def _take(given: "Ratings", run: Path | None) -> "Rated":
+def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
     from imapeval.runs import Run
-    from imapeval.study.account import list_some
-    from imapeval.study.agreement.alone import take_ratings
+    from imapeval.study.account import list_first
+    from imapeval.study.agreement.alone import rated_without_scores
 
     if run is None:
-        return take_ratings(given)
+        return rated_without_scores(given)
     texts = {sample.id: sample.question for sample in Run(run).samples()}
     if strays := [id_ for id_ in given.ids if id_ not in texts]:
         echo(
-            f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_some(strays)}. Each is taken for an "
+            f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_first(strays)}. Each is taken for an "
             "answer to a question of its own.",
             err=True,
         )
-    return take_ratings(given, questions=texts)
+    return rated_without_scores(given, questions=texts)
 
 
 def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
@@ -115,7 +115,7 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
     from rich.text import Text
 
     from imapeval.study.agreement.sentences import TITLES
-    from imapeval.study.writing import write_number
+    from imapeval.study.writing import format_number
 
     if not rows:
         return
@@ -125,8 +125,8 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
     for row in rows:
         table.add_row(
             Text(TITLES[row.statistic]),
-            "-" if row.value is None else write_number(row.value),
-            _show_interval(row.low, row.high),
+            "-" if row.value is None else format_number(row.value),
+            _format_interval(row.low, row.high),
             str(row.n),
             str(row.raters),
         )
@@ -156,7 +156,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     from rich.text import Text
 
     from imapeval.study.coefficients import TITLES
-    from imapeval.study.writing import write_number
+    from imapeval.study.writing import format_number
 
     if not rows:
         return
@@ -167,18 +167,18 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
         table.add_row(
             Text(row.dimension),
             TITLES[row.coefficient],
-            "-" if row.value is None else write_number(row.value),
-            _show_interval(row.low, row.high),
-            "-" if row.reliability is None else write_number(row.reliability),
+            "-" if row.value is None else format_number(row.value),
+            _format_interval(row.low, row.high),
+            "-" if row.reliability is None else format_number(row.reliability),
             str(row.n),
         )
     print_table(table)
 
 
-def _show_interval(low: float | None, high: float | None) -> str:
-    from imapeval.study.writing import write_number
+def _format_interval(low: float | None, high: float | None) -> str:
+    from imapeval.study.writing import format_number
 
-    return "-" if low is None or high is None else f"{write_number(low)} .. {write_number(high)}"
+    return "-" if low is None or high is None else f"{format_number(low)} .. {format_number(high)}"
 
 
 def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool, seed: int, resamples: int) -> None:

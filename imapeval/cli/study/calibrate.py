@@ -10,11 +10,11 @@ import typer
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import (
-    Folders,
     Labels,
     Mapping,
     RatingsFile,
     Resamples,
+    RunFolders,
     Scales,
     Seed,
     read_rated,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    folders: Folders,
+    folders: RunFolders,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Which metric.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the calibration goes (.json).")],
     dimension: Annotated[

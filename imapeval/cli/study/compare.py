@@ -12,11 +12,11 @@ from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.choosing import Against, choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
-    Folders,
     Labels,
     Mapping,
     Metrics,
     RatingsFile,
+    RunFolders,
     Scales,
     Seed,
     read_rated,
@@ -41,7 +41,7 @@ _INTERVALS = {
 
 
 def compare(
-    folders: Folders,
+    folders: RunFolders,
     ratings: RatingsFile = None,
     metrics: Metrics = None,
     dimensions: Dimensions = None,
@@ -110,7 +110,7 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.writing import write_number, write_p
+    from imapeval.study.writing import format_number, format_p
 
     table = Table(title=Text(title), title_justify="left")
     table.add_column("first", no_wrap=True)
@@ -118,10 +118,10 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     for column in ("", "", "difference", "95% interval", "p", "after Holm", "n"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        numbers = ("-" if v is None else write_number(v) for v in (row.first_value, row.second_value, row.difference))
-        ends = "-" if row.low is None or row.high is None else f"{write_number(row.low)} .. {write_number(row.high)}"
+        numbers = ("-" if v is None else format_number(v) for v in (row.first_value, row.second_value, row.difference))
+        ends = "-" if row.low is None or row.high is None else f"{format_number(row.low)} .. {format_number(row.high)}"
         tests = (
-            "-" if p is None else write_p(p).removeprefix("p ").removeprefix("= ") for p in (row.p, row.p_adjusted)
+            "-" if p is None else format_p(p).removeprefix("p ").removeprefix("= ") for p in (row.p, row.p_adjusted)
         )
         table.add_row(Text(row.first), Text(row.second), *numbers, ends, *tests, str(row.n))
     print_table(table, width=200)

@@ -13,19 +13,19 @@ from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.choosing import choose_one
 from imapeval.cli.study.reading import (
     Dimensions,
-    Folders,
     Labels,
     Mapping,
     Metrics,
     RatingsFile,
     Resamples,
+    RunFolders,
     Scales,
     Seed,
+    parse_names,
     read_rated,
-    split_names,
 )
 from imapeval.study.findings import ALL, CoefficientName, Correlation, Level
-from imapeval.study.writing import write_number
+from imapeval.study.writing import format_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,7 +44,7 @@ _GROUPINGS: dict[str, str] = {
 
 
 def correlate(
-    folders: Folders,
+    folders: RunFolders,
     ratings: RatingsFile = None,
     metrics: Metrics = None,
     dimensions: Dimensions = None,
@@ -65,10 +65,10 @@ def correlate(
     from imapeval.study.levels import correlate as compute
 
     # Before anything is read: it may be much.
-    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in split_names(level, "--level") or ()]
+    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
     coefficients: list[CoefficientName] = [
         choose_one(name, "--coefficient", get_args(CoefficientName))
-        for name in split_names(coefficient, "--coefficient") or ()
+        for name in parse_names(coefficient, "--coefficient") or ()
     ]
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
@@ -96,13 +96,13 @@ def _print_table(rows: Sequence[Correlation]) -> None:
     room = (console.width - max(map(len, metrics)) - 4) // _COLUMN_WIDTH
     # Where nobody looks at a terminal nothing is cut off, however many columns there are.
     at_once = max(1, room) if console.is_terminal else len(columns)
-    echo(_name_table(rows))  # above the table, whose width would break it into lines
+    echo(_make_title(rows))  # above the table, whose width would break it into lines
     for start in range(0, len(columns), at_once):
         shown = columns[start : start + at_once]
         table = Table()
         table.add_column(Text("metric"), no_wrap=True)
         for column in shown:
-            table.add_column(Text(_name_column(column, rows[0].level)), justify="right", no_wrap=True)
+            table.add_column(Text(_make_heading(column, rows[0].level)), justify="right", no_wrap=True)
         _fill(table, metrics, shown, cells)
         print_table(table, width=200 + _COLUMN_WIDTH * len(columns))
 
@@ -116,10 +116,10 @@ def _fill(
     from rich.text import Text
 
     for metric in metrics:
-        table.add_row(Text(metric), *(Text(_show(cells[metric, *column])) for column in columns))
+        table.add_row(Text(metric), *(Text(_format_cell(cells[metric, *column])) for column in columns))
 
 
-def _name_table(rows: Sequence[Correlation]) -> str:
+def _make_title(rows: Sequence[Correlation]) -> str:
     """Name the coefficient and the grouping, with how many coefficients the last mean is taken of."""
     from imapeval.study.coefficients import TITLES
 
@@ -129,7 +129,7 @@ def _name_table(rows: Sequence[Correlation]) -> str:
     return f"{title}; mean of {max(last)} coefficients last" if last else title
 
 
-def _name_column(column: tuple[str, str], level: str) -> str:
+def _make_heading(column: tuple[str, str], level: str) -> str:
     system, dimension = column
     if dimension == ALL:
         return "mean of all\ncoefficients"
@@ -138,8 +138,8 @@ def _name_column(column: tuple[str, str], level: str) -> str:
     return f"{system or 'all'}\n{dimension}"
 
 
-def _show(row: Correlation) -> str:
-    show = partial(write_number, digits=3)
+def _format_cell(row: Correlation) -> str:
+    show = partial(format_number, digits=3)
     if row.value is None:
         return f"-\nn {row.n}"
     interval = "-" if row.low is None or row.high is None else f"{show(row.low)} .. {show(row.high)}"
@@ -165,11 +165,11 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
     if any(missing.values()):
         counts = ", ".join(f"{metric} {count}" for metric, count in missing.items() if count)
         notes.append(f"Rated answers without a score (failures) are left out: {counts}.")
-    notes.extend(dict.fromkeys(_explain(row) for row in rows if row.reason))
+    notes.extend(dict.fromkeys(_format_reason(row) for row in rows if row.reason))
     echo("\n".join(notes))
 
 
-def _explain(row: Correlation) -> str:
+def _format_reason(row: Correlation) -> str:
     state = "Undefined" if row.value is None else "Left out"
     system, dimension = ("all" if name in ("", ALL) else name for name in (row.system, row.dimension))
     return f"{state}: {row.metric}, {system}, {dimension}: {row.reason}."

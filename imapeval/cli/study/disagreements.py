@@ -8,7 +8,7 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, read_rated
+from imapeval.cli.study.reading import Dimensions, Labels, Mapping, RatingsFile, RunFolders, Scales, read_rated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ _SHOWN = 400
 
 
 def disagreements(
-    folders: Folders,
+    folders: RunFolders,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Whose scores.")],
     ratings: RatingsFile = None,
     dimensions: Dimensions = None,
@@ -42,7 +42,7 @@ def disagreements(
     found = [row for name in rated.dimensions for row in find_disagreements(rated, metric, name, count=count)]
     samples, records = _read_texts(folders, {row.id for row in found})
     if json_output:
-        content = [_describe(row, samples[row.id], records.get(row.id, [])) for row in found]
+        content = [_disagreement_to_dict(row, samples[row.id], records.get(row.id, [])) for row in found]
         echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     for dimension in rated.dimensions:
@@ -75,8 +75,8 @@ def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, 
     return samples, records
 
 
-def _describe(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> dict[str, Any]:
-    from imapeval.matching.explain import explain
+def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> dict[str, Any]:
+    from imapeval.matching.explain import explain_match
     from imapeval.metrics.imapscore import credit
 
     return {
@@ -100,7 +100,7 @@ def _describe(row: "Disagreement", sample: "Sample", records: "Sequence[ImapReco
                         "relation": match.relation,
                         "credit": credit(match),
                         "decided_by": match.decided_by,
-                        "evidence": list(explain(match)),
+                        "evidence": list(explain_match(match)),
                     }
                     for match in record.matches or ()
                 ],
@@ -135,17 +135,17 @@ def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]
 
     What contradicts comes first.
     """
-    from imapeval.matching.explain import explain
+    from imapeval.matching.explain import explain_match
     from imapeval.metrics.imapscore import credit
-    from imapeval.report.facts import find_best
+    from imapeval.report.facts import find_best_matches
     from imapeval.types import Relation
 
     def show(match: "Match") -> tuple[str, str, str, str, str, str]:
         terms = f"{match.term} / {match.other_term}" if match.other_term else match.term
-        why = "; ".join(explain(match))
+        why = "; ".join(explain_match(match))
         return terms, match.reference, match.response, match.relation, f"{credit(match):.2f}", why
 
-    best = find_best(record.matches or ())
+    best = find_best_matches(record.matches or ())
     others = dict.fromkeys((pair.term, pair.value) for pair in record.imap.response)
     lines: list[tuple[str, str, str, str, str, str]] = []
     for term, value in dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference):

@@ -9,7 +9,7 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, read_rated
+from imapeval.cli.study.reading import Dimensions, Labels, Mapping, RatingsFile, RunFolders, Scales, read_rated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    folders: Folders,
+    folders: RunFolders,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Whose scores stand in where ratings are missing.")],
     ratings: RatingsFile = None,
     dimensions: Dimensions = None,
@@ -96,8 +96,8 @@ def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
         table.add_row(
             Text(row.system or "all"),
             Text(row.dimension),
-            _show(row.value, row.low, row.high),
-            _show(row.plain, row.plain_low, row.plain_high),
+            _format_estimate(row.value, row.low, row.high),
+            _format_estimate(row.plain, row.plain_low, row.plain_high),
             str(row.rated),
             str(row.unrated),
             "-" if row.worth is None else f"{row.worth:.0f}",
@@ -117,8 +117,8 @@ def _print_differences(rows: "Sequence[SystemDifference]") -> None:
     for row in rows:
         apart = "" if row.low <= 0 <= row.high else ": they can be told apart"
         echo(
-            f"{row.dimension}: {row.first} less {row.second} is {_show(row.value, row.low, row.high)} "
-            f"(ratings alone {_show(row.plain, row.plain_low, row.plain_high)}){apart}."
+            f"{row.dimension}: {row.first} less {row.second} is {_format_estimate(row.value, row.low, row.high)} "
+            f"(ratings alone {_format_estimate(row.plain, row.plain_low, row.plain_high)}){apart}."
         )
 
 
@@ -131,13 +131,13 @@ def _print_shares(rows: "Sequence[SystemShare]") -> None:
             continue
         note = "" if share.note is None else f"; {share.note}"
         echo(
-            f"{text}{_show(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of {share.n} "
+            f"{text}{_format_estimate(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of {share.n} "
             f"unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
             f"{share.specificity:.2f} on the rated ones{note})."
         )
 
 
-def _show(value: float | None, low: float | None, high: float | None) -> str:
+def _format_estimate(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Folders, Metrics, read_rated
+from imapeval.cli.study.reading import Metrics, RunFolders, read_rated
 
 if TYPE_CHECKING:
     from imapeval.study.findings import MetricMatrix
 
 
-def matrix(folders: Folders, metrics: Metrics = None, json_output: Json = False) -> None:
+def matrix(folders: RunFolders, metrics: Metrics = None, json_output: Json = False) -> None:
     """Tell which metrics say the same: each with each other, over all answers, rated or not."""
     from imapeval.study.matrix import correlate_metrics
 
@@ -25,7 +25,7 @@ def matrix(folders: Folders, metrics: Metrics = None, json_output: Json = False)
         f"Each pair over the answers that both scored, {found.smallest} or more; {found.n} have a score of every "
         "metric. Metrics of which a low score is good are turned round."
     )
-    for sentence in _tell(found):
+    for sentence in _describe_clusters(found):
         echo(sentence)
 
 
@@ -33,18 +33,18 @@ def _print(found: "MetricMatrix") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.writing import write_number
+    from imapeval.study.writing import format_number
 
     table = Table("", title="Spearman's rho, similar metrics together", title_justify="left")
     for number in range(len(found.metrics)):
         table.add_column(str(number + 1), justify="right", no_wrap=True)
     for number, (metric, row) in enumerate(zip(found.metrics, found.values, strict=True), 1):
-        table.add_row(Text(f"{number} {metric}"), *("-" if value is None else write_number(value) for value in row))
+        table.add_row(Text(f"{number} {metric}"), *("-" if value is None else format_number(value) for value in row))
     # Where nobody looks at a terminal nothing is cut off, however many metrics there are.
     print_table(table, width=60 + 8 * len(found.metrics))
 
 
-def _tell(found: "MetricMatrix") -> list[str]:
+def _describe_clusters(found: "MetricMatrix") -> list[str]:
     """Return the merges as sentences, nearest first."""
     groups = [[metric] for metric in found.metrics]
     said: list[str] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm import gather
+from imapeval.cli.llm import make_llm_settings
 from imapeval.cli.options import (
     BaseUrl,
     Concurrency,
@@ -23,7 +23,7 @@ from imapeval.cli.options import (
     Rpm,
     Tpm,
     exit_code,
-    name_of,
+    make_file_stem,
     parse_columns,
 )
 from imapeval.cli.printing import echo
@@ -67,9 +67,9 @@ def paraphrase(
     from imapeval.llm.ledger import describe
     from imapeval.pipeline import open_ledger, open_llm
     from imapeval.samples import read
-    from imapeval.study.robustness.rewording import reword, sign
+    from imapeval.study.robustness.rewording import reword_answers, rewording_signature
 
-    settings = gather(
+    settings = make_llm_settings(
         llm,
         base_url=base_url,
         votes=1,
@@ -82,7 +82,7 @@ def paraphrase(
     if settings is None:
         raise UsageError("rewording needs a language model. Name one: --llm openai:NAME.")
     samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
-    path = out or Path(f"{name_of(data)}-reworded.jsonl")
+    path = out or Path(f"{make_file_stem(data)}-reworded.jsonl")
     if path.exists():
         raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
     ledger = open_ledger(settings)
@@ -90,7 +90,7 @@ def paraphrase(
     try:
         with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
             made = run_until_interrupted(
-                lambda stop: reword(samples, model=model, count=count, stop=stop, progress=advance)
+                lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance)
             )
     except Interrupted as interrupted:
         echo("Stopped. What the model has written is kept: the same command goes on.", err=True)
@@ -107,24 +107,24 @@ def paraphrase(
                 {"id": id_, "number": n, "stage": f.stage, "kind": f.kind, "message": f.message}
                 for id_, n, f in failures
             ],
-            "by": sign(model),
+            "by": rewording_signature(model),
             "usage": ledger.report(),
         }
         echo(json.dumps(told, ensure_ascii=False))
     else:
         for id_, number, failure in failures:
             echo(f"{id_}, rewording {number}: {failure.message}", err=True)
-        echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {sign(model)}")
+        echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {rewording_signature(model)}")
         echo(f"usage: {describe(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
     raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 
 
 def _write(samples: "Sequence[Sample]", path: Path) -> None:
-    from imapeval.study.robustness.rewording import dump_sample
+    from imapeval.study.robustness.rewording import sample_to_json_line
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "".join(f"{dump_sample(sample)}\n" for sample in samples).encode())
+        replace_file(path, "".join(f"{sample_to_json_line(sample)}\n" for sample in samples).encode())
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error

@@ -51,7 +51,7 @@ def power(
     json_output: Json = False,
 ) -> None:
     """Say how many rated answers tell two metrics apart: from a pilot study, or from --r1, --r2 and --r12."""
-    from imapeval.study.power import plan, plan_from_pilot
+    from imapeval.study.power import plan_sample_size, plan_sample_size_from_pilot
 
     name = choose_one(coefficient, "--coefficient", ("spearman", "pearson"))
     grouping = choose_one(level, "--level", ("global", "within-system"))
@@ -61,12 +61,18 @@ def power(
         rated = read_rated(
             folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
         ).rated
-        rows = plan_from_pilot(rated, against=against, coefficient=name, level=grouping, power=chance, alpha=alpha)
+        rows = plan_sample_size_from_pilot(
+            rated, against=against, coefficient=name, level=grouping, power=chance, alpha=alpha
+        )
     elif r1 is None or r2 is None or r12 is None:
         raise UsageError("give the folder of a run (a pilot study), or all of --r1, --r2 and --r12.")
     else:
         spearman = name == "spearman"
-        rows = [plan(r1, r2, between=r12, power=chance, alpha=alpha, spearman=spearman, design_effect=design_effect)]
+        rows = [
+            plan_sample_size(
+                r1, r2, between=r12, power=chance, alpha=alpha, spearman=spearman, design_effect=design_effect
+            )
+        ]
     if json_output:
         echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
@@ -77,7 +83,7 @@ def _print(rows: "Sequence[Power]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.writing import write_number
+    from imapeval.study.writing import format_number
 
     if len(rows) > 1:
         table = Table(title=Text("Rated answers needed"), title_justify="left")
@@ -88,14 +94,14 @@ def _print(rows: "Sequence[Power]") -> None:
         for row in sorted(rows, key=lambda row: (row.needed is None, row.needed)):
             numbers = (row.first_value, row.second_value, row.between, row.design_effect)
             table.add_row(
-                *(Text(text) for text in (_name(row.dimension), row.first, row.second)),
-                *("-" if number is None else write_number(number) for number in numbers),
+                *(Text(text) for text in (_label_dimension(row.dimension), row.first, row.second)),
+                *("-" if number is None else format_number(number) for number in numbers),
                 *("-" if count is None else f"{count:,}" for count in (row.needed, row.n)),
-                "-" if row.smallest is None else write_number(row.smallest),
+                "-" if row.smallest is None else format_number(row.smallest),
             )
         print_table(table, width=200)
     for row in rows:
-        over = f"{_name(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
+        over = f"{_label_dimension(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
         echo(f"{over}{row.sentence}")
     first = rows[0]
     echo(
@@ -105,7 +111,7 @@ def _print(rows: "Sequence[Power]") -> None:
     )
 
 
-def _name(dimension: str) -> str:
+def _label_dimension(dimension: str) -> str:
     from imapeval.study.findings import ALL
 
     return "mean of all dimensions" if dimension == ALL else dimension

@@ -10,10 +10,10 @@ import typer
 
 from imapeval.cli.options import Json, parse_columns
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Dimensions, Labels, Mapping, Scales, parse_labels, split_names
+from imapeval.cli.study.reading import Dimensions, Labels, Mapping, Scales, parse_labels, parse_names
 
 if TYPE_CHECKING:
-    from imapeval.study.ratings.summary import Summary
+    from imapeval.study.ratings.summary import RatingsSummary
 
 _WIDEST_BAR = 40
 """Characters of the longest bar: with its rating and its number it fits into a narrow terminal."""
@@ -34,19 +34,19 @@ def ratings(
     json_output: Json = False,
 ) -> None:
     """Show what a file of ratings holds: who rated what, how often, and on which scale. No run is needed."""
-    from imapeval.study.account import tell_reading
+    from imapeval.study.account import describe_reading
     from imapeval.study.ratings import parse_scales, read_ratings
-    from imapeval.study.ratings.summary import summarise
+    from imapeval.study.ratings.summary import summarise_ratings
 
     found = read_ratings(
         file,
         columns=parse_columns(mapping),
         labels=parse_labels(labels),
         scales=parse_scales(scale or ()),
-        dimensions=split_names(dimensions, "--dimensions"),
+        dimensions=parse_names(dimensions, "--dimensions"),
     )
-    summaries = summarise(found)
-    passed_over = tell_reading(found.left_out, found.unread, found.notes)
+    summaries = summarise_ratings(found)
+    passed_over = describe_reading(found.left_out, found.unread, found.notes)
     if json_output:
         content = {
             "kind": found.kind,
@@ -69,7 +69,7 @@ def ratings(
         echo(sentence)
 
 
-def _print_dimensions(summaries: "Sequence[Summary]") -> None:
+def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -83,7 +83,7 @@ def _print_dimensions(summaries: "Sequence[Summary]") -> None:
     print_table(table)
 
 
-def _print_raters(summaries: "Sequence[Summary]", raters: Sequence[str]) -> None:
+def _print_raters(summaries: "Sequence[RatingsSummary]", raters: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -97,14 +97,14 @@ def _print_raters(summaries: "Sequence[Summary]", raters: Sequence[str]) -> None
     print_table(table)
 
 
-def _print_bars(summaries: "Sequence[Summary]") -> None:
-    from imapeval.study.ratings.scales import describe
+def _print_bars(summaries: "Sequence[RatingsSummary]") -> None:
+    from imapeval.study.ratings.scales import describe_scale
 
     for row in summaries:
         longest = max(bar.count for bar in row.bars)
         names = [f"{bar.low:g}" if bar.low == bar.high else f"{bar.low:.4g} to {bar.high:.4g}" for bar in row.bars]
         width = max(map(len, names))
-        scale = "scale not declared" if row.scale is None else describe(row.scale)
+        scale = "scale not declared" if row.scale is None else describe_scale(row.scale)
         echo(f"\n{row.dimension} ({scale})")
         for name, bar in zip(names, row.bars, strict=True):
             # An empty bin has no bar; a rare rating has one.

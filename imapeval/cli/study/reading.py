@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import parse_columns, split
+from imapeval.cli.options import parse_columns, split_commas
 from imapeval.cli.printing import echo
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.study.account import Account
+    from imapeval.study.account import JoinReport
     from imapeval.study.rated import Rated
 
-Folders = Annotated[
+RunFolders = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs: of the same answers, or of others.")
 ]
 RatingsFile = Annotated[
@@ -51,7 +51,7 @@ Resamples = Annotated[int, typer.Option(min=1, help="How many are drawn for an i
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedData:
     """Scores beside ratings, and how they came together.
 
     Attributes:
@@ -61,7 +61,7 @@ class Joined:
     """
 
     rated: "Rated"
-    account: "Account"
+    account: "JoinReport"
     signatures: dict[str, str]
 
 
@@ -75,7 +75,7 @@ def read_rated(
     mapping: Sequence[str] | None = None,
     labels: str | None = None,
     unrated: bool = False,
-) -> Joined:
+) -> JoinedData:
     """Read runs and ratings, join them, and tell on stderr what came of it.
 
     Args:
@@ -93,10 +93,10 @@ def read_rated(
         InputError: The content of a file is at fault.
     """
     from imapeval.runs import Run
-    from imapeval.study.joining import join, read_signatures
+    from imapeval.study.joining import join_ratings, read_signatures
     from imapeval.study.ratings import parse_scales, read_ratings
 
-    named = split_names(metrics, "--metrics"), split_names(dimensions, "--dimensions")
+    named = parse_names(metrics, "--metrics"), parse_names(dimensions, "--dimensions")
     declared = parse_scales(scales or ())
     if ratings is None:
         for option, value in (("--map", mapping), ("--labels", labels)):
@@ -112,13 +112,13 @@ def read_rated(
             dimensions=named[1],
         )
     runs = [Run(folder) for folder in folders]
-    rated, account = join(runs, given, metrics=named[0], dimensions=named[1], scales=declared, unrated=unrated)
-    for sentence in account.tell():
+    rated, account = join_ratings(runs, given, metrics=named[0], dimensions=named[1], scales=declared, unrated=unrated)
+    for sentence in account.to_sentences():
         echo(sentence, err=True)
-    return Joined(rated, account, read_signatures(runs, rated.metrics))
+    return JoinedData(rated, account, read_signatures(runs, rated.metrics))
 
 
-def split_names(text: str | None, option: str) -> list[str] | None:
+def parse_names(text: str | None, option: str) -> list[str] | None:
     """Return the names of a text with commas between; None for none given.
 
     Raises:
@@ -126,7 +126,7 @@ def split_names(text: str | None, option: str) -> list[str] | None:
     """
     if text is None:
         return None
-    names = split(text)
+    names = split_commas(text)
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
     return list(dict.fromkeys(names))
@@ -141,7 +141,7 @@ def parse_labels(text: str | None) -> dict[str, float]:
     from imapeval.samples.rows import read_number
 
     labels: dict[str, float] = {}
-    for part in split_names(text, "--labels") or ():
+    for part in parse_names(text, "--labels") or ():
         word, _, value = part.rpartition("=")
         number = read_number(value)
         if not word or number is None:

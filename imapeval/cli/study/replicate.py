@@ -18,7 +18,7 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.replicate import Gain, Row
+    from imapeval.study.replicate import Gain, PaperRow
 
 _PAPERS = ("imapscore",)
 
@@ -94,7 +94,7 @@ def replicate(
     _print_notes(counts, left_out, given=bool(numbers))
 
 
-def _print(rows: "Sequence[Row]", numbers: "Mapping[tuple[str, str, str], float]") -> None:
+def _print(rows: "Sequence[PaperRow]", numbers: "Mapping[tuple[str, str, str], float]") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -123,7 +123,7 @@ def _print(rows: "Sequence[Row]", numbers: "Mapping[tuple[str, str, str], float]
         print_table(table, width=200)
 
 
-def _show(row: "Row | None") -> str:
+def _show(row: "PaperRow | None") -> str:
     if row is None or row.value is None:
         return "-"
     return f"{row.value:.3f}" if row.low is None else f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}]"

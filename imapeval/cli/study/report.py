@@ -10,12 +10,12 @@ from imapeval.cli.options import Json
 from imapeval.cli.printing import echo
 from imapeval.cli.study.reading import (
     Dimensions,
-    Folders,
     Labels,
     Mapping,
     Metrics,
     RatingsFile,
     Resamples,
+    RunFolders,
     Scales,
     Seed,
     read_rated,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    folders: Folders,
+    folders: RunFolders,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the page and the tables go.")],
     ratings: RatingsFile = None,
     metrics: Metrics = None,
@@ -68,7 +68,7 @@ def report(
     from imapeval.runs import Run
     from imapeval.study.comparing import COEFFICIENTS
     from imapeval.study.findings import Level as LevelName
-    from imapeval.study.whole import study_whole
+    from imapeval.study.whole import compute_study
 
     levels: dict[str, Level] = {name: name for name in get_args(LevelName)}
     coefficients: dict[str, CoefficientName] = {name: name for name in COEFFICIENTS}
@@ -85,12 +85,12 @@ def report(
         mapping=mapping,
         labels=labels,
     )
-    _make(out)
-    study = study_whole(
+    _make_folder(out)
+    study = compute_study(
         joined.rated,
         title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
         signatures=joined.signatures,
-        account=joined.account.tell(),
+        account=joined.account.to_sentences(),
         level=None if level is None else levels[level],
         coefficient=coefficients[coefficient],
         against=against,
@@ -108,7 +108,7 @@ def report(
     echo(f"page:   {page}\ntables: {tables}")
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     """Make the folder before minutes are spent on what is to go into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,23 +9,23 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Metrics, RatingsFile, Resamples, Seed, read_rated, split_names
+from imapeval.cli.study.reading import Metrics, RatingsFile, Resamples, Seed, parse_names, read_rated
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.robustness.measures import Robustness
-    from imapeval.study.robustness.repeats import Kind
+    from imapeval.study.robustness.repeats import RepeatKind
     from imapeval.study.robustness.stability import Stability, StabilityError
 
-_TITLES: "dict[Kind, str]" = {
+_TITLES: "dict[RepeatKind, str]" = {
     "rewording": "Rewording: the same answers in other words",
     "repetition": "Repetition: the same texts scored again",
     "sampling": "Sampling: the same questions answered again by the same system",
 }
 
-_NOTES: "dict[Kind, str]" = {
+_NOTES: "dict[RepeatKind, str]" = {
     "rewording": "change: reworded less original; absolute_change: without the sign; relative_change: in standard "
     "deviations of the original scores; reversed_pairs: share of pairs of answers that stand the other way round after "
     "rewording; icc: share of the variance that lies between answers, the rest is wording.",
@@ -56,14 +56,14 @@ def robustness(
     one of the same id with another response in another run; the same response in several runs was scored again.
     """
     from imapeval.runs import Run
-    from imapeval.study.robustness.measures import measure
+    from imapeval.study.robustness.measures import measure_robustness
     from imapeval.study.robustness.repeats import gather_repeats
 
     for folder in folders:
         if [other.resolve() for other in folders].count(folder.resolve()) > 1:
             raise UsageError(f"{folder} is named twice, and a run repeats nothing of itself. Name each run once.")
-    found = gather_repeats([Run(folder) for folder in folders], metrics=split_names(metrics, "--metrics"))
-    rows = [row for repeats in found for row in measure(repeats, seed=seed, resamples=resamples)]
+    found = gather_repeats([Run(folder) for folder in folders], metrics=parse_names(metrics, "--metrics"))
+    rows = [row for repeats in found for row in measure_robustness(repeats, seed=seed, resamples=resamples)]
     stable, errors = _read_stability(folders, metrics, ratings, seed=seed, resamples=resamples)
     if not rows and not stable:
         raise UsageError(
@@ -105,7 +105,7 @@ def _print(rows: "Sequence[Robustness]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.robustness.measures import conclude
+    from imapeval.study.robustness.measures import describe_robustness
 
     cells = {(row.metric, row.statistic): row for row in rows}
     statistics = list(dict.fromkeys(row.statistic for row in rows))
@@ -117,17 +117,17 @@ def _print(rows: "Sequence[Robustness]") -> None:
     for metric in dict.fromkeys(row.metric for row in rows):
         first = cells[metric, statistics[0]]
         counts = f"{first.n}\n{first.scores} scores" + (f"\n{first.missing} failed" if first.missing else "")
-        table.add_row(Text(metric), *(_show(cells[metric, statistic]) for statistic in statistics), counts)
+        table.add_row(Text(metric), *(_format_cell(cells[metric, statistic]) for statistic in statistics), counts)
     # Where nobody looks at a terminal nothing is cut off.
     print_table(table, width=200)
-    for sentence in conclude(rows):
+    for sentence in describe_robustness(rows):
         echo(sentence)
     echo(_NOTES[kind])
     reasons = dict.fromkeys(f"{row.metric}, {row.statistic}: {row.reason}" for row in rows if row.reason)
     echo("".join(f"Not computed: {reason}.\n" for reason in reasons))
 
 
-def _show(row: "Robustness") -> str:
+def _format_cell(row: "Robustness") -> str:
     if row.value is None:
         return "-"
     ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"

@@ -8,17 +8,17 @@ import typer
 
 from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
-from imapeval.cli.study.reading import Dimensions, Folders, Labels, Mapping, RatingsFile, Scales, Seed, read_rated
+from imapeval.cli.study.reading import Dimensions, Labels, Mapping, RatingsFile, RunFolders, Scales, Seed, read_rated
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.imperfect.sensitivity import Shift
+    from imapeval.study.imperfect.sensitivity import RatingShift
 
 
 def sensitivity(
-    folders: Folders,
+    folders: RunFolders,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric that a finding is about.")],
     against: Annotated[
         str | None, typer.Option(metavar="METRIC", help="One that it was found better (or worse) than.")
@@ -56,7 +56,7 @@ def sensitivity(
         echo(row.sentence)
 
 
-def _print(rows: "Sequence[Shift]") -> None:
+def _print(rows: "Sequence[RatingShift]") -> None:
     from rich.table import Table
     from rich.text import Text
 

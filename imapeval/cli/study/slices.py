@@ -10,14 +10,14 @@ from imapeval.cli.options import Json
 from imapeval.cli.printing import echo, print_table
 from imapeval.cli.study.reading import (
     Dimensions,
-    Folders,
     Labels,
     Mapping,
     Metrics,
     RatingsFile,
+    RunFolders,
     Scales,
+    parse_names,
     read_rated,
-    split_names,
 )
 from imapeval.errors import UsageError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def slices(
-    folders: Folders,
+    folders: RunFolders,
     ratings: RatingsFile = None,
     metrics: Metrics = None,
     dimensions: Dimensions = None,
@@ -55,7 +55,7 @@ def slices(
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
     ).rated
-    wanted = split_names(facets, "--facets")
+    wanted = parse_names(facets, "--facets")
     chosen = known[coefficient]
     found = slice_answers(rated, coefficient=chosen, facets=wanted, bins=bins)
     tests = compare_slices(rated, coefficient=chosen, facets=wanted, bins=bins)
@@ -64,7 +64,7 @@ def slices(
         echo(json.dumps(content, ensure_ascii=False, indent=2))
         return
     _print(found)
-    _conclude(tests)
+    _print_tests(tests)
     echo(
         "Within system: the mean over systems, each as often as it has answers in the group. Below each coefficient: "
         "95% interval, by the influence of each question, and n. Tests: homogeneity of correlations (Hedges and Olkin "
@@ -93,30 +93,30 @@ def _print(rows: "Sequence[Slice]") -> None:
         for metric in metrics:
             table.add_column(Text(metric), justify="right", no_wrap=True)
         for group in dict.fromkeys(row.group for row in shown if row.facet == facet):
-            table.add_row(Text(group or "unnamed"), *(_show(cells[facet, group, metric]) for metric in metrics))
+            table.add_row(Text(group or "unnamed"), *(_format_cell(cells[facet, group, metric]) for metric in metrics))
         # Where nobody looks at a terminal nothing is cut off, however many metrics there are.
         print_table(table, width=60 + 20 * len(metrics))
 
 
-def _show(row: "Slice") -> str:
-    from imapeval.study.writing import write_number
+def _format_cell(row: "Slice") -> str:
+    from imapeval.study.writing import format_number
 
     if row.value is None:
         return f"-\nn {row.n}"
-    interval = "-" if row.low is None or row.high is None else f"{write_number(row.low)} .. {write_number(row.high)}"
-    return f"{write_number(row.value)}\n{interval}\nn {row.n}"
+    interval = "-" if row.low is None or row.high is None else f"{format_number(row.low)} .. {format_number(row.high)}"
+    return f"{format_number(row.value)}\n{interval}\nn {row.n}"
 
 
-def _conclude(tests: "Sequence[Heterogeneity]") -> None:
+def _print_tests(tests: "Sequence[Heterogeneity]") -> None:
     """Print the differences that are no chance, and how many may be."""
     from imapeval.study.findings import ALL
-    from imapeval.study.heterogeneity import LEVEL
+    from imapeval.study.heterogeneity import SIGNIFICANCE_LEVEL
 
     several = any(row.dimension == ALL for row in tests)
     told = [row for row in tests if not several or row.dimension == ALL]
     for row in told:
-        if row.p_adjusted is None or row.p_adjusted < LEVEL:
+        if row.p_adjusted is None or row.p_adjusted < SIGNIFICANCE_LEVEL:
             echo(row.sentence)
-    chance = sum(row.p_adjusted is not None and row.p_adjusted >= LEVEL for row in told)
+    chance = sum(row.p_adjusted is not None and row.p_adjusted >= SIGNIFICANCE_LEVEL for row in told)
     if chance:
         echo(f"In {chance} of {len(told)} tests nothing shows that the groups differ: there it may be chance.")

@@ -48,5 +48,5 @@ def refuse_entities(source: Source, path: Path) -> None:
         raise InputError(
             f"it declares the entity {bad[0]!r}, which holds other entities or is longer than {MAX_ENTITY} characters",
             path=path,
-            mend="Give the file as its publisher has it, or write out the entity.",
+            fix="Give the file as its publisher has it, or write out the entity.",
         )

@@ -55,7 +55,7 @@ def find_format(path: Path) -> Format:
     raise InputError(
         "it is in no format that is read here",
         path=path,
-        mend=f"Looked for, by name and beginning:\n{_list_formats()}\nWrite FORMAT:PATH to say which it is.",
+        fix=f"Looked for, by name and beginning:\n{_list_formats()}\nWrite FORMAT:PATH to say which it is.",
     )
 
 
@@ -82,7 +82,7 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
         path = Path(parts[2])
     # The common start of a pair of KGX tables is a path that is not there.
     if not _is_there(path) and not kgx.FORMAT.recognise(path, b""):
-        raise InputError("it is not there", path=path, mend="Give a file or folder that is.")
+        raise InputError("it is not there", path=path, fix="Give a file or folder that is.")
     if chosen is None:
         chosen = find_format(path)
     name = chosen.find_name(read_head(path)) if chosen.find_name else ""
@@ -101,7 +101,7 @@ def read_head(path: Path) -> bytes:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.read(HEAD)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"it is damaged or cut off ({error})", path=path, mend="Download or copy it again.") from error
+        raise InputError(f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again.") from error
     except OSError as error:
         raise _make_unreadable(path, error) from error
 
@@ -114,7 +114,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _make_unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(f"it cannot be read ({error.strerror or error})", path=path, mend="Give what you may read.")
+    return InputError(f"it cannot be read ({error.strerror or error})", path=path, fix="Give what you may read.")
 
 
 def _name_after(path: Path) -> str:

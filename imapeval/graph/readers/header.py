@@ -67,12 +67,12 @@ def read_table(
             f"the column {missing[0]!r} is missing" if number else "the file is empty",
             path=path,
             line=number or None,
-            mend=f"The first line names the columns; {', '.join(required)} must be among them.",
+            fix=f"The first line names the columns; {', '.join(required)} must be among them.",
         )
 
     # Spreadsheets leave columns without a name at the end.
     if repeated := next((name for name in columns if name and names.count(name) > 1), None):
-        raise InputError(f"the column {repeated!r} is there twice", path=path, line=number, mend="Rename one of them.")
+        raise InputError(f"the column {repeated!r} is there twice", path=path, line=number, fix="Rename one of them.")
 
     def read_rows() -> Iterator[tuple[int, list[str]]]:
         width = len(names)

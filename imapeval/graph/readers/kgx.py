@@ -75,7 +75,7 @@ def _read(source: Source) -> Iterator[Record]:
         raise InputError(
             "there is no pair of tables here, X_nodes.tsv and X_edges.tsv",
             path=source.path,
-            mend="Name one of the files, or a folder with one pair.",
+            fix="Name one of the files, or a folder with one pair.",
         )
     for path in paths:
         with source.open(path) as file:

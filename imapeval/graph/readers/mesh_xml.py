@@ -120,7 +120,7 @@ def _read(source: Source) -> Iterator[Record]:
         raise InputError(
             "there is no file of MeSH in it",
             path=source.path,
-            mend="Give a file such as desc2026.xml, or the folder that holds it.",
+            fix="Give a file such as desc2026.xml, or the folder that holds it.",
         )
     tree = _Tree()
     for path in paths:
@@ -154,7 +154,7 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
     except ElementTree.ParseError as error:
         line = error.position[0]
         if error.code == expat.errors.codes[expat.errors.XML_ERROR_SYNTAX]:
-            raise InputError("it is no XML", path=path, line=line, mend="Give a file such as desc2026.xml.") from error
+            raise InputError("it is no XML", path=path, line=line, fix="Give a file such as desc2026.xml.") from error
         ended = (
             expat.errors.XML_ERROR_NO_ELEMENTS,
             expat.errors.XML_ERROR_UNCLOSED_TOKEN,
@@ -165,21 +165,21 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
             f"the file was cut off here, after {done:,} whole records" if cut else f"the XML is damaged ({error})",
             path=path,
             line=line,
-            mend="Download or copy it again.",
+            fix="Download or copy it again.",
         ) from error
 
 
 def _check_root(root: Element, path: Path) -> None:
     if root.tag not in _RECORDS:
         raise InputError(
-            f"its root is <{root.tag}>", path=path, mend=f"Give a file with one of {', '.join(_RECORDS)} in it."
+            f"its root is <{root.tag}>", path=path, fix=f"Give a file with one of {', '.join(_RECORDS)} in it."
         )
     language = root.get("LanguageCode", "eng")
     if language != "eng":
         raise InputError(
             f"it is in the language {language!r}",
             path=path,
-            mend="Give NLM's English file; translations come as a babelon or CSV file beside it.",
+            fix="Give NLM's English file; translations come as a babelon or CSV file beside it.",
         )
 
 

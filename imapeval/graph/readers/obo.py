@@ -54,7 +54,7 @@ def _read(source: Source) -> Iterator[Record]:
             yield record
     if not found:
         raise InputError(
-            "there is no [Term] in it, so it is no OBO file", path=source.path, mend="Give the ontology as OBO."
+            "there is no [Term] in it, so it is no OBO file", path=source.path, fix="Give the ontology as OBO."
         )
 
 

@@ -81,13 +81,13 @@ def _load(source: Source) -> list[dict[str, Any]]:
                 return [graph for graph in cast("list[Any]", graphs) if isinstance(graph, dict)]
             case _:
                 problem = "there is no list 'graphs' in it"
-    raise InputError(problem, path=source.path, line=line, mend=_MEND)
+    raise InputError(problem, path=source.path, line=line, fix=_MEND)
 
 
 def _list(graph: dict[str, Any], key: str, source: Source) -> list[Any]:
     found = graph.get(key, [])
     if not isinstance(found, list):
-        raise InputError(f"{key!r} is no list", path=source.path, mend=_MEND)
+        raise InputError(f"{key!r} is no list", path=source.path, fix=_MEND)
     return cast("list[Any]", found)
 
 

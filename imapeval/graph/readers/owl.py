@@ -135,13 +135,13 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
             f"it cannot be read as RDF/XML ({error.msg})",
             path=source.path,
             line=error.lineno,
-            mend="Convert it, for example with ROBOT: robot convert --input X --output X.obo",
+            fix="Convert it, for example with ROBOT: robot convert --input X --output X.obo",
         ) from error
     if not classes:
         raise InputError(
             "there is no class in it" if triples else "there is no RDF/XML in it",
             path=source.path,
-            mend="Give it as OWL in RDF/XML; ROBOT converts other syntaxes: robot convert --input X --output Y.owl",
+            fix="Give it as OWL in RDF/XML; ROBOT converts other syntaxes: robot convert --input X --output Y.owl",
         )
     return {iri: statements.get(iri, []) for iri in classes}, blanks
 

@@ -93,7 +93,7 @@ def _find_files(source: Source) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {kind: [] for kind in _COLUMNS}
     views: Counter[str] = Counter()
     if source.path.is_file() and zipfile.is_zipfile(source.path):
-        raise InputError("it is a zip file", path=source.path, mend="Unpack it and give the folder of the release.")
+        raise InputError("it is a zip file", path=source.path, fix="Unpack it and give the folder of the release.")
     for path in sorted(source.path.rglob("*_*_*.txt*")):
         if match := _FILES.fullmatch(path.name):
             views[match[3]] += 1
@@ -104,7 +104,7 @@ def _find_files(source: Source) -> dict[str, list[Path]]:
         problem = f"there is no sct2_{missing[0]}_Snapshot file in it"
         if views and "Snapshot" not in views:
             problem += f", only {' and '.join(sorted(views))} files, which hold what is no longer valid or too little"
-        raise InputError(problem, path=source.path, mend="Give the folder of the release that has the Snapshot files.")
+        raise InputError(problem, path=source.path, fix="Give the folder of the release that has the Snapshot files.")
     if others := views["Full"] + views["Delta"]:
         source.skipped["files that are no Snapshot"] += others
     for kind, paths in found.items():
@@ -128,7 +128,7 @@ def _read_active(source: Source, path: Path, kind: str) -> Iterator[tuple[int, l
                 f"the columns are {', '.join(cells)}, not {', '.join(columns)}",
                 path=path,
                 line=1,
-                mend="Give a release in SNOMED CT's Release Format 2.",
+                fix="Give a release in SNOMED CT's Release Format 2.",
             )
 
 

@@ -44,7 +44,7 @@ def read_rows(source: Source, path: Path, *, separator: str, width: int) -> Iter
         raise InputError(
             f"no line of it has {width} cells" if number else "there is no line in it that can be read",
             path=path,
-            mend="Copy it from the release again.",
+            fix="Copy it from the release again.",
         )
 
 
@@ -71,12 +71,12 @@ def check_end(path: Path, *, separator: str, width: int) -> None:
             ends = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
     except OSError as error:
         raise InputError(
-            f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file that you may read."
+            f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read."
         ) from error
     raise _make_cut_error(path, ends + 1)
 
 
 def _make_cut_error(path: Path, line: int) -> InputError:
     return InputError(
-        "the file was cut off in the middle of this line", path=path, line=line, mend="Copy it from the release again."
+        "the file was cut off in the middle of this line", path=path, line=line, fix="Copy it from the release again."
     )

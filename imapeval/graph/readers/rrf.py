@@ -67,7 +67,7 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
             problem, mend = "it is a zip file", f"Unpack it and give the folder with {tables[0]}."
         else:
             problem, mend = f"there is no {tables[0]} in it", "Give the folder of the release."
-        raise InputError(problem, path=path, mend=mend)
+        raise InputError(problem, path=path, fix=mend)
     found = [_find_table(folder, table) for table in tables]
     widths = (NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS)
     for table, place, width in zip(tables, found, widths, strict=True):
@@ -75,7 +75,7 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
             raise InputError(
                 f"{table} is not there",
                 path=folder,
-                mend=f"Copy it from the release beside {tables[0]}: relations and types stand in files of their own.",
+                fix=f"Copy it from the release beside {tables[0]}: relations and types stand in files of their own.",
             )
         check_end(place, separator="|", width=width + 1)
     return [place for place in found if place is not None]

@@ -99,11 +99,11 @@ class Source:
                 yield cast("BinaryIO", gzip.GzipFile(fileobj=counted) if path.suffix == ".gz" else counted)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(
-                f"it is damaged or cut off ({error})", path=path, mend="Download or copy it again."
+                f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again."
             ) from error
         except OSError as error:
             raise InputError(
-                f"it cannot be read ({error.strerror or error})", path=path, mend="Give a file that you may read."
+                f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read."
             ) from error
 
     def lines(self, path: Path | None = None) -> Iterator[tuple[int, str]]:
@@ -157,7 +157,7 @@ def check_coding(raw: bytes, *, path: Path, line: int) -> None:
         f"it is not in UTF-8; it looks like {shown}",
         path=path,
         line=line,
-        mend=f"Save it as UTF-8, in Excel as 'CSV UTF-8', or convert it: iconv -f {coding} -t UTF-8.",
+        fix=f"Save it as UTF-8, in Excel as 'CSV UTF-8', or convert it: iconv -f {coding} -t UTF-8.",
     )
 
 

@@ -50,12 +50,12 @@ def _read(source: Source) -> Iterator[Record]:
     if not head:
         check_coding(first, path=source.path, line=1)
         raise InputError(
-            "its first line is no line of a table in UTF-8", path=source.path, mend="Save it as CSV in UTF-8."
+            "its first line is no line of a table in UTF-8", path=source.path, fix="Save it as CSV in UTF-8."
         )
     raise InputError(
         "it has no column 'id' or 'concept', nor 'child' and 'parent'" if head != [""] else "the file is empty",
         path=source.path,
-        mend="Name the columns in the first line: id or concept, and name; or child and parent.",
+        fix="Name the columns in the first line: id or concept, and name; or child and parent.",
     )
 
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.integrations.exchange import Columns
+from imapeval.integrations.exchange import RowColumns
 from imapeval.redaction import get_logger
-from imapeval.scoring import share
+from imapeval.scoring import shared_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ TEMPLATE = Path(__file__).with_name("imapeval_open_qa.yaml")
 _log = get_logger(__name__)
 
 
-class Answer(str):
+class BatchedResponse(str):
     """A response, which knows what else was answered in the same task.
 
     It is a text to everybody else, because the harness logs it; and only a text where it goes to another process.
@@ -46,14 +46,14 @@ class Answer(str):
 
     __slots__ = ("batch", "place")
 
-    batch: Batch
+    batch: ResponseBatch
     place: int
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
 
 
-class Batch:
+class ResponseBatch:
     """All responses of a task, scored together when the first score is asked for.
 
     With `--predict_only` none is asked for, and no language model is paid.
@@ -66,13 +66,13 @@ class Batch:
 
     def __getitem__(self, place: int) -> Assessment:
         if self._assessed is None:
-            self._assessed = share(**self._options).score_all(self._fields)
-            _report(self._assessed)
+            self._assessed = shared_scorer(**self._options).score_all(self._fields)
+            _log_unscored(self._assessed)
         return self._assessed[place]
 
 
 @_register("imapscore")
-class Imapscore(_Filter):
+class ImapScoreFilter(_Filter):
     """The filter, last in the list of a task.
 
     Args:
@@ -82,10 +82,10 @@ class Imapscore(_Filter):
     """
 
     def __init__(self, question_key: str | None = None, reference_key: str | None = None, **options: Any) -> None:
-        self._columns = Columns(question_key, reference_key)
+        self._columns = RowColumns(question_key, reference_key)
         self._options = options
 
-    def apply(self, resps: Iterable[Any], docs: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    def apply(self, resps: Iterable[Any], docs: Sequence[Mapping[str, Any]]) -> list[BatchedResponse]:
         """Return the responses, with what scores them all.
 
         Raises:
@@ -100,8 +100,8 @@ class Imapscore(_Filter):
             self._columns.read(doc, None if response == nothing else response)
             for response, doc in zip(responses, docs, strict=True)
         ]
-        batch = Batch(fields, self._options)
-        answers = [Answer("" if response is None else response) for response in responses]
+        batch = ResponseBatch(fields, self._options)
+        answers = [BatchedResponse("" if response is None else response) for response in responses]
         for place, answer in enumerate(answers):
             answer.batch, answer.place = batch, place
         return answers
@@ -123,13 +123,13 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         ImapEvalError: What concerns all answers alike, such as a server that is down.
     """
     answer = results[0]
-    if not isinstance(answer, Answer):
+    if not isinstance(answer, BatchedResponse):
         raise UsageError("the task has no filter `imapscore`. Put `- function: imapscore` last in its filter_list.")
     assessment = answer.batch[answer.place]
     outcomes = assessment.outcomes.items()
     imapscore = assessment.outcomes.get("imapscore")
     parts: Mapping[str, float] = imapscore.parts if isinstance(imapscore, Score) else {}
-    why = [f"{name}: {_tell(outcome)}" for name, outcome in outcomes if isinstance(outcome, Failure)]
+    why = [f"{name}: {_describe_failure(outcome)}" for name, outcome in outcomes if isinstance(outcome, Failure)]
     return {
         **{name: outcome.value for name, outcome in outcomes if isinstance(outcome, Score)},
         **{f"imapscore_{part}": parts[part] for part in ("recall", "precision") if part in parts},
@@ -142,11 +142,11 @@ def count(reasons: Sequence[str | None]) -> int:
     return sum(reason is not None for reason in reasons)
 
 
-def _tell(failure: Failure) -> str:
+def _describe_failure(failure: Failure) -> str:
     return f"{failure.message} ({failure.stage}/{failure.kind})"
 
 
-def _report(assessed: Assessments) -> None:
+def _log_unscored(assessed: Assessments) -> None:
     """Log how many have no score and why, since a table of means says nothing of it."""
     failures = [o for item in assessed for o in item.outcomes.values() if isinstance(o, Failure)]
     if failures:

@@ -90,7 +90,7 @@ def split(text: str, *, keys: Sequence[str], path: Path) -> tuple[Mapping[str, E
     end = next((number for number, line in enumerate(lines[1:], 1) if _FENCE.fullmatch(line)), None)
     if end is None:
         raise InputError(
-            "the head that begins with '---' has no end", path=path, line=1, mend="Put a line '---' after it."
+            "the head that begins with '---' has no end", path=path, line=1, fix="Put a line '---' after it."
         )
     return _read(lines[:end], keys, path), "\n".join(lines[end + 1 :])
 
@@ -107,23 +107,23 @@ def _read(lines: Sequence[str], keys: Sequence[str], path: Path) -> dict[str, En
         # What is indented, or an item, belongs to the key above.
         if line[0].isspace() or _ITEM.fullmatch(line):
             if current is None:
-                raise InputError(f"{stripped!r} belongs to no key", path=path, line=number, mend=_mend(keys))
+                raise InputError(f"{stripped!r} belongs to no key", path=path, line=number, fix=_mend(keys))
             current.append(stripped)
             continue
         match = _KEY.fullmatch(line)
         if match is None or match["key"].lower() not in keys:
             told = f"{stripped!r} is no line of a head" if match is None else f"unknown key {match['key']!r}"
-            raise InputError(told, path=path, line=number, mend=_mend(keys))
+            raise InputError(told, path=path, line=number, fix=_mend(keys))
         key = match["key"].lower()
         if key in found:
-            raise InputError(f"the key {key!r} is there twice", path=path, line=number, mend="Keep one of them.")
+            raise InputError(f"the key {key!r} is there twice", path=path, line=number, fix="Keep one of them.")
         value = (match["value"] or "").strip()
         in_block = _BLOCK.fullmatch(value) is not None
         current = [] if not value or in_block else [_read_value(value)]
         found[key] = number, current
     for key, (number, said) in found.items():
         if not "".join(said):
-            raise InputError(f"the key {key!r} has no value", path=path, line=number, mend="Fill it in or remove it.")
+            raise InputError(f"the key {key!r} has no value", path=path, line=number, fix="Fill it in or remove it.")
     return {key: Entry(number, tuple(said)) for key, (number, said) in found.items()}
 
 

@@ -82,17 +82,17 @@ def _load(path: str) -> Knowledge:
         text = content.decode("utf-8-sig")
     except OSError as error:
         raise InputError(
-            f"the knowledge source cannot be read ({error.strerror})", mend="Check the path.", path=file
+            f"the knowledge source cannot be read ({error.strerror})", fix="Check the path.", path=file
         ) from error
     except UnicodeDecodeError as error:
-        raise InputError("the knowledge source is not UTF-8", mend="Save it as UTF-8.", path=file) from error
+        raise InputError("the knowledge source is not UTF-8", fix="Save it as UTF-8.", path=file) from error
     lines = file.suffix in (".jsonl", ".ndjson")
     passages = _read_lines(text, file) if lines else [part.strip() for part in re.split(r"\n\s*\n", text)]
     passages = [passage for passage in passages if _split(passage)]
     if not passages:
         raise InputError(
             "the knowledge source holds no passage",
-            mend='Write passages divided by empty lines, or JSON lines with "text".',
+            fix='Write passages divided by empty lines, or JSON lines with "text".',
             path=file,
         )
     postings: dict[str, list[tuple[int, int]]] = {}
@@ -121,7 +121,7 @@ def _read_lines(text: str, file: Path) -> list[str]:
         if not isinstance(body, str) or not isinstance(title, str):
             raise InputError(
                 "the line is no passage",
-                mend='Write {"title": "...", "text": "..."} on each line.',
+                fix='Write {"title": "...", "text": "..."} on each line.',
                 path=file,
                 line=number,
             )

@@ -125,7 +125,7 @@ def read_prompt(path: Path) -> OwnPrompt:
             raise InputError(
                 "has criteria or steps in its head and a text below it",
                 path=path,
-                mend="Put all into the text; or leave it empty, to have our form around criteria and steps.",
+                fix="Put all into the text; or leave it empty, to have our form around criteria and steps.",
             )
         lang = detect_lang(f"{_need(head, 'criteria', path).text}{_need(head, 'steps', path).text}")
         scale = _read_scale(head, path) or ONE_TO_FIVE
@@ -136,7 +136,7 @@ def read_prompt(path: Path) -> OwnPrompt:
                 "'given' is for a file with criteria and steps alone",
                 path=path,
                 line=head["given"].line,
-                mend="Remove it: the text says by {{response}} and the like where each stands.",
+                fix="Remove it: the text says by {{response}} and the like where each stands.",
             )
         lang = detect_lang(_PLACE.sub("", body))
         scale = _read_scale(head, path) or _find_scale(body, path)
@@ -145,7 +145,7 @@ def read_prompt(path: Path) -> OwnPrompt:
     if not variables & _SHOWN:
         single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
         mend = f"Write {{{{response}}}} where the answer goes{single}."
-        raise InputError("has no place for the response", path=path, mend=mend)
+        raise InputError("has no place for the response", path=path, fix=mend)
     digest = hashlib.sha256(content).hexdigest()
     template = Template(path.name, prompting.fence(_add_note(_mark(messages), lang), lang=lang))
     labels = tuple(dict.fromkeys((*labels, name)))
@@ -168,15 +168,15 @@ def _read_text(path: Path) -> tuple[bytes, str]:
         raise InputError(
             f"cannot be read ({told})",
             path=path,
-            mend="Name the file of a prompt; on a command line its path may hold no comma.",
+            fix="Name the file of a prompt; on a command line its path may hold no comma.",
         ) from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError("is not UTF-8", path=path, line=line, mend="Save the prompt as UTF-8.") from error
+        raise InputError("is not UTF-8", path=path, line=line, fix="Save the prompt as UTF-8.") from error
     if not text.strip():
-        raise InputError("is empty", path=path, mend="Write the prompt into it; docs/geval.md has examples.")
+        raise InputError("is empty", path=path, fix="Write the prompt into it; docs/geval.md has examples.")
     return content, text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -205,7 +205,7 @@ def _list_variables(name: str) -> str:
 
 
 def _refuse(text: str, at: int, problem: str, mend: str, path: Path) -> InputError:
-    return InputError(problem, path=path, line=text.count("\n", 0, at) + 1, mend=mend)
+    return InputError(problem, path=path, line=text.count("\n", 0, at) + 1, fix=mend)
 
 
 def _read_name(head: Mapping[str, Entry], path: Path) -> str:
@@ -217,7 +217,7 @@ def _read_name(head: Mapping[str, Entry], path: Path) -> str:
             f"the name {name!r} is none of a metric",
             path=path,
             line=None if entry is None else entry.line,
-            mend="Write a name of at most 40 letters, digits, '-' and '_' into its head: name: empathy",
+            fix="Write a name of at most 40 letters, digits, '-' and '_' into its head: name: empathy",
         )
     return name
 
@@ -232,7 +232,7 @@ def _read_scale(head: Mapping[str, Entry], path: Path) -> Scale | None:
             f"the scale {entry.text!r} is not LOW..HIGH",
             path=path,
             line=entry.line,
-            mend="Write two whole numbers, such as 1..5.",
+            fix="Write two whole numbers, such as 1..5.",
         )
     return _check_scale(Scale(int(found["low"]), int(found["high"])), entry.line, path)
 
@@ -243,7 +243,7 @@ def _find_scale(body: str, path: Path) -> Scale:
     if len(stated) != 1:
         told = "names no scale" if not stated else f"names several scales: {', '.join(sorted(map(str, stated)))}"
         raise InputError(
-            told, path=path, mend="Say which one it is in a head, the lines '---', 'scale: 1..5' and '---' at the top."
+            told, path=path, fix="Say which one it is in a head, the lines '---', 'scale: 1..5' and '---' at the top."
         )
     return _check_scale(stated.pop(), None, path)
 
@@ -252,7 +252,7 @@ def _check_scale(scale: Scale, line: int | None, path: Path) -> Scale:
     if not 1 < scale.high - scale.low + 1 <= MOST_SCORES:
         told = "is reversed" if scale.low > scale.high else f"has to have 2 to {MOST_SCORES} scores"
         mend = "Write the lowest score first, such as 1..5; the highest has to be the best."
-        raise InputError(f"the scale {scale} {told}", path=path, line=line, mend=mend)
+        raise InputError(f"the scale {scale} {told}", path=path, line=line, fix=mend)
     return scale
 
 
@@ -265,7 +265,7 @@ def _read_languages(head: Mapping[str, Entry], path: Path) -> frozenset[Lang]:
             f"unknown language {unknown[0]!r}",
             path=path,
             line=entry.line,
-            mend=f"Write one or more of: {', '.join(get_args(Lang))}.",
+            fix=f"Write one or more of: {', '.join(get_args(Lang))}.",
         )
     return frozenset(lang for lang in get_args(Lang) if lang in entry.words)
 
@@ -275,7 +275,7 @@ def _need(head: Mapping[str, Entry], key: str, path: Path) -> Entry:
         raise InputError(
             f"has no {key!r}, which our form needs",
             path=path,
-            mend="Write both criteria and steps into the head; steps are lines with '- ', one for each.",
+            fix="Write both criteria and steps into the head; steps are lines with '- ', one for each.",
         )
     return head[key]
 
@@ -285,14 +285,14 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
     steps = head["steps"]
     if steps.text.startswith("["):
         mend = "Write each step as a line below its key: - Read the question."
-        raise InputError("the steps are in brackets", path=path, line=steps.line, mend=mend)
+        raise InputError("the steps are in brackets", path=path, line=steps.line, fix=mend)
     given = list(TEXTS)
     if "given" in head:
         entry = head["given"]
         given = [resolve(word) or word for word in entry.words]
         if unknown := [word for word in given if word not in VARIABLES]:
             mend = _list_variables(unknown[0])
-            raise InputError(f"{unknown[0]!r} is no variable", path=path, line=entry.line, mend=mend)
+            raise InputError(f"{unknown[0]!r} is no variable", path=path, line=entry.line, fix=mend)
     texts = {
         "name": name,
         "low": str(scale.low),
@@ -316,11 +316,11 @@ def _split(body: str, path: Path) -> tuple[Message, ...]:
         raise InputError(
             "has a text before its first section, where nothing is sent",
             path=path,
-            mend="Move it below '## system' or '## user'; or write no sections, and all of it is one message.",
+            fix="Move it below '## system' or '## user'; or write no sections, and all of it is one message.",
         )
     if messages[-1].role == "system":
         raise InputError(
-            "ends with the section '## system'", path=path, mend="Put what is asked into a section '## user' after it."
+            "ends with the section '## system'", path=path, fix="Put what is asked into a section '## user' after it."
         )
     return messages
 

@@ -302,8 +302,8 @@ def _read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
                 if int(row["LAYER"]) == layer:
                     precision, recall, f1 = (float(row[column]) for column in "PRF")
                     if max(precision, recall, f1) >= 1:
-                        raise InputError(f"the baseline of layer {layer} is not below 1", path=path, mend=mend)
+                        raise InputError(f"the baseline of layer {layer} is not below 1", path=path, fix=mend)
                     return precision, recall, f1
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"no file of baselines ({error!r})", path=path, mend=mend) from error
-    raise InputError(f"there is no baseline of layer {layer}", path=path, mend=mend)
+        raise InputError(f"no file of baselines ({error!r})", path=path, fix=mend) from error
+    raise InputError(f"there is no baseline of layer {layer}", path=path, fix=mend)

@@ -75,7 +75,7 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"the file cannot be read ({error})", path=path, mend="Give a file of samples in JSON Lines (UTF-8)."
+            f"the file cannot be read ({error})", path=path, fix="Give a file of samples in JSON Lines (UTF-8)."
         ) from error
     texts: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -88,7 +88,7 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
                 f"not a sample ({error.errors(include_url=False)[0]['msg']})",
                 path=path,
                 line=number,
-                mend="Write one JSON object per line, with `reference` (or `references`) and `response`.",
+                fix="Write one JSON object per line, with `reference` (or `references`) and `response`.",
             ) from error
         if (sample.lang or sample.detect_lang()) == lang:
             texts.extend(sample.texts(side))

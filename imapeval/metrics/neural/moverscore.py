@@ -232,5 +232,5 @@ def _read_words(path: str) -> frozenset[str]:
         return frozenset(Path(path).expanduser().read_text(encoding="utf-8").split())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"the stop words cannot be read ({error})", path=path, mend="Give a text file (UTF-8) of words."
+            f"the stop words cannot be read ({error})", path=path, fix="Give a text file (UTF-8) of words."
         ) from error

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import numpy as np
 
 from imapeval.report import payload
-from imapeval.report.frame import draw_explorer
-from imapeval.report.study.markup import Markup, show, show_note, show_section, show_table
-from imapeval.report.study.wording import name_dimension, show_coefficient, show_measure
+from imapeval.report.frame import load_explorer
+from imapeval.report.study.markup import Markup, escape_text, render_note, render_section, render_table
+from imapeval.report.study.wording import format_coefficient, format_measure, label_dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from imapeval.study.findings import Disagreement, Study
     from imapeval.types import Sample
 
-MOST_ROWS = 60
+MAX_ROWS = 60
 """Disagreements that the page lists, with the texts of their answers; disagreements.csv has all."""
 
 
 def list_disagreements(study: Study) -> list[Disagreement]:
     """Return those that the page shows, the widest gap first."""
-    return sorted(study.disagreements, key=lambda row: -abs(row.score_rank - row.rating_rank))[:MOST_ROWS]
+    return sorted(study.disagreements, key=lambda row: -abs(row.score_rank - row.rating_rank))[:MAX_ROWS]
 
 
-def show_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bool) -> Markup:
+def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bool) -> Markup:
     """Return the section; "" where there are none.
 
     Args:
@@ -43,33 +43,35 @@ def show_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bo
     heads = ["answer", "metric", "dimension", "score", "rating", "score's rank", "rating's rank", "the metric is"]
     lines = [
         [
-            _name_answer(row.id, linked=linked),
+            _link_answer(row.id, linked=linked),
             row.metric,
-            name_dimension(row.dimension),
-            show_measure(row.score),
-            show_measure(row.rating),
-            show_coefficient(row.score_rank, digits=2),
-            show_coefficient(row.rating_rank, digits=2),
+            label_dimension(row.dimension),
+            format_measure(row.score),
+            format_measure(row.rating),
+            format_coefficient(row.score_rank, digits=2),
+            format_coefficient(row.rating_rank, digits=2),
             "too high" if row.score_rank > row.rating_rank else "too low",
         ]
         for row in rows
     ]
     of = "" if len(rows) == len(study.disagreements) else f" of {len(study.disagreements):,}"
-    return show_section(
+    return render_section(
         "disagreements",
         "Largest disagreements",
-        show_note(
+        render_note(
             f"The widest gaps in each dimension ({len(rows):,}{of}) between where a metric and where the raters place "
             "an answer, from 0 (worst) to 1 (best) among all answers with both. They are for reading: what did the "
             "metric miss, or the raters?"
         ),
-        show_table(heads, lines, texts=(0, 1, 2, 7)),
-        Markup(draw_explorer()) if linked else show_note("The runs were not given, so the page has no texts of them."),
+        render_table(heads, lines, texts=(0, 1, 2, 7)),
+        Markup(load_explorer())
+        if linked
+        else render_note("The runs were not given, so the page has no texts of them."),
     )
 
 
-def collect_answers(rows: Sequence[Disagreement], study: Study, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return what the page's script shows of the answers (see `payload.collect`); None where no run has any.
+def collect_disagreements(rows: Sequence[Disagreement], study: Study, runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Return what the page's script shows of the answers (see `payload.collect_explorer_data`); None where no run has any.
 
     Ratings are the study's, which may come from another file than the run's samples.
     """
@@ -91,8 +93,8 @@ def collect_answers(rows: Sequence[Disagreement], study: Study, runs: Sequence[R
     if not samples:
         return None
     row_by_id = {id_: row for row, id_ in enumerate(study.rated.ids) if id_ in wanted}
-    shown = [replace(samples[id_], ratings=_list_ratings(study, row_by_id[id_])) for id_ in wanted if id_ in samples]
-    return payload.collect(
+    shown = [replace(samples[id_], ratings=_ratings_of(study, row_by_id[id_])) for id_ in wanted if id_ in samples]
+    return payload.collect_explorer_data(
         shown,
         list(results.values()),
         [record for records in imaps.values() for record in records],
@@ -100,13 +102,13 @@ def collect_answers(rows: Sequence[Disagreement], study: Study, runs: Sequence[R
     )
 
 
-def _list_ratings(study: Study, row: int) -> dict[str, float]:
+def _ratings_of(study: Study, row: int) -> dict[str, float]:
     rated = study.rated
     pairs = zip(rated.dimensions, rated.ratings[row].tolist(), strict=True)
     return {dimension: round(value, 4) for dimension, value in pairs if not np.isnan(value)}
 
 
-def _name_answer(id_: str, *, linked: bool) -> Markup:
+def _link_answer(id_: str, *, linked: bool) -> Markup:
     if not linked:
-        return show(id_)
-    return Markup(f'<a href="#sample={show(quote(id_, safe="", errors="replace"))}">{show(id_)}</a>')
+        return escape_text(id_)
+    return Markup(f'<a href="#sample={escape_text(quote(id_, safe="", errors="replace"))}">{escape_text(id_)}</a>')

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.canvas import INK, LINE, MARKERS, SERIES, SOFT, drawing, shorten
-from imapeval.report.study.wording import show_coefficient, show_interval, show_tick
+from imapeval.report.study.canvas import INK, LINE, MARKERS, SERIES, SOFT, open_canvas, shorten
+from imapeval.report.study.wording import format_coefficient, format_interval, format_tick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LEFT, _TOP, _WIDTH, _HEIGHT, _BOTTOM = 30.0, 8.0, 290.0, 150.0, 46.0
 
 
-def draw_buckets(
+def draw_group_plot(
     metrics: Sequence[str], groups: Sequence[str], cells: Mapping[tuple[str, str], Slice], *, name: str, label: str
 ) -> str:
     """Return the plot as an `svg` element: a line per metric over the groups, each point with its interval.
@@ -27,7 +27,7 @@ def draw_buckets(
         name: Unique within the page.
         label: What the drawing shows, for those who do not see it.
     """
-    with drawing(_LEFT + _WIDTH + 6, _TOP + _HEIGHT + _BOTTOM) as canvas:
+    with open_canvas(_LEFT + _WIDTH + 6, _TOP + _HEIGHT + _BOTTOM) as canvas:
         plot = canvas.add_axes(_LEFT, _TOP, width=_WIDTH, height=_HEIGHT)
         shown = [cell for key, cell in cells.items() if key[0] in metrics and key[1] in groups]
         numbers = [number for cell in shown for number in (cell.value, cell.low, cell.high) if number is not None]
@@ -37,7 +37,7 @@ def draw_buckets(
         plot.axhline(0, color=SOFT, linewidth=0.8)
         plot.grid(axis="y", color=LINE, linewidth=0.6)
         plot.set_axisbelow(True)
-        canvas.mark_axis(plot.yaxis, show_tick, most=5)
+        canvas.format_axis(plot.yaxis, format_tick, most=5)
         for place, metric in enumerate(metrics):
             # Beside each other, so that intervals do not hide one another.
             shift = (place - (len(metrics) - 1) / 2) * 0.12
@@ -51,7 +51,7 @@ def draw_buckets(
                     continue
                 if cell.low is not None and cell.high is not None:
                     plot.vlines(at, cell.low, cell.high, color=colour, linewidth=1.6)
-                hint = canvas.hint(_describe(cell))
+                hint = canvas.tooltip(_describe_group(cell))
                 plot.plot([at], [cell.value], MARKERS[place], color=colour, markersize=6, markeredgewidth=0, gid=hint)
         plot.set_xticks(range(len(groups)))
         counts = {group: max((cell.n for cell in shown if cell.group == group), default=0) for group in groups}
@@ -63,7 +63,7 @@ def draw_buckets(
             lines = [(start + to.rstrip(), INK), (end, INK), (f"n {counts[group]}", SOFT)]
             for line, (words, colour) in enumerate((words, colour) for words, colour in lines if words):
                 plot.annotate(
-                    canvas.stand_in(shorten(words, room)),
+                    canvas.placeholder(shorten(words, room)),
                     (at, 0),
                     xycoords=("data", "axes fraction"),
                     xytext=(0, -15 - 12 * line),
@@ -75,7 +75,7 @@ def draw_buckets(
         return canvas.render(name, label=label)
 
 
-def _describe(cell: Slice) -> str:
-    interval = show_interval(cell.low, cell.high)
+def _describe_group(cell: Slice) -> str:
+    interval = format_interval(cell.low, cell.high)
     said = f", {interval}" if interval else ""
-    return f"{cell.metric}, {cell.group}: {show_coefficient(cell.value)}{said} (n = {cell.n})"
+    return f"{cell.metric}, {cell.group}: {format_coefficient(cell.value)}{said} (n = {cell.n})"

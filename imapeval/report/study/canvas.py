@@ -34,7 +34,7 @@ BETTER, WORSE = SERIES[0], SERIES[1]
 TEXT_SIZE = 10.5
 """Of words, in units of the drawing. At 420 units to a phone's 328 pixels that is 8 pixels high."""
 
-_LARGEST = 1.35
+_MAX_SCALE = 1.35
 """Pixels of a unit where the page has room: words are then as large as those around the drawing."""
 
 _VARIABLES = {
@@ -80,7 +80,7 @@ class Canvas:
         # matplotlib measures in inches of 72 points; a unit is a point.
         self.figure: Any = figures.Figure(figsize=(width / 72, height / 72))
         self.width, self.height = width, height
-        self._words: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
 
     def add_axes(self, left: float, top: float, *, width: float, height: float) -> Any:
         """Return matplotlib axes at a place, in units from the left and upper edge."""
@@ -88,29 +88,29 @@ class Canvas:
             (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
         )
 
-    def add_page(self) -> Any:
+    def add_overlay(self) -> Any:
         """Return axes without lines over the whole canvas, in its units from the left and upper edge."""
         page = self.add_axes(0, 0, width=self.width, height=self.height)
         page.set(xlim=(0, self.width), ylim=(self.height, 0))
         page.axis("off")
         return page
 
-    def mark_axis(self, axis: Any, write: Callable[[float], str], *, most: int) -> None:
+    def format_axis(self, axis: Any, write: Callable[[float], str], *, most: int) -> None:
         """Give an axis round numbers, written our way; about `most` of them."""
         axis.set_major_locator(require_matplotlib("ticker").MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
 
         def format_tick(value: float, _: int | None) -> str:
-            return self.stand_in(write(value))
+            return self.placeholder(write(value))
 
         axis.set_major_formatter(format_tick)
 
-    def stand_in(self, text: str) -> str:
+    def placeholder(self, text: str) -> str:
         """Return what to give matplotlib in place of a text, which stands in the drawing in the end."""
-        return self._keep("word", " ".join(text.split()))
+        return self._store("word", " ".join(text.split()))
 
-    def hint(self, text: str) -> str:
+    def tooltip(self, text: str) -> str:
         """Return the `gid` of an element that shows a text when it is pointed at."""
-        return self._keep("hint", text)
+        return self._store("hint", text)
 
     def render(self, name: str, *, label: str) -> str:
         """Return the drawing as an `svg` element.
@@ -123,11 +123,11 @@ class Canvas:
         self.figure.savefig(buffer, format="svg", metadata={"Date": None})
         root = ElementTree.fromstring(buffer.getvalue())
         self._rewrite(root)
-        _rename(root, name)
+        _prefix_ids(root, name)
         root.attrib = {
             "viewBox": f"0 0 {self.width:g} {self.height:g}",
-            "width": f"{_LARGEST * self.width:g}",
-            "height": f"{_LARGEST * self.height:g}",
+            "width": f"{_MAX_SCALE * self.width:g}",
+            "height": f"{_MAX_SCALE * self.height:g}",
             "role": "img",
             "aria-label": " ".join(label.split()),
             # What matplotlib says in a style element, which would hold for the whole page.
@@ -136,17 +136,17 @@ class Canvas:
         }
         return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
 
-    def _keep(self, kind: str, text: str) -> str:
-        key = f"{kind}-{len(self._words)}-"
-        self._words[key] = text
+    def _store(self, kind: str, text: str) -> str:
+        key = f"{kind}-{len(self._texts)}-"
+        self._texts[key] = text
         return key
 
     def _rewrite(self, element: ElementTree.Element) -> None:
         """Make an element, and all in it, fit for the page."""
         element.tag = _NAMESPACE.sub("", element.tag)
-        element.attrib = _simplify(element)
-        element.text, element.tail = self._words.get(element.text or "", (element.text or "").strip()), None
-        if (hint := self._words.get(element.get("id", ""))) is not None:
+        element.attrib = _clean_attributes(element)
+        element.text, element.tail = self._texts.get(element.text or "", (element.text or "").strip()), None
+        if (hint := self._texts.get(element.get("id", ""))) is not None:
             title = ElementTree.Element("title")
             title.text = hint
             element.insert(0, title)
@@ -158,11 +158,11 @@ class Canvas:
             self._rewrite(child)
             if child.tag in {"defs", "g"} and not len(child):
                 element.remove(child)
-        _hoist(element)
+        _lift_shared_attributes(element)
 
 
 @contextmanager
-def drawing(width: float, height: float) -> Generator[Canvas]:
+def open_canvas(width: float, height: float) -> Generator[Canvas]:
     """Yield a canvas with our settings and nobody else's, which hold until the block ends: render inside it.
 
     Raises:
@@ -207,7 +207,7 @@ def shorten(text: str, room: float) -> str:
     return f"{text[:head].rstrip()}…{text[tail:].lstrip()}"
 
 
-def _simplify(element: ElementTree.Element) -> dict[str, str]:
+def _clean_attributes(element: ElementTree.Element) -> dict[str, str]:
     """Return an element's attributes with its style among them, short numbers and the page's colours."""
     given = {_NAMESPACE.sub("", name): value for name, value in element.attrib.items()}
     pairs = (part.split(":", 1) for part in given.pop("style", "").split(";") if ":" in part)
@@ -228,7 +228,7 @@ def _simplify(element: ElementTree.Element) -> dict[str, str]:
     }
 
 
-def _hoist(element: ElementTree.Element) -> None:
+def _lift_shared_attributes(element: ElementTree.Element) -> None:
     """Say once in a group what all of its marks say: thousands of points have one colour."""
     marks = list(element)
     if element.tag != "g" or len(marks) < 2 or any(mark.tag != "use" for mark in marks):
@@ -240,7 +240,7 @@ def _hoist(element: ElementTree.Element) -> None:
                 del mark.attrib[name]
 
 
-def _rename(root: ElementTree.Element, name: str) -> None:
+def _prefix_ids(root: ElementTree.Element, name: str) -> None:
     """Keep the ids that something refers to, in an order that is the same each time, and begin them with a name."""
     wanted = dict.fromkeys(
         reference.removeprefix("#") for element in root.iter() if (reference := element.get(_REFERENCE)) is not None

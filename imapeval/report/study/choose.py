@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from imapeval.study.findings import CoefficientName, Correlation, Level, Study
 
-LEADING = 4
+TOP_METRICS = 4
 """Metrics that scatter and bucket plots show: more lines than that cannot be told apart in one plot."""
 
 
-class Grid:
+class CorrelationTable:
     """The correlations at one level and coefficient that stand for all systems, by metric and dimension.
 
     Attributes:
@@ -48,33 +48,33 @@ class Grid:
     def rank(self, dimension: str) -> list[str]:
         """Return the metrics by their coefficient, best first; those without one last, in the study's order."""
         rows = {metric: self.find(metric, dimension) for metric in self.metrics}
-        return sorted(rows, key=lambda metric: _order(rows[metric]))
+        return sorted(rows, key=lambda metric: _sort_key(rows[metric]))
 
 
-def head_grid(study: Study) -> Grid:
+def main_correlations(study: Study) -> CorrelationTable:
     """Return the correlations that conclusions are drawn from."""
-    return Grid(study, level=study.level, coefficient=study.coefficient)
+    return CorrelationTable(study, level=study.level, coefficient=study.coefficient)
 
 
-def head_dimension(study: Study) -> str | None:
+def main_dimension(study: Study) -> str | None:
     """Return the dimension that metrics are ranked by: the mean over all, or the only one; None without any."""
-    return next(iter(head_grid(study).columns), None)
+    return next(iter(main_correlations(study).columns), None)
 
 
 def rank_metrics(study: Study) -> list[str]:
     """Return all metrics of the study, those of the highest coefficient first."""
-    dimension = head_dimension(study)
-    ranked = [] if dimension is None else head_grid(study).rank(dimension)
+    dimension = main_dimension(study)
+    ranked = [] if dimension is None else main_correlations(study).rank(dimension)
     return list(dict.fromkeys([*ranked, *study.rated.metrics]))
 
 
-def pick_leading(study: Study) -> list[str]:
+def select_top_metrics(study: Study) -> list[str]:
     """Return the few metrics that are shown in single plots: the best of those that have a coefficient."""
-    grid, dimension = head_grid(study), head_dimension(study)
+    grid, dimension = main_correlations(study), main_dimension(study)
     if dimension is None:
         return []
     rows = ((metric, grid.find(metric, dimension)) for metric in grid.rank(dimension))
-    return [metric for metric, row in rows if row is not None and row.value is not None][:LEADING]
+    return [metric for metric, row in rows if row is not None and row.value is not None][:TOP_METRICS]
 
 
 def order_dimensions(study: Study, found: Iterable[str]) -> list[str]:
@@ -83,11 +83,11 @@ def order_dimensions(study: Study, found: Iterable[str]) -> list[str]:
     return [dimension for dimension in (ALL, *study.rated.dimensions) if dimension in present]
 
 
-def list_pairs(study: Study) -> Sequence[tuple[Level, CoefficientName]]:
+def list_levels(study: Study) -> Sequence[tuple[Level, CoefficientName]]:
     """Return the levels and coefficients that the study has, those of the conclusions first."""
     found: list[tuple[Level, CoefficientName]] = [(row.level, row.coefficient) for row in study.correlations]
     return sorted(dict.fromkeys(found), key=lambda pair: pair != (study.level, study.coefficient))
 
 
-def _order(row: Correlation | None) -> float:
+def _sort_key(row: Correlation | None) -> float:
     return 2.0 if row is None or row.value is None else -row.value

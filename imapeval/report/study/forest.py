@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.canvas import FAINT, INK, LINE, SERIES, SOFT, drawing, shorten
-from imapeval.report.study.wording import show_coefficient, show_interval, show_tick
+from imapeval.report.study.canvas import FAINT, INK, LINE, SERIES, SOFT, open_canvas, shorten
+from imapeval.report.study.wording import format_coefficient, format_interval, format_tick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,22 +40,22 @@ def draw_forest(
     """
     height = _ROW * len(rows)
     width = _LABELS + _GAP + _PLOT + 3 * _COLUMN
-    with drawing(width, _TOP + height + _BOTTOM) as canvas:
-        page = canvas.add_page()
+    with open_canvas(width, _TOP + height + _BOTTOM) as canvas:
+        page = canvas.add_overlay()
         plot = canvas.add_axes(_LABELS + _GAP, _TOP, width=_PLOT, height=height)
         plot.set(xlim=limits, ylim=(len(rows) - 0.5, -0.5), yticks=[])
         plot.spines["left"].set_visible(False)
-        canvas.mark_axis(plot.xaxis, show_tick, most=6)
+        canvas.format_axis(plot.xaxis, format_tick, most=6)
         plot.axvline(0, color=SOFT, linewidth=0.8, zorder=1)
         if ceiling is not None and ceiling.value is not None:
             if ceiling.low is not None and ceiling.high is not None:
                 plot.axvspan(ceiling.low, ceiling.high, color=SERIES[1], alpha=0.12, linewidth=0, zorder=0)
             plot.axvline(ceiling.value, color=SERIES[1], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
-            said = canvas.stand_in(f"ceiling {show_coefficient(ceiling.value, digits=2)}")
+            said = canvas.placeholder(f"ceiling {format_coefficient(ceiling.value, digits=2)}")
             page.text(_LABELS + _GAP + _PLOT, canvas.height - 4, said, ha="right", color=SERIES[1])
         ends = [_LABELS + _GAP + _PLOT + place * _COLUMN for place in (1, 2, 3)]
         for end, title in zip(ends, ("value", "n", "failed"), strict=True):
-            page.text(end, _TOP - 6, canvas.stand_in(title), ha="right", color=SOFT, fontsize=9)
+            page.text(end, _TOP - 6, canvas.placeholder(title), ha="right", color=SOFT, fontsize=9)
         for place, row in enumerate(rows):
             middle = _TOP + (place + 0.5) * _ROW
             if place % 2 == 0:
@@ -64,29 +64,29 @@ def draw_forest(
             page.text(
                 _LABELS,
                 middle,
-                canvas.stand_in(shorten(row.metric, _LABELS)),
+                canvas.placeholder(shorten(row.metric, _LABELS)),
                 ha="right",
                 va="center_baseline",
                 color=INK,
-                gid=canvas.hint(hint),
+                gid=canvas.tooltip(hint),
             )
-            figures = (show_coefficient(row.value, digits=2), f"{row.n}", f"{row.n_missing}" if row.n_missing else "")
+            figures = (format_coefficient(row.value, digits=2), f"{row.n}", f"{row.n_missing}" if row.n_missing else "")
             for end, figure in zip(ends, figures, strict=True):
-                page.text(end, middle, canvas.stand_in(figure), ha="right", va="center_baseline", color=INK)
+                page.text(end, middle, canvas.placeholder(figure), ha="right", va="center_baseline", color=INK)
             if row.value is None:
-                said = canvas.stand_in(shorten(row.reason or "undefined", _PLOT))
+                said = canvas.placeholder(shorten(row.reason or "undefined", _PLOT))
                 page.text(_LABELS + _GAP, middle, said, va="center_baseline", color=SOFT, fontsize=9)
                 continue
             if row.low is not None and row.high is not None:
-                plot.hlines(place, row.low, row.high, color=SERIES[0], linewidth=2, gid=canvas.hint(hint))
-            plot.plot([row.value], [place], "o", color=INK, markersize=4.5, markeredgewidth=0, gid=canvas.hint(hint))
+                plot.hlines(place, row.low, row.high, color=SERIES[0], linewidth=2, gid=canvas.tooltip(hint))
+            plot.plot([row.value], [place], "o", color=INK, markersize=4.5, markeredgewidth=0, gid=canvas.tooltip(hint))
         plot.grid(axis="x", color=LINE, linewidth=0.6)
         plot.set_axisbelow(True)
         plot.set_zorder(2)
         return canvas.render(name, label=label)
 
 
-def find_limits(rows: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> tuple[float, float]:
+def find_axis_limits(rows: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> tuple[float, float]:
     """Return ends of an axis that holds all intervals, 0 and the ceilings: one for plots that stand side by side."""
     numbers = [number for row in rows for number in (row.value, row.low, row.high) if number is not None]
     numbers += [number for row in ceilings for number in (row.value, row.low, row.high) if number is not None]
@@ -98,6 +98,6 @@ def find_limits(rows: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> tup
 def _describe(row: Correlation, confidence: float) -> str:
     if row.value is None:
         return f"{row.metric}: undefined, {row.reason or 'no reason given'} (n = {row.n}, {row.n_missing} failed)"
-    interval = show_interval(row.low, row.high)
+    interval = format_interval(row.low, row.high)
     said = f", {confidence:.0%} interval {interval}" if interval else ", no interval"
-    return f"{row.metric}: {show_coefficient(row.value)}{said} (n = {row.n}, {row.n_missing} failed)"
+    return f"{row.metric}: {format_coefficient(row.value)}{said} (n = {row.n}, {row.n_missing} failed)"

@@ -14,11 +14,11 @@ from imapeval.report.study.canvas import (
     SOFT,
     TEXT_SIZE,
     WORSE,
-    drawing,
+    open_canvas,
     require_matplotlib,
     shorten,
 )
-from imapeval.report.study.wording import show_coefficient, show_tick
+from imapeval.report.study.wording import format_coefficient, format_tick
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from imapeval.study.findings import MetricMatrix
 
 _LABELS, _NUMBERS, _MATRIX, _TREE, _TOP = 158.0, 18.0, 214.0, 62.0, 18.0
-_ROW, _LARGEST = 13.0, 26.0
-_NUMBERED = 12
+_ROW, _MAX_CELL = 13.0, 26.0
+_MAX_NUMBERED = 12
 """Metrics up to which a number fits into each cell."""
 
 Cell = tuple[int, int]
@@ -43,7 +43,7 @@ class _Layer:
     cells: Sequence[Cell]
 
 
-def draw_verdicts(metrics: Sequence[str], verdicts: Mapping[Cell, int], *, name: str, label: str) -> str:
+def draw_winners(metrics: Sequence[str], winners: Mapping[Cell, int], *, name: str, label: str) -> str:
     """Return who beats whom, as an `svg` element.
 
     Args:
@@ -54,18 +54,18 @@ def draw_verdicts(metrics: Sequence[str], verdicts: Mapping[Cell, int], *, name:
         label: What the drawing shows, for those who do not see it.
     """
     layers = [
-        _Layer(colour, opacity, [cell for cell, verdict in verdicts.items() if verdict == wanted])
+        _Layer(colour, opacity, [cell for cell, verdict in winners.items() if verdict == wanted])
         for wanted, colour, opacity in ((1, BETTER, 0.8), (-1, WORSE, 0.8), (0, SOFT, 0.16))
     ]
     signs = {1: "+", -1: "−", 0: "·"}
-    words = {cell: signs[verdict] for cell, verdict in verdicts.items()} if len(metrics) <= 2 * _NUMBERED else {}
+    words = {cell: signs[verdict] for cell, verdict in winners.items()} if len(metrics) <= 2 * _MAX_NUMBERED else {}
     across = _NUMBERS + _LABELS + _cell_width(len(metrics)) * len(metrics)
-    with drawing(across + 4, _TOP + _row_height(len(metrics)) * len(metrics) + 4) as canvas:
+    with open_canvas(across + 4, _TOP + _row_height(len(metrics)) * len(metrics) + 4) as canvas:
         _draw_cells(canvas, metrics, layers, words)
         return canvas.render(name, label=label)
 
 
-def draw_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
+def draw_metric_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
     """Return the coefficients between metrics with the tree of their clustering, as an `svg` element.
 
     Args:
@@ -74,7 +74,7 @@ def draw_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
         label: What the drawing shows, for those who do not see it.
     """
     size = len(matrix.metrics)
-    numbered = size <= _NUMBERED
+    numbered = size <= _MAX_NUMBERED
     values = {
         (row, column): value
         for row, line in enumerate(matrix.values)
@@ -89,10 +89,10 @@ def draw_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
     layers = [
         _Layer(colour, strongest * step / 20, cells) for (colour, step), cells in sorted(steps.items()) if step > 0
     ]
-    words = {cell: show_coefficient(value, digits=2) for cell, value in values.items()} if numbered else {}
+    words = {cell: format_coefficient(value, digits=2) for cell, value in values.items()} if numbered else {}
     across = _NUMBERS + _LABELS + _cell_width(size) * size
     height = _row_height(size) * size
-    with drawing(across + _TREE, _TOP + height + 44) as canvas:
+    with open_canvas(across + _TREE, _TOP + height + 44) as canvas:
         _draw_cells(canvas, matrix.metrics, layers, words)
         _draw_tree(canvas, matrix, left=across + 4, height=height)
         _draw_key(canvas, strongest)
@@ -102,27 +102,31 @@ def draw_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
 def _draw_cells(canvas: Canvas, metrics: Sequence[str], layers: Sequence[_Layer], words: Mapping[Cell, str]) -> None:
     size = len(metrics)
     wide, high = _cell_width(size), _row_height(size)
-    page = canvas.add_page()
+    page = canvas.add_overlay()
     left = _NUMBERS + _LABELS
     for layer in layers:
         if layer.cells:
-            page.add_artist(_outline(layer, left=left, wide=wide, high=high))
+            page.add_artist(_make_patch(layer, left=left, wide=wide, high=high))
     for (row, column), word in words.items():
         middle = (left + (column + 0.5) * wide, _TOP + (row + 0.5) * high)
-        page.text(*middle, canvas.stand_in(word), ha="center", va="center_baseline", color=INK, fontsize=8)
+        page.text(*middle, canvas.placeholder(word), ha="center", va="center_baseline", color=INK, fontsize=8)
     for row, metric in enumerate(metrics):
         middle = _TOP + (row + 0.5) * high
-        said = canvas.stand_in(shorten(metric, _LABELS - 8))
-        page.text(_NUMBERS, middle, canvas.stand_in(f"{row + 1}"), ha="right", va="center_baseline", fontsize=8)
-        page.text(_NUMBERS + 5, middle, said, va="center_baseline", color=INK, gid=canvas.hint(f"{row + 1}: {metric}"))
+        said = canvas.placeholder(shorten(metric, _LABELS - 8))
+        page.text(_NUMBERS, middle, canvas.placeholder(f"{row + 1}"), ha="right", va="center_baseline", fontsize=8)
+        page.text(
+            _NUMBERS + 5, middle, said, va="center_baseline", color=INK, gid=canvas.tooltip(f"{row + 1}: {metric}")
+        )
     # Columns are the rows' numbers; where they are narrow, every second, fifth ... of them.
     every = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if step * wide >= 14)
     for column in range(size):
         if every == 1 or (column + 1) % every == 0:
-            page.text(left + (column + 0.5) * wide, _TOP - 4, canvas.stand_in(f"{column + 1}"), ha="center", fontsize=8)
+            page.text(
+                left + (column + 0.5) * wide, _TOP - 4, canvas.placeholder(f"{column + 1}"), ha="center", fontsize=8
+            )
 
 
-def _outline(layer: _Layer, *, left: float, wide: float, high: float) -> Any:
+def _make_patch(layer: _Layer, *, left: float, wide: float, high: float) -> Any:
     """Return all cells of a layer as one shape."""
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)], dtype=np.float64)
     # A hair between cells shows where one ends, while there is room for it.
@@ -153,12 +157,12 @@ def _draw_tree(canvas: Canvas, matrix: MetricMatrix, *, left: float, height: flo
         y += [up, up, down, down, float("nan")]
         places.append((distance, (up + down) / 2))
     tree.plot(x, y, color=SOFT, linewidth=0.9)
-    canvas.mark_axis(tree.xaxis, show_tick, most=2)
+    canvas.format_axis(tree.xaxis, format_tick, most=2)
 
 
 def _draw_key(canvas: Canvas, strongest: float) -> None:
     """Draw what the colours mean, below the cells."""
-    page = canvas.add_page()
+    page = canvas.add_overlay()
     step, left, top = 11.0, _NUMBERS + _LABELS, canvas.height - 26
     for place, value in enumerate(np.linspace(-1, 1, 9).tolist()):
         page.add_artist(
@@ -173,11 +177,11 @@ def _draw_key(canvas: Canvas, strongest: float) -> None:
         )
     for place, word in ((0, "−1"), (4, "0"), (8, "1")):
         at = left + (place + 0.5) * step
-        page.text(at, top + 10 + TEXT_SIZE, canvas.stand_in(word), ha="center", fontsize=9)
+        page.text(at, top + 10 + TEXT_SIZE, canvas.placeholder(word), ha="center", fontsize=9)
 
 
 def _cell_width(size: int) -> float:
-    return min(_LARGEST, _MATRIX / max(1, size))
+    return min(_MAX_CELL, _MATRIX / max(1, size))
 
 
 def _row_height(size: int) -> float:

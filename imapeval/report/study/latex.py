@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.choose import head_dimension, head_grid, rank_metrics
-from imapeval.report.study.wording import COEFFICIENTS, LEVELS, name_dimension, show_coefficient
+from imapeval.report.study.choose import main_correlations, main_dimension, rank_metrics
+from imapeval.report.study.wording import COEFFICIENTS, LEVELS, format_coefficient, label_dimension
 from imapeval.study.findings import ALL
 
 if TYPE_CHECKING:
@@ -42,55 +42,60 @@ def escape_latex(text: str) -> str:
 
 def write_correlations(study: Study) -> str:
     """Return a table of metrics by dimensions: the coefficient, and its interval in brackets; the best in bold."""
-    grid, first = head_grid(study), head_dimension(study)
+    grid, first = main_correlations(study), main_dimension(study)
     ranked = [] if first is None else grid.rank(first)
     best = {
         dimension: max((row.value for row in grid.list_rows(dimension) if row.value is not None), default=None)
         for dimension in grid.columns
     }
     lines = [
-        [escape_latex(metric), *(_show(grid.find(metric, dimension), best[dimension]) for dimension in grid.columns)]
+        [
+            escape_latex(metric),
+            *(_format_cell(grid.find(metric, dimension), best[dimension]) for dimension in grid.columns),
+        ]
         for metric in ranked
     ]
     counts = [] if first is None else [row.n for row in grid.list_rows(first)]
     caption = (
         f"{COEFFICIENTS[study.coefficient]} of metrics with ratings ({LEVELS[study.level]}), "
-        f"{study.confidence:.0%} intervals in brackets, {_range(counts)}."
+        f"{study.confidence:.0%} intervals in brackets, {_format_counts(counts)}."
     )
-    heads = ["Metric", *(escape_latex(name_dimension(name).capitalize()) for name in grid.columns)]
-    return _write(study, heads, lines, columns="l" + "l" * len(grid.columns), caption=caption, label="correlations")
+    heads = ["Metric", *(escape_latex(label_dimension(name).capitalize()) for name in grid.columns)]
+    return _render_table(
+        study, heads, lines, columns="l" + "l" * len(grid.columns), caption=caption, label="correlations"
+    )
 
 
 def write_comparisons(study: Study) -> str:
     """Return a table of the best metric against each other one, or, where they were not compared, of all pairs."""
-    rows = _choose(study)
+    rows = _select_comparisons(study)
     lines = [
         [
             escape_latex(row.first),
             escape_latex(row.second),
-            escape_latex(show_coefficient(row.first_value, digits=2)),
-            escape_latex(show_coefficient(row.second_value, digits=2)),
-            escape_latex(show_coefficient(row.difference, digits=2)) + _bracket(row.low, row.high),
-            _show_p(row.p_adjusted),
+            escape_latex(format_coefficient(row.first_value, digits=2)),
+            escape_latex(format_coefficient(row.second_value, digits=2)),
+            escape_latex(format_coefficient(row.difference, digits=2)) + _format_interval(row.low, row.high),
+            _format_p(row.p_adjusted),
             f"{row.n}",
         ]
         for row in rows
     ]
     tests = ", ".join(dict.fromkeys(row.test for row in rows))
-    dimension = head_dimension(study)
+    dimension = main_dimension(study)
     caption = (
         f"Differences in {COEFFICIENTS[study.coefficient]} ({LEVELS[study.level]}"
-        f"{'' if dimension is None else ', ' + name_dimension(dimension)}) with "
+        f"{'' if dimension is None else ', ' + label_dimension(dimension)}) with "
         f"{study.confidence:.0%} intervals in brackets; p two-sided{f' ({tests})' if tests else ''}, after Holm's "
         "correction."
     )
     heads = ["First", "Second", "First", "Second", "Difference", "$p$", "$n$"]
-    return _write(study, heads, lines, columns="llrrlrr", caption=caption, label="comparisons")
+    return _render_table(study, heads, lines, columns="llrrlrr", caption=caption, label="comparisons")
 
 
-def _choose(study: Study) -> list[Comparison]:
+def _select_comparisons(study: Study) -> list[Comparison]:
     """Return the comparisons that the conclusions are about, the best metric first in each."""
-    dimensions = {head_dimension(study), ALL if len(study.rated.dimensions) == 1 else None}
+    dimensions = {main_dimension(study), ALL if len(study.rated.dimensions) == 1 else None}
     rows = [
         row
         for row in study.comparisons
@@ -100,11 +105,11 @@ def _choose(study: Study) -> list[Comparison]:
     of_best = [row for row in rows if ranked[0] in (row.first, row.second)]
     if len(of_best) < len(ranked) - 1:
         return rows
-    turned = [row if row.first == ranked[0] else _turn(row) for row in of_best]
+    turned = [row if row.first == ranked[0] else _swap(row) for row in of_best]
     return sorted(turned, key=lambda row: ranked.index(row.second))
 
 
-def _turn(row: Comparison) -> Comparison:
+def _swap(row: Comparison) -> Comparison:
     return replace(
         row,
         first=row.second,
@@ -117,35 +122,35 @@ def _turn(row: Comparison) -> Comparison:
     )
 
 
-def _show(row: Correlation | None, best: float | None) -> str:
+def _format_cell(row: Correlation | None, best: float | None) -> str:
     if row is None:
         return ""
-    value = escape_latex(show_coefficient(row.value, digits=2))
-    return (rf"\textbf{{{value}}}" if row.value is not None and row.value == best else value) + _bracket(
+    value = escape_latex(format_coefficient(row.value, digits=2))
+    return (rf"\textbf{{{value}}}" if row.value is not None and row.value == best else value) + _format_interval(
         row.low, row.high
     )
 
 
-def _bracket(low: float | None, high: float | None) -> str:
+def _format_interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
-    ends = ", ".join(escape_latex(show_coefficient(end, digits=2)) for end in (low, high))
+    ends = ", ".join(escape_latex(format_coefficient(end, digits=2)) for end in (low, high))
     return rf" {{\scriptsize[{ends}]}}"
 
 
-def _show_p(p: float | None) -> str:
+def _format_p(p: float | None) -> str:
     if p is None:
         return "--"
-    return "$<$.001" if p < 0.001 else show_coefficient(p)
+    return "$<$.001" if p < 0.001 else format_coefficient(p)
 
 
-def _range(counts: Sequence[int]) -> str:
+def _format_counts(counts: Sequence[int]) -> str:
     if not counts:
         return "no answers"
     return f"n = {max(counts)}" if min(counts) == max(counts) else f"n = {min(counts)} to {max(counts)}"
 
 
-def _write(
+def _render_table(
     study: Study, heads: Sequence[str], lines: Sequence[Sequence[str]], *, columns: str, caption: str, label: str
 ) -> str:
     body = "\n".join(" & ".join(cells) + r" \\" for cells in lines)

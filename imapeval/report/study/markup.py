@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SHAPES = dict(zip(MARKERS, "●■▲◆▼✚", strict=True))
 """The markers of the drawings as letters."""
 
-_ROOMY = 5
+_MAX_ROOMY_COLUMNS = 5
 """Columns up to which a table has room to spare."""
 
 
@@ -23,40 +23,40 @@ class Markup(str):
     __slots__ = ()
 
 
-def show(text: str) -> Markup:
+def escape_text(text: str) -> Markup:
     """Return a text as HTML."""
     return text if isinstance(text, Markup) else Markup(escape(text))
 
 
 def join(parts: Sequence[str], *, between: str = "") -> Markup:
     """Return texts one after the other."""
-    return Markup(between.join(map(show, parts)))
+    return Markup(between.join(map(escape_text, parts)))
 
 
-def show_section(name: str, title: str, *parts: str) -> Markup:
+def render_section(name: str, title: str, *parts: str) -> Markup:
     """Return a section of the page with its title; the name is its id."""
     return Markup(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{show(title)}</h2>'
+        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape_text(title)}</h2>'
         f"{join(parts)}</section>"
     )
 
 
-def show_note(text: str) -> Markup:
+def render_note(text: str) -> Markup:
     """Return a paragraph that explains."""
-    return Markup(f'<p class="note">{show(text)}</p>')
+    return Markup(f'<p class="note">{escape_text(text)}</p>')
 
 
-def show_heading(text: str) -> Markup:
+def render_heading(text: str) -> Markup:
     """Return the title of a part of a section."""
-    return Markup(f"<h3>{show(text)}</h3>")
+    return Markup(f"<h3>{escape_text(text)}</h3>")
 
 
-def show_list(items: Sequence[str], *, kind: str) -> Markup:
+def render_list(items: Sequence[str], *, kind: str) -> Markup:
     """Return a list; the kind is its class."""
-    return Markup(f'<ul class="{kind}">{join([Markup(f"<li>{show(item)}</li>") for item in items])}</ul>')
+    return Markup(f'<ul class="{kind}">{join([Markup(f"<li>{escape_text(item)}</li>") for item in items])}</ul>')
 
 
-def show_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
+def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
     """Return why numbers are absent, each reason once with all that it is about; "" where there are none.
 
     Args:
@@ -67,11 +67,11 @@ def show_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
         found.setdefault(reason, {})[about] = None
     if not found:
         return Markup("")
-    items = [join([Markup(f"<b>{show(reason)}</b>: "), "; ".join(about)]) for reason, about in found.items()]
-    return join([show_note("What is undefined or was left out, and why:"), show_list(items, kind="reasons")])
+    items = [join([Markup(f"<b>{escape_text(reason)}</b>: "), "; ".join(about)]) for reason, about in found.items()]
+    return join([render_note("What is undefined or was left out, and why:"), render_list(items, kind="reasons")])
 
 
-def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Sequence[int] = (0,)) -> Markup:
+def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Sequence[int] = (0,)) -> Markup:
     """Return a table that can be moved sideways where the page is narrow. The first cell of a row names it.
 
     Args:
@@ -85,46 +85,46 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Se
     def dress(column: int) -> str:
         return "" if column in texts else ' class="number"'
 
-    head = "".join(f'<th scope="col"{dress(column)}>{show(title)}</th>' for column, title in enumerate(heads))
+    head = "".join(f'<th scope="col"{dress(column)}>{escape_text(title)}</th>' for column, title in enumerate(heads))
     lines = "".join(
-        f'<tr><th scope="row"{dress(0)}>{show(cells[0])}</th>'
-        + "".join(f"<td{dress(column)}>{show(cell)}</td>" for column, cell in enumerate(cells[1:], 1))
+        f'<tr><th scope="row"{dress(0)}>{escape_text(cells[0])}</th>'
+        + "".join(f"<td{dress(column)}>{escape_text(cell)}</td>" for column, cell in enumerate(cells[1:], 1))
         + "</tr>"
         for cells in rows
     )
     # Few columns have room for an interval beside its number, where the page is wide.
-    kind = "findings roomy" if len(heads) <= _ROOMY else "findings"
+    kind = "findings roomy" if len(heads) <= _MAX_ROOMY_COLUMNS else "findings"
     return Markup(
         '<div class="wide-table" tabindex="0" role="region" aria-label="Table">'
         f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
     )
 
 
-def show_figure(drawing: str, caption: str) -> Markup:
+def render_figure(drawing: str, caption: str) -> Markup:
     """Return a drawing (an `svg` element) with what it shows."""
-    return Markup(f"<figure><figcaption>{show(caption)}</figcaption>{drawing}</figure>")
+    return Markup(f"<figure><figcaption>{escape_text(caption)}</figcaption>{drawing}</figure>")
 
 
-def show_figures(figures: Sequence[Markup], *, kind: str = "figures-row") -> Markup:
+def render_figures(figures: Sequence[Markup], *, kind: str = "figures-row") -> Markup:
     """Return figures beside each other, as many as there is room for."""
     return Markup(f'<div class="{kind}">{join(figures)}</div>')
 
 
-def show_key(names: Sequence[str]) -> Markup:
+def render_legend(names: Sequence[str]) -> Markup:
     """Return what colours and shapes of a drawing stand for, in their order."""
     items = "".join(
-        f'<li><span class="series-{place}" aria-hidden="true">{_SHAPES[marker]}</span> {show(name)}</li>'
+        f'<li><span class="series-{place}" aria-hidden="true">{_SHAPES[marker]}</span> {escape_text(name)}</li>'
         for place, (name, marker) in enumerate(zip(names, MARKERS, strict=False), 1)
     )
     return Markup(f'<ul class="key">{items}</ul>')
 
 
-def fold(summary: str, *parts: str) -> Markup:
+def render_details(summary: str, *parts: str) -> Markup:
     """Return parts that open when one asks for them."""
-    return Markup(f"<details><summary>{show(summary)}</summary>{join(parts)}</details>")
+    return Markup(f"<details><summary>{escape_text(summary)}</summary>{join(parts)}</details>")
 
 
-def show_terms(terms: Mapping[str, str]) -> Markup:
+def render_definitions(terms: Mapping[str, str]) -> Markup:
     """Return names with what stands for them."""
-    lines = "".join(f"<dt>{show(name)}</dt><dd>{show(value)}</dd>" for name, value in terms.items())
+    lines = "".join(f"<dt>{escape_text(name)}</dt><dd>{escape_text(value)}</dd>" for name, value in terms.items())
     return Markup(f'<dl class="settings">{lines}</dl>')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.wording import COEFFICIENTS, LEVELS, count
+from imapeval.report.study.wording import COEFFICIENTS, LEVELS, pluralize
 from imapeval.study.agreement.sentences import TITLES
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ _INTERVALS = {
 """Of correlations, by the name they have in the findings."""
 
 
-def tell_methods(study: Study) -> list[str]:
+def describe_methods(study: Study) -> list[str]:
     """Return sentences on how the study's numbers were made."""
     rated = study.rated
     shared = len(set(rated.questions.tolist())) < len(rated.ids)
@@ -96,7 +96,7 @@ def tell_methods(study: Study) -> list[str]:
         tests = ", ".join(dict.fromkeys(row.test for row in study.comparisons))
         told.append(
             f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, and p-values "
-            f"corrected by Holm's method over the table, {count(len(study.comparisons), 'comparison')} in all."
+            f"corrected by Holm's method over the table, {pluralize(len(study.comparisons), 'comparison')} in all."
         )
     if rated.lower_is_better:
         told.append(f"Low scores are good ones for {', '.join(sorted(rated.lower_is_better))}: turned round.")
@@ -112,13 +112,13 @@ def _list_intervals(study: Study) -> list[str]:
 def list_sources(study: Study) -> dict[str, str]:
     """Return where the study's methods are described, by what they are called on the page."""
     found: dict[str, str] = {}
-    for name, title in _name_methods(study):
+    for name, title in _list_methods(study):
         if name in SOURCES:
             found.setdefault(title, SOURCES[name])
     return found
 
 
-def _name_methods(study: Study) -> Iterable[tuple[str, str]]:
+def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
     """Yield every method that the study used, and its name for readers."""
     used = {row.coefficient for row in study.correlations}
     yield from ((name, title) for name, title in COEFFICIENTS.items() if name in used)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.frame import fill_frame, write_page
-from imapeval.report.study.answers import collect_answers, list_disagreements, show_disagreements
-from imapeval.report.study.comparisons import show_comparisons, show_likeness
+from imapeval.report.frame import render_page, write_page
+from imapeval.report.study.answers import collect_disagreements, list_disagreements, render_disagreements
+from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
 from imapeval.report.study.markup import (
     Markup,
-    show,
-    show_heading,
-    show_list,
-    show_note,
-    show_section,
-    show_table,
-    show_terms,
+    escape_text,
+    render_definitions,
+    render_heading,
+    render_list,
+    render_note,
+    render_section,
+    render_table,
 )
-from imapeval.report.study.methods import list_sources, tell_methods
-from imapeval.report.study.metrics import show_metrics
-from imapeval.report.study.raters import show_raters
-from imapeval.report.study.where import show_scatters, show_slices
-from imapeval.report.study.wording import count
+from imapeval.report.study.methods import describe_methods, list_sources
+from imapeval.report.study.metrics import render_correlations
+from imapeval.report.study.raters import render_raters
+from imapeval.report.study.where import render_scatters, render_slices
+from imapeval.report.study.wording import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,32 +45,32 @@ def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:
         UsageError: The file cannot be written.
         InputError: A file of a run is broken.
     """
-    write_page(render(study, runs=runs), path)
+    write_page(render_study(study, runs=runs), path)
 
 
-def render(study: Study, *, runs: Sequence[Run] = ()) -> str:
+def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
     """Return the page; see `write_study`."""
     disagreements = list_disagreements(study)
-    answers = collect_answers(disagreements, study, runs)
+    answers = collect_disagreements(disagreements, study, runs)
     sections = {
-        "conclusions": ("Conclusions", _show_conclusions(study)),
-        "metrics": ("Metrics", show_metrics(study)),
-        "comparisons": ("Comparisons", show_comparisons(study)),
-        "scatter": ("Scores and ratings", show_scatters(study)),
-        "likeness": ("Among each other", show_likeness(study)),
-        "raters": ("Raters", show_raters(study)),
-        "slices": ("Where", show_slices(study)),
-        "disagreements": ("Disagreements", show_disagreements(disagreements, study, linked=answers is not None)),
-        "account": ("What was read", _show_account(study)),
-        "methods": ("Methods", _show_methods(study)),
-        "signatures": ("Signatures", _show_signatures(study)),
+        "conclusions": ("Conclusions", _render_conclusions(study)),
+        "metrics": ("Metrics", render_correlations(study)),
+        "comparisons": ("Comparisons", render_comparisons(study)),
+        "scatter": ("Scores and ratings", render_scatters(study)),
+        "likeness": ("Among each other", render_metric_matrix(study)),
+        "raters": ("Raters", render_raters(study)),
+        "slices": ("Where", render_slices(study)),
+        "disagreements": ("Disagreements", render_disagreements(disagreements, study, linked=answers is not None)),
+        "account": ("What was read", _render_account(study)),
+        "methods": ("Methods", _render_methods(study)),
+        "signatures": ("Signatures", _render_signatures(study)),
     }
     shown = {name: section for name, section in sections.items() if section[1]}
-    return fill_frame(
+    return render_page(
         study.title,
         "\n".join(markup for _, markup in shown.values()),
         kind="imapeval study",
-        lead=_count(study),
+        lead=_describe_counts(study),
         sections={name: title for name, (title, _) in shown.items()},
         skip_to="conclusions",
         styles=("study.css",),
@@ -78,7 +78,7 @@ def render(study: Study, *, runs: Sequence[Run] = ()) -> str:
     )
 
 
-def _count(study: Study) -> str:
+def _describe_counts(study: Study) -> str:
     rated = study.rated
     numbers = [
         (len(rated.ids), "answer"),
@@ -88,34 +88,36 @@ def _count(study: Study) -> str:
         (len(rated.dimensions), "dimension"),
         (len(rated.raters), "rater"),
     ]
-    return ", ".join(count(number, noun) for number, noun in numbers if number or noun != "rater")
+    return ", ".join(pluralize(number, noun) for number, noun in numbers if number or noun != "rater")
 
 
-def _show_conclusions(study: Study) -> Markup:
+def _render_conclusions(study: Study) -> Markup:
     if not study.conclusions:
-        return show_section("conclusions", "Conclusions", show_note("Nothing can be concluded from these answers."))
-    return show_section("conclusions", "Conclusions", show_list(study.conclusions, kind="conclusions"))
+        return render_section("conclusions", "Conclusions", render_note("Nothing can be concluded from these answers."))
+    return render_section("conclusions", "Conclusions", render_list(study.conclusions, kind="conclusions"))
 
 
-def _show_account(study: Study) -> Markup:
-    said = show_list(study.account, kind="sentences") if study.account else show_note("Everything joined.")
-    return show_section("account", "What was read, and what did not join", said)
+def _render_account(study: Study) -> Markup:
+    said = render_list(study.account, kind="sentences") if study.account else render_note("Everything joined.")
+    return render_section("account", "What was read, and what did not join", said)
 
 
-def _show_methods(study: Study) -> Markup:
-    parts = [show_list(tell_methods(study), kind="sentences")]
+def _render_methods(study: Study) -> Markup:
+    parts = [render_list(describe_methods(study), kind="sentences")]
     if sources := list_sources(study):
-        parts += [show_heading("Where the methods are described"), show_terms(sources)]
-    return show_section("methods", "How it was made", *parts)
+        parts += [render_heading("Where the methods are described"), render_definitions(sources)]
+    return render_section("methods", "How it was made", *parts)
 
 
-def _show_signatures(study: Study) -> Markup:
+def _render_signatures(study: Study) -> Markup:
     if not study.signatures:
         return Markup("")
-    rows = [[metric, Markup(f"<code>{show(signature)}</code>")] for metric, signature in study.signatures.items()]
-    return show_section(
+    rows = [
+        [metric, Markup(f"<code>{escape_text(signature)}</code>")] for metric, signature in study.signatures.items()
+    ]
+    return render_section(
         "signatures",
         "Signatures",
-        show_note("Two numbers of a metric can be compared when their signatures are the same."),
-        show_table(["metric", "signature"], rows, texts=(0, 1)),
+        render_note("Two numbers of a metric can be compared when their signatures are the same."),
+        render_table(["metric", "signature"], rows, texts=(0, 1)),
     )

@@ -13,11 +13,11 @@ from imapeval.report.study.canvas import (
     MARKERS,
     SERIES,
     TEXT_SIZE,
-    drawing,
+    open_canvas,
     require_matplotlib,
     shorten,
 )
-from imapeval.report.study.wording import show_measure
+from imapeval.report.study.wording import format_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Scale
     from imapeval.study.resample import Floats
 
-MOST_POINTS = 5000
+MAX_POINTS = 5000
 """Above it points hide each other and weigh too much: counts in hexagons take their place."""
 
-_MOST_VALUES = 60
+_MAX_VALUES = 60
 """Different ratings that still are a grid and not a continuum: means of three raters on 0..5 by .5 have 31."""
 
 _LEFT, _TOP, _SIDE, _MARGIN, _GAP, _BOTTOM = 34.0, 20.0, 160.0, 26.0, 4.0, 36.0
@@ -63,23 +63,23 @@ def draw_scatter(
     x, y = scores[both], ratings[both]
     names = [system for system, kept in zip(systems, both.tolist(), strict=True) if kept]
     width, height = _LEFT + _SIDE + _GAP + _MARGIN + 4, _TOP + _MARGIN + _GAP + _SIDE + _BOTTOM
-    with drawing(width, height) as canvas:
+    with open_canvas(width, height) as canvas:
         top = _TOP + _MARGIN + _GAP
         main = canvas.add_axes(_LEFT, top, width=_SIDE, height=_SIDE)
         above = canvas.add_axes(_LEFT, _TOP, width=_SIDE, height=_MARGIN)
         beside = canvas.add_axes(_LEFT + _SIDE + _GAP, top, width=_MARGIN, height=_SIDE)
-        across = _limits(x)
-        up = _limits(y) if scale is None else _limits(np.append(y, (scale.low, scale.high)))
+        across = _find_limits(x)
+        up = _find_limits(y) if scale is None else _find_limits(np.append(y, (scale.low, scale.high)))
         main.set(xlim=across, ylim=up)
         for axis in (main.xaxis, main.yaxis):
-            canvas.mark_axis(axis, show_measure, most=4)
+            canvas.format_axis(axis, format_measure, most=4)
         main.grid(color=LINE, linewidth=0.6)
         main.set_axisbelow(True)
-        main.set_xlabel(canvas.stand_in(shorten(axes[0], _LEFT + _SIDE)), color=INK)
+        main.set_xlabel(canvas.placeholder(shorten(axes[0], _LEFT + _SIDE)), color=INK)
         # The name of the ratings stands above them and not along them: upright words are read, on a phone above all.
-        page = canvas.add_page()
-        page.text(2, TEXT_SIZE + 1, canvas.stand_in(shorten(f"↑ {axes[1]}", width)), color=INK)
-        if len(x) > MOST_POINTS:
+        page = canvas.add_overlay()
+        page.text(2, TEXT_SIZE + 1, canvas.placeholder(shorten(f"↑ {axes[1]}", width)), color=INK)
+        if len(x) > MAX_POINTS:
             _draw_hexagons(main, x, y, limits=(*across, *up))
         else:
             _draw_points(main, x, jitter(y, seed=seed), names, colours)
@@ -94,7 +94,7 @@ def jitter(ratings: Floats, *, seed: int) -> Floats:
     Answers with one rating would hide each other. They stay apart from those with the next rating.
     """
     values = np.unique(ratings)
-    if not 1 < len(values) <= min(_MOST_VALUES, len(ratings) - 1):
+    if not 1 < len(values) <= min(_MAX_VALUES, len(ratings) - 1):
         return ratings
     third = float(np.diff(values).min()) / 3
     return ratings + np.random.default_rng(seed).uniform(-third, third, len(ratings))
@@ -136,7 +136,7 @@ def _draw_margin(axes: Any, values: Floats, limits: tuple[float, float], *, orie
         spine.set_visible(False)
 
 
-def _limits(values: Floats) -> tuple[float, float]:
+def _find_limits(values: Floats) -> tuple[float, float]:
     """Return ends a little outside the values; of equal ones, and of none, ends around them."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5 * (abs(high) or 1.0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from imapeval.study.ratings.collection import Ratings
 
 
-def take_ratings(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:
+def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:
     """Return ratings as answers without metrics.
 
     Args:

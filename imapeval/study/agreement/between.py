@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.statistic import Statistic, refuse
-from imapeval.study.coefficients import Undefined, undefined
-from imapeval.study.weighing import weigh
+from imapeval.study.agreement.statistic import AgreementStatistic, explain_unmeasurable
+from imapeval.study.coefficients import Undefined, explain_undefined
+from imapeval.study.weighing import weighted_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ MOST_RATERS = 10
 """45 pairs; each is correlated on every resample."""
 
 
-def measure_pearson(ratings: Floats) -> Statistic | Undefined:
+def measure_pearson(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return the mean of Pearson's r over pairs of raters, shape of `ratings`: (answers, raters).
 
     A pair is correlated on the answers that both rated. Pairs with fewer than `coefficients.MIN_ROWS` of them, or with
@@ -32,12 +32,12 @@ def measure_pearson(ratings: Floats) -> Statistic | Undefined:
     return _average(ratings, _find_pairs, "pearson")
 
 
-def measure_spearman(ratings: Floats) -> Statistic | Undefined:
+def measure_spearman(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return the mean of Spearman's rho over pairs of raters; pairs as in `measure_pearson`."""
     return _average(ratings, _find_pairs, "spearman")
 
 
-def measure_with_others(ratings: Floats) -> Statistic | Undefined:
+def measure_with_others(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return Spearman's rho of a rater with the mean of the others, averaged over raters.
 
     What a rater would reach as a metric (Nili et al. 2014, "A toolbox for representational similarity analysis", the
@@ -50,8 +50,8 @@ def _average(
     ratings: Floats,
     find: Callable[[Floats], Sequence[Floats]],
     coefficient: CoefficientName,
-) -> Statistic | Undefined:
-    if reason := refuse(ratings):
+) -> AgreementStatistic | Undefined:
+    if reason := explain_unmeasurable(ratings):
         return reason
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     if table.shape[1] > MOST_RATERS:
@@ -61,7 +61,7 @@ def _average(
     used = np.zeros(len(table), dtype=np.bool_)
     for pair in find(table):
         both = ~np.isnan(pair).any(axis=1)
-        if reason := undefined(*pair[both].T, names=("one side", "the other")):
+        if reason := explain_undefined(*pair[both].T, names=("one side", "the other")):
             left_out.append(reason.reason)
         else:
             sides.append(pair)
@@ -70,7 +70,7 @@ def _average(
     if not sides:
         return Undefined(f"raters cannot be correlated: {reasons}")
     left = f"{len(left_out)} of {len(left_out) + len(sides)} coefficients are undefined and left out: {reasons}"
-    return Statistic(
+    return AgreementStatistic(
         np.column_stack(sides),
         partial(_average_sides, coefficient),
         n=int(used.sum()),
@@ -85,7 +85,7 @@ def _average_sides(coefficient: CoefficientName, data: Floats, weights: Floats) 
     for column in range(0, data.shape[1], 2):
         x, y = data[:, column], data[:, column + 1]
         rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
-        found.append(weigh(coefficient, x[None, rows], y[None, rows], drawn, codes=rows)[:, 0, 0])
+        found.append(weighted_correlation(coefficient, x[None, rows], y[None, rows], drawn, codes=rows)[:, 0, 0])
     return np.mean(found, axis=0)
 
 

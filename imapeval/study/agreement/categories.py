@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.agreement.shares import ROUNDING
+from imapeval.study.agreement.shares import STEP_TOLERANCE
 from imapeval.study.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def find_categories(ratings: Floats, *, scale: Scale | None) -> Floats | Undefin
         categories = given
     else:
         steps = (given - scale.low) / scale.step
-        off = given[np.abs(steps - np.rint(steps)) > ROUNDING]
+        off = given[np.abs(steps - np.rint(steps)) > STEP_TOLERANCE]
         if off.size:
             raise ValueError(f"the rating {off[0]:g} is no step of {scale.step:g} from {scale.low:g}")
-        last = int((scale.high - scale.low) / scale.step * (1 + ROUNDING))
+        last = int((scale.high - scale.low) / scale.step * (1 + STEP_TOLERANCE))
         categories = scale.low + scale.step * np.arange(last + 1, dtype=np.float64)
     if len(categories) > MOST_CATEGORIES:
         return Undefined(
@@ -46,7 +46,7 @@ def find_categories(ratings: Floats, *, scale: Scale | None) -> Floats | Undefin
     return categories
 
 
-def code(ratings: Floats, categories: Floats) -> Counts:
+def encode(ratings: Floats, categories: Floats) -> Counts:
     """Return the number of the nearest category of each rating, and -1 for NaN. Shape as `ratings`."""
     between = (categories[1:] + categories[:-1]) / 2
     return np.where(np.isnan(ratings), -1, np.searchsorted(between, ratings))
@@ -59,7 +59,7 @@ def count_categories(codes: Counts, size: int) -> Floats:
     return cells.reshape(len(codes), size).astype(np.float64)
 
 
-def weigh_categories(categories: Floats, weighting: Weighting) -> Floats:
+def category_weights(categories: Floats, weighting: Weighting) -> Floats:
     """Return the credit of each pair of categories, 0..1, shape (q, q): 1 for the same, 0 for the two ends."""
     if weighting == "identity" or len(categories) < 2:
         return np.eye(len(categories))

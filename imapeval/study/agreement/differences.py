@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.categories import MOST_CATEGORIES
-from imapeval.study.agreement.shares import ROUNDING
+from imapeval.study.agreement.shares import STEP_TOLERANCE
 from imapeval.study.findings import ALL, Differences
 from imapeval.study.rated import Scale
 
@@ -87,10 +87,10 @@ def bin_differences(differences: Floats, *, scale: Scale | None) -> dict[str, fl
 
 def _find_bins(differences: Floats, *, length: float, unit: float) -> Counts:
     # An edge belongs to the bin above it, also where rounding put a difference just below.
-    reach = differences + unit * ROUNDING
+    reach = differences + unit * STEP_TOLERANCE
     bins = 1 + np.searchsorted(np.array(EDGES) * length, reach, side="right")
-    beyond = differences > length + unit * ROUNDING
-    return np.where(differences <= unit * ROUNDING, 0, bins + beyond).astype(np.int64)
+    beyond = differences > length + unit * STEP_TOLERANCE
+    return np.where(differences <= unit * STEP_TOLERANCE, 0, bins + beyond).astype(np.int64)
 
 
 def _name_bins(scale: Scale) -> list[tuple[int, str]]:
@@ -100,7 +100,7 @@ def _name_bins(scale: Scale) -> list[tuple[int, str]]:
         ends = [f"above {low}, below {edges[0]}"]
         ends += [f"{start} to below {end}" for start, end in pairwise(edges)]
         return list(enumerate(["0", *ends, edges[-1]]))
-    steps = scale.step * np.arange(int(length / scale.step * (1 + ROUNDING)) + 1, dtype=np.float64)
+    steps = scale.step * np.arange(int(length / scale.step * (1 + STEP_TOLERANCE)) + 1, dtype=np.float64)
     bins = _find_bins(steps, length=length, unit=scale.step)
     members = [(number, steps[bins == number].tolist()) for number in range(len(EDGES) + 2)]
     return [(number, _name(values)) for number, values in members if values]
@@ -118,5 +118,5 @@ def _guess_scale(table: Floats) -> Scale | None:
         return None
     step = float(np.diff(values).min())
     steps = (values - values[0]) / step
-    on_grid = (np.abs(steps - np.rint(steps)) <= ROUNDING).all() and steps[-1] < MOST_CATEGORIES
+    on_grid = (np.abs(steps - np.rint(steps)) <= STEP_TOLERANCE).all() and steps[-1] < MOST_CATEGORIES
     return Scale(float(values[0]), float(values[-1]), step if on_grid else None)

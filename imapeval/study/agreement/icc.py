@@ -12,7 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.agreement.statistic import RELATIVE_ZERO, Statistic, add_up, divide, refuse_constant
+from imapeval.study.agreement.statistic import (
+    RELATIVE_ZERO,
+    AgreementStatistic,
+    divide,
+    explain_unmeasurable_or_constant,
+    from_sums,
+)
 from imapeval.study.coefficients import Undefined
 from imapeval.study.resample import Floats, Interval
 
@@ -22,7 +28,7 @@ Model = Literal[1, 2, 3]
 
 
 @dataclass(frozen=True, slots=True)
-class Squares:
+class MeanSquares:
     """Mean squares of ratings, each of shape (m,).
 
     Attributes:
@@ -44,7 +50,7 @@ class Squares:
     harmonic: Floats
 
 
-def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Statistic | Undefined:
+def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> AgreementStatistic | Undefined:
     """Return the ICC(model, 1) of one rating, or with `mean` the ICC(model, k) of an answer's mean rating.
 
     Args:
@@ -57,7 +63,7 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Statist
         With `formula`, an interval by the F distribution, where all answers have the same number of ratings. It takes
         answers for independent and ratings for normal.
     """
-    if reason := refuse_constant(ratings):
+    if reason := explain_unmeasurable_or_constant(ratings):
         return reason
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     rated = ~np.isnan(table)
@@ -65,7 +71,7 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Statist
     if used.sum() < 2:
         who = "was rated" if model == 1 else f"has ratings of all {table.shape[1]} raters"
         return Undefined(f"{'one answer' if used.any() else 'no answer'} {who}; two are needed")
-    if reason := refuse_constant(ratings[used]):
+    if reason := explain_unmeasurable_or_constant(ratings[used]):
         return reason
     data = _sum_up(np.where(used[:, None], table, np.nan))
     sizes = rated[used].sum(axis=1)
@@ -74,9 +80,9 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Statist
     def find_interval(confidence: float) -> Interval:
         return _find_interval(_find_squares(data.sum(axis=0)[None, :]), model, mean=mean, confidence=confidence)
 
-    return Statistic(
+    return AgreementStatistic(
         data,
-        add_up(lambda sums: find_icc(_find_squares(sums), model, mean=mean)),
+        from_sums(lambda sums: find_icc(_find_squares(sums), model, mean=mean)),
         n=int(used.sum()),
         raters=table.shape[1],
         formula=find_interval if balanced else None,
@@ -94,7 +100,7 @@ def _sum_up(table: Floats) -> Floats:
     return np.column_stack((counted, counts, counts**2, inverse, sums, squares, sums**2 * inverse, centred))
 
 
-def _find_squares(added: Floats) -> Squares:
+def _find_squares(added: Floats) -> MeanSquares:
     """Return the mean squares from sums of `_sum_up`'s columns, shape (m, 7 + raters)."""
     n, total, counts_squared, inverses, added_sums, square, by_answer = added[:, :7].T
     by_rater = added[:, 7:]
@@ -104,7 +110,7 @@ def _find_squares(added: Floats) -> Squares:
     within = np.maximum(square - by_answer, 0.0)
     raters = divide((by_rater**2).sum(axis=1), n) - at_mean
     k = by_rater.shape[1]
-    return Squares(
+    return MeanSquares(
         n=n,
         size=divide(total - divide(counts_squared, total), n - 1),
         between=np.where(varies, divide(by_answer - at_mean, n - 1), np.nan),
@@ -115,7 +121,7 @@ def _find_squares(added: Floats) -> Squares:
     )
 
 
-def find_icc(squares: Squares, model: Model, *, mean: bool) -> Floats:
+def find_icc(squares: MeanSquares, model: Model, *, mean: bool) -> Floats:
     """Return the ICC from mean squares (McGraw and Wong 1996, table 4), shape (m,); NaN where it is undefined."""
     k = squares.size
     if model == 1:
@@ -126,10 +132,10 @@ def find_icc(squares: Squares, model: Model, *, mean: bool) -> Floats:
     else:
         above, below = squares.between - squares.error, squares.between + (k - 1) * squares.error
     single = divide(above, below)
-    return step_up(single, squares.harmonic) if mean else single
+    return spearman_brown(single, squares.harmonic) if mean else single
 
 
-def step_up(single: Floats, k: Floats | float) -> Floats:
+def spearman_brown(single: Floats, k: Floats | float) -> Floats:
     """Return the reliability of a mean of k ratings from that of one (Spearman 1910, Brown 1910).
 
     NaN where the single one is so negative that there is none.
@@ -137,7 +143,7 @@ def step_up(single: Floats, k: Floats | float) -> Floats:
     return divide(k * single, 1 + (k - 1) * single)
 
 
-def _find_interval(squares: Squares, model: Model, *, mean: bool, confidence: float) -> Interval:
+def _find_interval(squares: MeanSquares, model: Model, *, mean: bool, confidence: float) -> Interval:
     """Return McGraw and Wong's interval (1996, table 7); one point where raters never differ."""
     f: Any = require("scipy.stats", distribution="scipy", extra="study", needed_for="an interval of an ICC").f
     n, k = float(squares.n[0]), float(squares.size[0])
@@ -152,7 +158,7 @@ def _find_interval(squares: Squares, model: Model, *, mean: bool, confidence: fl
         ratio, spare = between / noise, n * (k - 1) if model == 1 else (n - 1) * (k - 1)
         low, high = ratio / float(f.ppf(upper, n - 1, spare)), ratio * float(f.ppf(upper, spare, n - 1))
         ends = ((low - 1) / (low + k - 1), (high - 1) / (high + k - 1))
-    low, high = (float(step_up(np.array([end]), k)[0]) if mean else end for end in ends)
+    low, high = (float(spearman_brown(np.array([end]), k)[0]) if mean else end for end in ends)
     return Interval(low, high)
 
 

@@ -13,20 +13,20 @@ import numpy as np
 
 from imapeval.study.agreement.categories import (
     Weighting,
-    code,
+    category_weights,
     count_categories,
+    encode,
     find_categories,
-    weigh_categories,
 )
 from imapeval.study.agreement.shares import average_pairs
 from imapeval.study.agreement.statistic import (
-    Statistic,
-    add_up,
+    AgreementStatistic,
     count_raters,
     divide,
-    pack,
-    refuse,
-    refuse_constant,
+    explain_unmeasurable,
+    explain_unmeasurable_or_constant,
+    from_sums,
+    sort_ratings,
 )
 from imapeval.study.coefficients import Undefined
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def measure_cohen_kappa(
     ratings: Floats, *, weighting: Weighting = "identity", scale: Scale | None = None
-) -> Statistic | Undefined:
+) -> AgreementStatistic | Undefined:
     """Return Cohen's kappa (1960), or with another weighting the weighted one (Cohen 1968), of two raters.
 
     Answers that one of them did not rate are left out. More than two raters have no such kappa.
@@ -49,7 +49,7 @@ def measure_cohen_kappa(
         weighting: Credit of two ratings, by the distance of their values.
         scale: What could be given; the categories that do not occur do not change this kappa.
     """
-    if reason := refuse_constant(ratings):
+    if reason := explain_unmeasurable_or_constant(ratings):
         return reason
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     if table.shape[1] != 2:
@@ -57,9 +57,9 @@ def measure_cohen_kappa(
     categories = find_categories(ratings, scale=scale)
     if isinstance(categories, Undefined):
         return categories
-    codes = code(table, categories)
+    codes = encode(table, categories)
     both = ((codes >= 0).sum(axis=1) == 2).astype(np.float64)
-    credits_ = weigh_categories(categories, weighting)
+    credits_ = category_weights(categories, weighting)
     first, second = (np.eye(len(categories))[column] * both[:, None] for column in codes.T)
     agreed = credits_[codes[:, 0], codes[:, 1]] * both
     size = len(categories)
@@ -71,24 +71,24 @@ def measure_cohen_kappa(
         return _beyond_chance(divide(sums[:, 0], n), chance)
 
     parts: Floats = np.column_stack((agreed, both, first, second))
-    return Statistic(parts, add_up(combine), n=int(both.sum()), raters=2)
+    return AgreementStatistic(parts, from_sums(combine), n=int(both.sum()), raters=2)
 
 
-def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> Statistic | Undefined:
+def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> AgreementStatistic | Undefined:
     """Return Fleiss' kappa (1971) of two or more raters, who need not be the same from answer to answer.
 
     With unequal numbers of ratings an answer's agreement is the mean over its pairs, over answers with two or more,
     and chance is taken from all answers, each counting once (Gwet 2014, section 2.6); with equal numbers that is
     Fleiss' formula.
     """
-    return refuse_constant(ratings) or _measure(
+    return explain_unmeasurable_or_constant(ratings) or _measure(
         ratings, "identity", scale, chance=lambda shares, _: (shares**2).sum(axis=1)
     )
 
 
 def measure_gwet_ac(
     ratings: Floats, *, weighting: Weighting = "identity", scale: Scale | None = None
-) -> Statistic | Undefined:
+) -> AgreementStatistic | Undefined:
     """Return Gwet's AC1 (2008), or with another weighting AC2 (Gwet 2014, section 5.6), of two or more raters.
 
     Missing ratings as in `measure_fleiss_kappa`. Chance depends on how many categories there are, used or not: declare
@@ -99,20 +99,20 @@ def measure_gwet_ac(
         size = len(credits_)
         return credits_.sum() / (size * (size - 1)) * (shares * (1 - shares)).sum(axis=1)
 
-    return refuse(ratings) or _measure(ratings, weighting, scale, chance=find_chance)
+    return explain_unmeasurable(ratings) or _measure(ratings, weighting, scale, chance=find_chance)
 
 
 def _measure(
     ratings: Floats, weighting: Weighting, scale: Scale | None, *, chance: Callable[[Floats, Floats], Floats]
-) -> Statistic | Undefined:
+) -> AgreementStatistic | Undefined:
     categories = find_categories(ratings, scale=scale)
     if isinstance(categories, Undefined):
         return categories
     if len(categories) < 2:
         return Undefined(f"all ratings are {categories[0]:g}, and no scale says what else could have been given")
-    packed, counts = pack(ratings)
-    codes = code(packed, categories)
-    credits_ = weigh_categories(categories, weighting)
+    packed, counts = sort_ratings(ratings)
+    codes = encode(packed, categories)
+    credits_ = category_weights(categories, weighting)
     agreed = average_pairs(
         codes.astype(np.float64), counts, lambda a, b: credits_[a.astype(np.int64), b.astype(np.int64)]
     )
@@ -123,9 +123,9 @@ def _measure(
         return _beyond_chance(divide(sums[:, 0], sums[:, 1]), chance(shares, credits_))
 
     paired, rated = ((counts >= least).astype(np.float64) for least in (2, 1))
-    return Statistic(
+    return AgreementStatistic(
         np.column_stack((agreed, paired, rated, used)),
-        add_up(combine),
+        from_sums(combine),
         n=int(paired.sum()),
         raters=count_raters(ratings),
     )

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.agreement.categories import code, count_categories, find_categories
+from imapeval.study.agreement.categories import count_categories, encode, find_categories
 from imapeval.study.agreement.shares import average_pairs
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
-    Statistic,
-    add_up,
+    AgreementStatistic,
     count_raters,
     divide,
-    pack,
-    refuse_constant,
+    explain_unmeasurable_or_constant,
+    from_sums,
+    sort_ratings,
 )
 from imapeval.study.coefficients import Undefined
 
@@ -31,24 +31,24 @@ Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 """What the distance of two ratings is: same or not, ranks between them, difference, difference relative to the sum."""
 
 
-def measure_alpha(ratings: Floats, *, level: Measurement) -> Statistic | Undefined:
+def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic | Undefined:
     """Return Krippendorff's alpha of ratings of shape (answers, raters).
 
     It is 1 without any disagreement and 0 where raters agree as ratings drawn from all of them would; undefined where
     all ratings are the same. For `ratio` ratings are not negative, and for `nominal` and `ratio` there are at most
     `categories.MOST_CATEGORIES` different ones.
     """
-    if reason := refuse_constant(ratings):
+    if reason := explain_unmeasurable_or_constant(ratings):
         return reason
-    packed, counts = pack(ratings)
+    packed, counts = sort_ratings(ratings)
     paired = counts >= 2
     # What cannot be paired says nothing, and is not expected either.
     packed = np.where(paired[:, None], packed, np.nan)
     counts = np.where(paired, counts, 0.0)
-    if reason := refuse_constant(packed):
+    if reason := explain_unmeasurable_or_constant(packed):
         return reason
     if level == "interval":
-        data, compute = _sum_up(packed, counts), add_up(_combine_interval)
+        data, compute = _sum_up(packed, counts), from_sums(_combine_interval)
     elif level == "ordinal":
         data, compute = np.column_stack((counts, packed)), _compute_ordinal
     else:
@@ -58,8 +58,8 @@ def measure_alpha(ratings: Floats, *, level: Measurement) -> Statistic | Undefin
         if level == "ratio" and values[0] < 0:
             return Undefined(f"a rating is {values[0]:g}; ratios need ratings that are not negative")
         distances = _find_distances(values, level)
-        data, compute = _count(packed, counts, values, distances), add_up(partial(_combine_distances, distances))
-    return Statistic(data, compute, n=int(paired.sum()), raters=count_raters(ratings))
+        data, compute = _count(packed, counts, values, distances), from_sums(partial(_combine_distances, distances))
+    return AgreementStatistic(data, compute, n=int(paired.sum()), raters=count_raters(ratings))
 
 
 def _sum_up(packed: Floats, counts: Floats) -> Floats:
@@ -109,7 +109,7 @@ def _find_distances(values: Floats, level: Measurement) -> Floats:
 
 
 def _count(packed: Floats, counts: Floats, values: Floats, distances: Floats) -> Floats:
-    codes = code(packed, values)
+    codes = encode(packed, values)
     apart = average_pairs(
         codes.astype(np.float64), counts, lambda a, b: distances[a.astype(np.int64), b.astype(np.int64)]
     )

@@ -11,9 +11,9 @@ from imapeval.study.agreement.between import measure_pearson, measure_spearman, 
 from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
 from imapeval.study.agreement.krippendorff import measure_alpha
-from imapeval.study.agreement.resampling import find_intervals
+from imapeval.study.agreement.resampling import bootstrap_intervals
 from imapeval.study.agreement.shares import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.findings import Agreement
 from imapeval.study.resample import RESAMPLES, number_clusters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Rated, Scale
     from imapeval.study.resample import Counts, Floats, Interval
 
-Measure: TypeAlias = "Callable[[Floats, Scale | None], Statistic | Undefined]"
+Measure: TypeAlias = "Callable[[Floats, Scale | None], AgreementStatistic | Undefined]"
 
 ONLY_AVERAGES = (
     "only average ratings are known; agreement and its ceiling need what each rater gave (a column `rater`, and a row "
@@ -32,7 +32,7 @@ ONLY_AVERAGES = (
 )
 
 
-def _measure_within_step(ratings: Floats, scale: Scale | None) -> Statistic | Undefined:
+def _measure_within_step(ratings: Floats, scale: Scale | None) -> AgreementStatistic | Undefined:
     if scale is None or scale.step is None:
         return Undefined("no scale with a step is declared")
     return measure_within(ratings, distance=scale.step)
@@ -132,7 +132,7 @@ def measure_agreement(
         if dimension not in rated.by_rater:
             rows.append(Agreement(dimension, "agreement", None, None, None, n=0, raters=0, reason=ONLY_AVERAGES))
             continue
-        ratings, codes = take_rated(rated, dimension)
+        ratings, codes = ratings_in_dimension(rated, dimension)
         scale = rated.scales.get(dimension)
         names = choose_statistics(ratings, scale=scale) if statistics is None else tuple(statistics)
         found = {name: STATISTICS[name](ratings, scale) for name in names}
@@ -141,7 +141,7 @@ def measure_agreement(
     return rows
 
 
-def take_rated(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
+def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
     """Return what raters gave to the answers that have a rating, and the questions of those, numbered from 0.
 
     Returns:
@@ -153,7 +153,7 @@ def take_rated(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
 
 
 def _find_intervals(
-    found: Mapping[str, Statistic | Undefined],
+    found: Mapping[str, AgreementStatistic | Undefined],
     ratings: Floats,
     codes: Counts,
     *,
@@ -164,7 +164,7 @@ def _find_intervals(
     defined = {
         name: statistic
         for name, statistic in found.items()
-        if isinstance(statistic, Statistic) and np.isfinite(statistic.value)
+        if isinstance(statistic, AgreementStatistic) and np.isfinite(statistic.value)
     }
     if not defined or codes.max() == 0:
         return {}
@@ -175,13 +175,13 @@ def _find_intervals(
     drawn = {name: statistic for name, statistic in defined.items() if name not in by_formula}
     if not drawn:
         return by_formula
-    intervals = find_intervals(
+    intervals = bootstrap_intervals(
         list(drawn.values()), ratings, codes, seed=seed, resamples=resamples, confidence=confidence
     )
     return by_formula | dict(zip(drawn, intervals, strict=True))
 
 
-def _report(dimension: str, name: str, found: Statistic | Undefined, interval: Interval | None) -> Agreement:
+def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:
     if isinstance(found, Undefined):
         return Agreement(dimension, name, None, None, None, n=0, raters=0, reason=found.reason)
     value, n, raters = found.value, found.n, found.raters

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.icc import measure_icc
-from imapeval.study.agreement.statistic import RELATIVE_ZERO, Statistic, divide, refuse_constant
+from imapeval.study.agreement.statistic import (
+    RELATIVE_ZERO,
+    AgreementStatistic,
+    divide,
+    explain_unmeasurable_or_constant,
+)
 from imapeval.study.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -17,7 +22,7 @@ _SINGULAR = 1e-9
 """Eigenvalues below this share of the largest are 0: how strict raters are is known up to a constant only."""
 
 
-def measure_reliability(ratings: Floats) -> Statistic | Undefined:
+def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return the reliability of the mean over an answer's raters, at most 1, and below 0 where raters disagree.
 
     A rating is taken to be the answer's worth, the rater's strictness and an error. Strictness is estimated by least
@@ -36,7 +41,7 @@ def measure_reliability(ratings: Floats) -> Statistic | Undefined:
     Args:
         ratings: Shape (answers, raters); NaN where a rater did not rate.
     """
-    if reason := refuse_constant(ratings):
+    if reason := explain_unmeasurable_or_constant(ratings):
         return reason
     table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
     given = (~np.isnan(table)).astype(np.float64)
@@ -77,4 +82,4 @@ def measure_reliability(ratings: Floats) -> Statistic | Undefined:
         mean_strictness,
         mean_strictness**2,
     )
-    return Statistic(np.column_stack(columns), compute, n=int(rated.sum()), raters=table.shape[1])
+    return AgreementStatistic(np.column_stack(columns), compute, n=int(rated.sum()), raters=table.shape[1])

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.intervals import bca_ends
-from imapeval.study.resample import Interval, draw_blocks, replicate
+from imapeval.study.intervals import bca_intervals
+from imapeval.study.resample import Interval, compute_replicates, iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.agreement.statistic import Statistic
+    from imapeval.study.agreement.statistic import AgreementStatistic
     from imapeval.study.resample import Counts, Floats
 
 _MOST_GROUPS = 2000
@@ -20,8 +20,8 @@ _MOST_GROUPS = 2000
 has. The third moment of their influences is about that of the questions', as both are sums of independent parts."""
 
 
-def find_intervals(
-    statistics: Sequence[Statistic],
+def bootstrap_intervals(
+    statistics: Sequence[AgreementStatistic],
     ratings: Floats,
     codes: Counts,
     *,
@@ -56,15 +56,15 @@ def find_intervals(
         )
 
     questions = int(codes.max()) + 1
-    blocks = draw_blocks(questions, seed=seed, resamples=resamples)
-    replicates = np.concatenate([replicate(compute, drawn, codes[order]) for drawn in blocks])
+    blocks = iterate_resamples(questions, seed=seed, resamples=resamples)
+    replicates = np.concatenate([compute_replicates(compute, drawn, codes[order]) for drawn in blocks])
     groups = min(questions, _MOST_GROUPS)
-    left_out = replicate(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
+    left_out = compute_replicates(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
     # What is undefined without a group says nothing of skewness.
     influences = np.nan_to_num(left_out.mean(axis=0) - left_out)
     bounds = np.array([statistic.bounds for statistic in statistics])
     lows, highs = (np.where(np.isnan(replicates), bound, replicates) for bound in bounds.T)
-    ends = bca_ends(
+    ends = bca_intervals(
         np.array([statistic.value for statistic in statistics]),
         lows,
         highs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.study.writing import write_number
+from imapeval.study.writing import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,5 +100,5 @@ def _name_step(rated: Rated, dimension: str) -> str:
 
 
 def _quote(value: float, low: float | None, high: float | None) -> str:
-    interval = "" if low is None or high is None else f" [{write_number(low)}, {write_number(high)}]"
-    return write_number(value) + interval
+    interval = "" if low is None or high is None else f" [{format_number(low)}, {format_number(high)}]"
+    return format_number(value) + interval

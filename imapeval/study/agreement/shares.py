@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.statistic import Statistic, add_up, count_raters, divide, pack, refuse
+from imapeval.study.agreement.statistic import (
+    AgreementStatistic,
+    count_raters,
+    divide,
+    explain_unmeasurable,
+    from_sums,
+    sort_ratings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,22 +26,22 @@ if TYPE_CHECKING:
     from imapeval.study.coefficients import Undefined
     from imapeval.study.resample import Floats
 
-ROUNDING = 1e-6
+STEP_TOLERANCE = 1e-6
 """Of a scale's step: differences that lie this close are the same (0.3 - 0.1 is not 0.2 in binary)."""
 
 
-def measure_exact(ratings: Floats) -> Statistic | Undefined:
+def measure_exact(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return the share of pairs of ratings that are the same, 0..1."""
     return _average(ratings, lambda apart: (apart == 0).astype(np.float64), bounds=(0.0, 1.0))
 
 
-def measure_within(ratings: Floats, *, distance: float) -> Statistic | Undefined:
+def measure_within(ratings: Floats, *, distance: float) -> AgreementStatistic | Undefined:
     """Return the share of pairs of ratings that lie at most `distance` apart, 0..1."""
-    reach = distance * (1 + ROUNDING)
+    reach = distance * (1 + STEP_TOLERANCE)
     return _average(ratings, lambda apart: (apart <= reach).astype(np.float64), bounds=(0.0, 1.0))
 
 
-def measure_distance(ratings: Floats) -> Statistic | Undefined:
+def measure_distance(ratings: Floats) -> AgreementStatistic | Undefined:
     """Return the mean absolute difference of two ratings of an answer, on the rating scale."""
     given = ratings[~np.isnan(ratings)]
     span = float(given.max() - given.min()) if given.size else 0.0
@@ -59,15 +66,15 @@ def average_pairs(packed: Floats, counts: Floats, of_pair: Callable[[Floats, Flo
 
 def _average(
     ratings: Floats, of_distance: Callable[[Floats], Floats], *, bounds: tuple[float, float]
-) -> Statistic | Undefined:
-    if reason := refuse(ratings):
+) -> AgreementStatistic | Undefined:
+    if reason := explain_unmeasurable(ratings):
         return reason
-    packed, counts = pack(ratings)
+    packed, counts = sort_ratings(ratings)
     means = average_pairs(packed, counts, lambda first, second: of_distance(second - first))
     paired = (counts >= 2).astype(np.float64)
-    return Statistic(
+    return AgreementStatistic(
         np.column_stack((means, paired)),
-        add_up(lambda sums: divide(sums[:, 0], sums[:, 1])),
+        from_sums(lambda sums: divide(sums[:, 0], sums[:, 1])),
         n=int(paired.sum()),
         raters=count_raters(ratings),
         bounds=bounds,

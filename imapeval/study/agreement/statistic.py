@@ -20,7 +20,7 @@ RELATIVE_ZERO = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Statistic:
+class AgreementStatistic:
     """A measure of agreement: what each answer brings, and what is made of it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Statistic:
         return float(self.compute(self.data, np.ones((1, len(self.data))))[0])
 
 
-def add_up(combine: Callable[[Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
+def from_sums(combine: Callable[[Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
     """Return the computation of a statistic that is a function of sums over answers.
 
     Args:
@@ -62,7 +62,7 @@ def divide(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-def pack(ratings: Floats) -> tuple[Floats, Floats]:
+def sort_ratings(ratings: Floats) -> tuple[Floats, Floats]:
     """Return the ratings of each answer, lowest first, and how many it has: for where it does not matter who rated.
 
     Returns:
@@ -73,7 +73,7 @@ def pack(ratings: Floats) -> tuple[Floats, Floats]:
     return np.sort(ratings, axis=1)[:, :most], counts
 
 
-def refuse(ratings: Floats) -> Undefined | None:
+def explain_unmeasurable(ratings: Floats) -> Undefined | None:
     """Return why no agreement can be measured: no answer has two ratings. None where one has.
 
     Raises:
@@ -91,9 +91,9 @@ def refuse(ratings: Floats) -> Undefined | None:
     return None
 
 
-def refuse_constant(ratings: Floats) -> Undefined | None:
+def explain_unmeasurable_or_constant(ratings: Floats) -> Undefined | None:
     """Return `refuse`'s reason, or that all ratings are the same: chance alone would then agree as often."""
-    if reason := refuse(ratings):
+    if reason := explain_unmeasurable(ratings):
         return reason
     given = ratings[~np.isnan(ratings)]
     if (given == given[0]).all():

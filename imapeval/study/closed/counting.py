@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.closed.estimate import Family
+from imapeval.study.closed.estimate import MetricFamily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence, Set
@@ -33,9 +33,9 @@ def require_scikit_learn() -> Any:
     )
 
 
-def count_sets(
+def measure_sets(
     gold: Sequence[Set[Hashable]], predicted: Sequence[Set[Hashable]], *, label: Callable[..., str] = str
-) -> Family:
+) -> MetricFamily:
     """Return precision, recall and F1 of what each answer holds: a label, several, or entities.
 
     "micro" counts all labels as one; "macro" is the mean over the labels that gold or prediction have, in a resample
@@ -72,7 +72,7 @@ def count_sets(
 
     if not labels:
         reason = "nothing is right in any answer, and nothing was given"
-        return Family(NAMES, weigh, undefined=dict.fromkeys(NAMES, reason))
+        return MetricFamily(NAMES, weigh, undefined=dict.fromkeys(NAMES, reason))
     values = [
         float(value)
         for average in AVERAGES
@@ -80,7 +80,7 @@ def count_sets(
             expected, found, labels=labels, average=average, zero_division=0
         )[:3]
     ]
-    return Family(NAMES, weigh, dict(zip(NAMES, values, strict=True)))
+    return MetricFamily(NAMES, weigh, dict(zip(NAMES, values, strict=True)))
 
 
 def _average(hits: Floats, predicted: Floats, actual: Floats) -> list[float]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.resample import RESAMPLES, Floats, draw_blocks, percentile_interval
+from imapeval.study.resample import RESAMPLES, Floats, iterate_resamples, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class MetricFamily:
     """Metrics that are computed together.
 
     Attributes:
@@ -28,13 +28,13 @@ class Family:
     """
 
     names: tuple[str, ...]
-    weigh: Callable[[Floats], Sequence[float]]
+    compute: Callable[[Floats], Sequence[float]]
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     undefined: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MetricEstimate:
     """One metric.
 
     Attributes:
@@ -53,15 +53,15 @@ class Estimate:
     reason: str | None = None
 
 
-def estimate(
-    families: Sequence[Family],
+def estimate_metrics(
+    families: Sequence[MetricFamily],
     answers: int,
     *,
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
-) -> list[Estimate]:
+) -> list[MetricEstimate]:
     """Compute metrics with percentile bootstrap intervals over the answers (Efron and Tibshirani 1993).
 
     One draw serves all metrics. Where a metric is undefined on a resample (only one class was drawn) it counts as 0
@@ -82,13 +82,13 @@ def estimate(
     wanted = known if metrics is None else list(dict.fromkeys(metrics))
     if unknown := [name for name in wanted if name not in known]:
         raise UsageError(f"unknown metric {unknown[0]!r}. This task has: {', '.join(known)}.")
-    found: dict[str, Estimate] = {}
+    found: dict[str, MetricEstimate] = {}
     for family in families:
         names = [name for name in family.names if name in wanted]
-        found |= {n: Estimate(n, None, None, None, answers, family.undefined.get(n)) for n in names}
+        found |= {n: MetricEstimate(n, None, None, None, answers, family.undefined.get(n)) for n in names}
         if any(name not in family.undefined for name in names):
-            values = {**dict(zip(family.names, family.weigh(np.ones(answers)), strict=True)), **family.values}
-            drawn = [family.weigh(weights) for weights in _draw(answers, seed=seed, resamples=resamples)]
+            values = {**dict(zip(family.names, family.compute(np.ones(answers)), strict=True)), **family.values}
+            drawn = [family.compute(weights) for weights in _draw(answers, seed=seed, resamples=resamples)]
             replicates = dict(zip(family.names, np.array(drawn).T, strict=True)) if drawn else {}
             for name in names:
                 if name not in family.undefined:
@@ -96,18 +96,18 @@ def estimate(
                     if drawn:
                         interval = percentile_interval(replicates[name], confidence=confidence, bounds=(0.0, 1.0))
                         ends = (interval.low, interval.high)
-                    found[name] = Estimate(name, float(values[name]), *ends, answers)
+                    found[name] = MetricEstimate(name, float(values[name]), *ends, answers)
     return [found[name] for name in wanted]
 
 
 def _draw(answers: int, *, seed: int, resamples: int) -> Iterator[Floats]:
     """Yield the weights of each resample; none where fewer than two answers say nothing of how far they spread."""
     if answers > 1:
-        for block in draw_blocks(answers, seed=seed, resamples=resamples):
+        for block in iterate_resamples(answers, seed=seed, resamples=resamples):
             yield from block.astype(np.float64)
 
 
-def weigh_rows(rows: Sequence[Sequence[float]]) -> Callable[[Floats], Sequence[float]]:
+def mean_over_answers(rows: Sequence[Sequence[float]]) -> Callable[[Floats], Sequence[float]]:
     """Return the weighing of metrics that are means over the answers.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.study.closed.estimate import Family, weigh_rows
+from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Scale
 
 
-def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Scale) -> list[Family]:
+def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Scale) -> list[MetricFamily]:
     """Measure how near grades come to the right ones: `edrm`.
 
     EDRM ("exactitude en distance relative à la solution moyenne") is the mean of 1 - |right - given| / the largest
@@ -30,4 +30,4 @@ def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Sca
     for right, given in zip(gold, predicted, strict=True):
         farthest = max(right - scale.low, scale.high - right)
         rows.append((1 - abs(right - min(max(given, scale.low), scale.high)) / farthest,))
-    return [Family(("edrm",), weigh_rows(rows))]
+    return [MetricFamily(("edrm",), mean_over_answers(rows))]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from imapeval.study.closed.counting import count_sets, require_scikit_learn
-from imapeval.study.closed.estimate import Family, weigh_rows
-from imapeval.study.closed.ordinal import weigh_order
+from imapeval.study.closed.counting import measure_sets, require_scikit_learn
+from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
+from imapeval.study.closed.ordinal import volume_under_roc_surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set
@@ -26,7 +26,7 @@ NO_ANSWER = ""
 
 def measure_labels(
     gold: Sequence[str], predicted: Sequence[str], *, scores: Mapping[str, Sequence[float]] | None = None
-) -> list[Family]:
+) -> list[MetricFamily]:
     """Measure single labels: accuracy, precision, recall and F1 (micro, macro, weighted), AUC and PR-AUC.
 
     `auc` is the area under the ROC curve and `pr-auc` the average precision (scikit-learn's `roc_auc_score` and
@@ -43,13 +43,13 @@ def measure_labels(
         MissingExtraError: scikit-learn is not installed.
     """
     families = [
-        Family(("accuracy",), weigh_rows([[float(a == b)] for a, b in zip(gold, predicted, strict=True)])),
-        count_sets([{label} for label in gold], [{label} - {NO_ANSWER} for label in predicted]),
+        MetricFamily(("accuracy",), mean_over_answers([[float(a == b)] for a, b in zip(gold, predicted, strict=True)])),
+        measure_sets([{label} for label in gold], [{label} - {NO_ANSWER} for label in predicted]),
     ]
     return [*families, _measure_scores(gold, scores)] if scores else families
 
 
-def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) -> list[Family]:
+def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) -> list[MetricFamily]:
     """Measure sets of labels: Hamming loss, exact-match ratio, precision, recall and F1 (micro, macro, weighted).
 
     `hamming-loss` is the share of labels that are wrongly there or not there, of all labels that any answer has:
@@ -68,20 +68,24 @@ def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) 
         raise ValueError("no answer has a label")
     wrong = [len(right ^ given) / len(labels) for right, given in zip(gold, predicted, strict=True)]
     return [
-        Family(("hamming-loss", "exact-match-ratio"), weigh_rows([(loss, float(not loss)) for loss in wrong])),
-        count_sets(gold, predicted),
+        MetricFamily(
+            ("hamming-loss", "exact-match-ratio"), mean_over_answers([(loss, float(not loss)) for loss in wrong])
+        ),
+        measure_sets(gold, predicted),
     ]
 
 
-def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) -> Family:
+def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) -> MetricFamily:
     metrics = require_scikit_learn()
     columns = [(np.array([label == right for right in gold]), np.array(column)) for label, column in scores.items()]
     names = ("auc", "pr-auc")
     for label, (is_label, _) in zip(scores, columns, strict=True):
         if is_label.all() or not is_label.any():
             reason = f"{'every' if is_label.all() else 'no'} answer is {label!r}: there is nothing to tell apart"
-            return Family(names, lambda weights: [np.nan, np.nan], undefined=dict.fromkeys(names, reason))
-    areas = [(weigh_order(is_label, column), _weigh_precision(is_label, column)) for is_label, column in columns]
+            return MetricFamily(names, lambda weights: [np.nan, np.nan], undefined=dict.fromkeys(names, reason))
+    areas = [
+        (volume_under_roc_surface(is_label, column), _weigh_precision(is_label, column)) for is_label, column in columns
+    ]
 
     def weigh(weights: Floats) -> Sequence[float]:
         found = [(under_roc(weights), precision(weights)) for under_roc, precision in areas]
@@ -92,7 +96,7 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
         name: fmean(float(compute(is_label, column)) for is_label, column in columns)
         for name, compute in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
     }
-    return Family(names, weigh, values)
+    return MetricFamily(names, weigh, values)
 
 
 def _weigh_precision(is_label: Bools, scores: Floats) -> Callable[[Floats], float]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.study.closed.estimate import Family
+from imapeval.study.closed.estimate import MetricFamily
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _EXACT = 2.0**53
 """Whole numbers below it are exact in double precision."""
 
 
-def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[Family]:
+def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFamily]:
     """Measure how well a number orders answers of ordered classes: `vus`.
 
     The volume under the ROC surface is the probability that the numbers put one answer of each class, drawn at random,
@@ -38,15 +38,15 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[Family]:
     """
     if len(set(gold)) > MAX_CLASSES:
         reason = f"{len(set(gold))} classes: grades are {MAX_CLASSES} at most. Is the gold column a number?"
-        return [Family(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
+        return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
     if len(set(gold)) < 2:
         reason = "every answer is of the same class: there is no order"
-        return [Family(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
-    weigh = weigh_order(np.asarray(gold), np.asarray(scores, dtype=np.float64))
-    return [Family(("vus",), lambda weights: [weigh(weights)])]
+        return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
+    weigh = volume_under_roc_surface(np.asarray(gold), np.asarray(scores, dtype=np.float64))
+    return [MetricFamily(("vus",), lambda weights: [weigh(weights)])]
 
 
-def weigh_order(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], float]:
+def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], float]:
     """Return the weighing of the volume under the ROC surface; NaN where a class has no weight.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.study.closed.estimate import Family, weigh_rows
+from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ TOP = 5
 """Answers that BioASQ takes to a factoid question (Tsatsaronis et al. 2015, BMC Bioinformatics 16:138, table 14)."""
 
 
-def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequence[str]]) -> list[Family]:
+def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequence[str]]) -> list[MetricFamily]:
     """Measure ranked lists: is the first answer right, is one of the first five, and at which rank.
 
     `strict-accuracy` is the share of questions whose first answer is right, `lenient-accuracy` of those with a right
@@ -29,7 +29,7 @@ def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequen
         known = {_fold(answer) for answer in right}
         rank = next((rank for rank, answer in enumerate(answers[:TOP], 1) if _fold(answer) in known), None)
         rows.append((float(rank == 1), float(rank is not None), 1 / rank if rank else 0.0))
-    return [Family(("strict-accuracy", "lenient-accuracy", "mrr"), weigh_rows(rows))]
+    return [MetricFamily(("strict-accuracy", "lenient-accuracy", "mrr"), mean_over_answers(rows))]
 
 
 def _fold(answer: str) -> str:

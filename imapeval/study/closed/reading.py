@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import list_names, read_number, show
+from imapeval.samples.rows import list_columns, read_number, short_repr
 from imapeval.study.closed.grades import measure_grades
 from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
 from imapeval.study.closed.ordinal import measure_order
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.samples.rows import Row
-    from imapeval.study.closed.estimate import Family
+    from imapeval.study.closed.estimate import MetricFamily
     from imapeval.study.rated import Scale
 
-Task = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
+ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
 
-TASKS: tuple[Task, ...] = get_args(Task)
+TASKS: tuple[ClosedTask, ...] = get_args(ClosedTask)
 
 _POSITIVE = ("1", "yes", "true")
 """The label that single scores are of, where nobody says which."""
@@ -35,7 +35,7 @@ _TAG_LETTERS = "BIES"
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class AnswerColumns:
     """Where in a file the answers stand.
 
     Attributes:
@@ -65,10 +65,14 @@ class _Cell:
     line: int
 
     def refuse(self, what: str, mend: str) -> InputError:
-        return InputError(f"{self.column!r} is {show(self.value)}, {what}", path=self.path, line=self.line, mend=mend)
+        return InputError(
+            f"{self.column!r} is {short_repr(self.value)}, {what}", path=self.path, line=self.line, fix=mend
+        )
 
 
-def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tuple[list[Family], int]:
+def read_closed_answers(
+    path: Path, columns: AnswerColumns, *, task: ClosedTask = "labels"
+) -> tuple[list[MetricFamily], int]:
     """Read a file (.jsonl, .csv, .parquet) and make the metrics of its task.
 
     Returns:
@@ -90,7 +94,7 @@ def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tupl
         raise UsageError(f"the task {task!r} {need if task == 'grade' else 'has no scale. Leave out --scale'}.")
     rows = list(choose_loader(str(path))(str(path)))
     if not rows:
-        raise InputError("there are no answers", path=path, mend="Give a file with at least one row.")
+        raise InputError("there are no answers", path=path, fix="Give a file with at least one row.")
     gold, predicted = (_read_column(rows, name, path) for name in (columns.gold, columns.predicted))
     if task == "labels":
         scores = None if columns.scores is None else _read_column(rows, columns.scores, path)
@@ -98,7 +102,7 @@ def read_answers(path: Path, columns: Columns, *, task: Task = "labels") -> tupl
     if task == "multilabel":
         right, given = (_parse_all(_parse_texts, side) for side in (gold, predicted))
         if not any(right):
-            raise InputError(f"no answer has a label in {columns.gold!r}", path=path, mend="Name the right column.")
+            raise InputError(f"no answer has a label in {columns.gold!r}", path=path, fix="Name the right column.")
         return measure_label_sets([*map(set, right)], [*map(set, given)]), len(rows)
     if task == "ranking":
         return measure_rankings(_parse_all(_parse_some_texts, gold), _parse_all(_parse_texts, predicted)), len(rows)
@@ -116,7 +120,7 @@ def _read_column(rows: Sequence[Row], name: str, path: Path) -> list[_Cell]:
                 f"there is no column {name!r}",
                 path=path,
                 line=row.line,
-                mend=f"Name one of: {list_names(row.fields)}.",
+                fix=f"Name one of: {list_columns(row.fields)}.",
             )
     return [_Cell(row.fields[name], name, path, row.line) for row in rows]
 
@@ -193,7 +197,7 @@ def _decode(cell: _Cell, opening: str) -> Any:
 
 def _read_labels(
     gold: Sequence[_Cell], predicted: Sequence[_Cell], scores: Sequence[_Cell] | None, positive: str | None
-) -> list[Family]:
+) -> list[MetricFamily]:
     right = _parse_all(_parse_label, gold)
     given = _parse_all(_parse_text, predicted)
     return measure_labels(right, given, scores=None if scores is None else _read_scores(scores, right, positive))
@@ -223,7 +227,7 @@ def _score_of(label: str, table: Any, cell: _Cell) -> float:
     return number
 
 
-def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[Family]:
+def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[MetricFamily]:
     right, given = (_parse_all(_parse_tags, side) for side in (gold, predicted))
     for cell, expected, found in zip(predicted, right, given, strict=True):
         if len(expected) != len(found):
@@ -231,7 +235,7 @@ def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[F
     return measure_sequences(right, given)
 
 
-def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: Scale) -> list[Family]:
+def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: Scale) -> list[MetricFamily]:
     right = _parse_all(_parse_number, gold)
     for cell, number in zip(gold, right, strict=True):
         if not scale.low <= number <= scale.high:

@@ -6,15 +6,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.study.closed.counting import count_sets
+from imapeval.study.closed.counting import measure_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.estimate import Family
+    from imapeval.study.closed.estimate import MetricFamily
 
 
-def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> list[Family]:
+def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> list[MetricFamily]:
     """Measure tagged sequences: entity-level precision, recall and F1 (micro, macro, weighted over types).
 
     An entity is right where its type, its first and its last token are. Tags are `O` or a letter of B, I, E, S, a
@@ -36,7 +36,7 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
         if len(right) != len(given):
             raise ValueError(f"sequence {row} has {len(right)} right tags and {len(given)} predicted ones")
     expected, found = ([_find_entities(labelling, tags) for tags in side] for side in (gold, predicted))
-    return [count_sets(expected, found, label=itemgetter(0))]
+    return [measure_sets(expected, found, label=itemgetter(0))]
 
 
 def _find_entities(labelling: Any, tags: Sequence[str]) -> set[tuple[str, int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.files import replace_file
 from imapeval.runs.spreadsheets import dump_csv
-from imapeval.samples import system_of
+from imapeval.samples import system_label
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def predict(calibration: Calibration, run: Run) -> list[Prediction]:
     for sample in run.samples():
         score = scores.get(sample.id)
         if score is None:
-            found.append(Prediction(sample.id, system_of(sample), None, None, None, None, outside=False))
+            found.append(Prediction(sample.id, system_label(sample), None, None, None, None, outside=False))
             continue
         rating = float(curve.predict(np.array([score]), scale)[0])
         low, high = rating - half, rating + half
         if scale is not None:
             low, high = max(low, scale.low), min(high, scale.high)
         outside = not curve.scores[0] <= score <= curve.scores[-1]
-        found.append(Prediction(sample.id, system_of(sample), score, rating, low, high, outside))
+        found.append(Prediction(sample.id, system_label(sample), score, rating, low, high, outside))
     return found
 
 

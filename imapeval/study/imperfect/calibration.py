@@ -17,7 +17,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.resample import Interval, draw, percentile_interval
+from imapeval.study.resample import Interval, draw_resamples, percentile_interval
 
 if TYPE_CHECKING:
     from imapeval.study.rated import Rated, Scale
@@ -63,7 +63,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class PredictionErrors:
     """How far cross-fitted predictions are from the ratings, in rating points.
 
     Attributes:
@@ -106,11 +106,11 @@ class Calibration:
     dimension: str
     scale: Scale | None
     curve: Curve
-    errors: Errors
+    errors: PredictionErrors
     data: str
 
 
-def fit(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
+def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     """Make a curve.
 
     Args:
@@ -177,7 +177,7 @@ def calibrate(
     scale = rated.scales.get(dimension)
     predicted = cross_fit(scores, ratings, questions, method=method, scale=scale, seed=seed)
     errors = _measure(predicted, ratings, questions, seed=seed, resamples=resamples, confidence=confidence)
-    curve = fit(scores, ratings, method=method)
+    curve = fit_curve(scores, ratings, method=method)
     if falls < 0:
         curve = Curve(method, tuple(-score for score in reversed(curve.scores)), tuple(reversed(curve.ratings)))
     digest = hashlib.sha256("\0".join(rated.ids[row] for row in rows).encode())
@@ -208,13 +208,13 @@ def cross_fit(
     predicted = np.empty(len(scores))
     for fold in range(FOLDS):
         out = folds == fold
-        predicted[out] = fit(scores[~out], ratings[~out], method=method).predict(scores[out], scale)
+        predicted[out] = fit_curve(scores[~out], ratings[~out], method=method).predict(scores[out], scale)
     return predicted
 
 
 def _measure(
     predicted: Floats, ratings: Floats, questions: Counts, *, seed: int, resamples: int, confidence: float
-) -> Errors:
+) -> PredictionErrors:
     count = int(questions.max()) + 1
     distance = np.abs(ratings - predicted)
     order = np.argsort(predicted, kind="stable")
@@ -233,14 +233,14 @@ def _measure(
         return np.hstack([totals[:, 1:2] / rows, np.sqrt(totals[:, 2:3] / rows), calibration])
 
     values = weigh(np.ones((1, count)))[0]
-    drawn = weigh(draw(count, seed=seed, resamples=resamples).astype(np.float64))
+    drawn = weigh(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
     figures = [
         (float(value), percentile_interval(column, confidence=confidence))
         for value, column in zip(values, drawn.T, strict=True)
     ]
     n = len(distance)
     rank = min(n, ceil(confidence * (n + 1)))
-    return Errors(
+    return PredictionErrors(
         *(figures[0], figures[1], figures[2]),
         baseline=float(np.abs(ratings - ratings.mean()).mean()),
         half_width=float(np.sort(distance)[rank - 1]),

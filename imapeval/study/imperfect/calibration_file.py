@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
-from imapeval.study.imperfect.calibration import Calibration, Curve, Errors
+from imapeval.study.imperfect.calibration import Calibration, Curve, PredictionErrors
 from imapeval.study.rated import Scale
 from imapeval.study.resample import Interval
 
@@ -33,7 +33,7 @@ class _Figure(BaseModel):
     high: float
 
 
-class _File(BaseModel):
+class _CurveFile(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     imapeval_calibration: Literal[1]
     metric: str
@@ -53,7 +53,7 @@ class _File(BaseModel):
     data: str
 
     @model_validator(mode="after")
-    def _rise(self) -> _File:
+    def _rise(self) -> _CurveFile:
         scores = [score for score, _ in self.knots]
         if any(later <= earlier for earlier, later in pairwise(scores)):
             raise ValueError("the scores of the knots must rise")
@@ -68,7 +68,7 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
     """
     errors = calibration.errors
     scale = calibration.scale
-    content = _File(
+    content = _CurveFile(
         imapeval_calibration=_FORMAT,
         metric=calibration.metric,
         signature=calibration.signature,
@@ -76,9 +76,9 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         scale=None if scale is None else _Scale(low=scale.low, high=scale.high, step=scale.step),
         method=calibration.curve.method,
         knots=list(zip(calibration.curve.scores, calibration.curve.ratings, strict=True)),
-        mean_absolute_error=_show(errors.mean_absolute),
-        root_mean_square_error=_show(errors.root_mean_square),
-        calibration_error=_show(errors.calibration),
+        mean_absolute_error=_to_figure(errors.mean_absolute),
+        root_mean_square_error=_to_figure(errors.root_mean_square),
+        calibration_error=_to_figure(errors.calibration),
         baseline_error=errors.baseline,
         half_width=errors.half_width,
         confidence=errors.confidence,
@@ -101,16 +101,16 @@ def read_calibration(path: Path) -> Calibration:
         InputError: The file is unreadable, or is no calibration.
     """
     try:
-        content = _File.model_validate_json(path.read_bytes())
+        content = _CurveFile.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, mend="Name a file that exists.") from error
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a file that exists.") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(
             f"is no calibration: {place + ': ' if place else ''}{first['msg']}",
             path=path,
-            mend="Make one with `imapeval study calibrate`.",
+            fix="Make one with `imapeval study calibrate`.",
         ) from error
     scale = content.scale
     return Calibration(
@@ -119,10 +119,10 @@ def read_calibration(path: Path) -> Calibration:
         content.dimension,
         None if scale is None else Scale(scale.low, scale.high, scale.step),
         Curve(content.method, *(tuple(side) for side in zip(*content.knots, strict=True))),
-        Errors(
-            _read(content.mean_absolute_error),
-            _read(content.root_mean_square_error),
-            _read(content.calibration_error),
+        PredictionErrors(
+            _from_figure(content.mean_absolute_error),
+            _from_figure(content.root_mean_square_error),
+            _from_figure(content.calibration_error),
             baseline=content.baseline_error,
             half_width=content.half_width,
             confidence=content.confidence,
@@ -133,9 +133,9 @@ def read_calibration(path: Path) -> Calibration:
     )
 
 
-def _show(figure: tuple[float, Interval]) -> _Figure:
+def _to_figure(figure: tuple[float, Interval]) -> _Figure:
     return _Figure(value=figure[0], low=figure[1].low, high=figure[1].high)
 
 
-def _read(figure: _Figure) -> tuple[float, Interval]:
+def _from_figure(figure: _Figure) -> tuple[float, Interval]:
     return figure.value, Interval(figure.low, figure.high)

@@ -36,7 +36,7 @@ MIN_RATED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MeanEstimate:
     """An estimated mean, or a difference of two.
 
     Attributes:
@@ -120,7 +120,7 @@ def estimate_mean(
     unrated_questions: Counts | None = None,
     weight: float | None = None,
     confidence: float = 0.95,
-) -> Mean:
+) -> MeanEstimate:
     """Estimate a mean rating.
 
     Args:
@@ -176,11 +176,11 @@ def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
     return np.bincount(questions, numbers, minlength=size).astype(np.float64)
 
 
-def _close(value: float, influence: Floats, rated: int, weight: float, confidence: float) -> Mean:
+def _close(value: float, influence: Floats, rated: int, weight: float, confidence: float) -> MeanEstimate:
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="estimates from few ratings")
     quantile: float = stats.t.ppf((1 + confidence) / 2, rated - 1 - (weight != 0))
     half = quantile * sqrt(float((influence**2).sum()))
-    return Mean(value, value - half, value + half, influence, rated, weight)
+    return MeanEstimate(value, value - half, value + half, influence, rated, weight)
 
 
 def estimate_systems(
@@ -201,7 +201,7 @@ def estimate_systems(
     sign = -1.0 if metric in rated.lower_is_better else 1.0
     systems = np.array(rated.systems)
     rows: list[SystemMean] = []
-    found: dict[str, tuple[Mean, Mean]] = {}
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]] = {}
     for system in dict.fromkeys(rated.systems):
         theirs = systems == system
         with_both = theirs & np.isfinite(scores) & np.isfinite(ratings)
@@ -262,7 +262,7 @@ def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None
 
 
 def _subtract(
-    found: dict[str, tuple[Mean, Mean]], dimension: str, metric: str, confidence: float
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]], dimension: str, metric: str, confidence: float
 ) -> list[SystemDifference]:
     names: Sequence[str] = list(found)
     rows: list[SystemDifference] = []
@@ -281,7 +281,7 @@ def _subtract(
     return rows
 
 
-def _differ(first: Mean, second: Mean, confidence: float) -> Mean:
+def _differ(first: MeanEstimate, second: MeanEstimate, confidence: float) -> MeanEstimate:
     """Return the difference; what both say of the same questions is taken together."""
     size = max(len(first.influence), len(second.influence))
     one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))

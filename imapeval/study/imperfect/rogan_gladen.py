@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ShareEstimate:
     """A share of right answers.
 
     Attributes:
@@ -39,7 +39,7 @@ class Share:
 
 def correct_share(
     called: tuple[int, int], *, hits: tuple[int, int], rejections: tuple[int, int], confidence: float = 0.95
-) -> Share:
+) -> ShareEstimate:
     """Estimate the share of right answers.
 
     Args:
@@ -62,7 +62,7 @@ def correct_share(
             f"the metric is no better than chance here: sensitivity {sensitivity:.2f} and specificity "
             f"{specificity:.2f} sum to no more than 1. Choose another threshold or metric"
         )
-        return Share(None, None, None, apparent, sensitivity, specificity, called[1], note)
+        return ShareEstimate(None, None, None, apparent, sensitivity, specificity, called[1], note)
     raw = (apparent + specificity - 1) / youden
     value = min(1.0, max(0.0, raw))
     ends = _bound(called, hits, rejections, confidence)
@@ -70,7 +70,7 @@ def correct_share(
     if ends is None:
         note = "there is no interval: with so few rated answers the metric could be no better than chance"
     low, high = ends or (None, None)
-    return Share(value, low, high, apparent, sensitivity, specificity, called[1], note)
+    return ShareEstimate(value, low, high, apparent, sensitivity, specificity, called[1], note)
 
 
 def _bound(

@@ -26,7 +26,7 @@ REPEATS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class RatingShift:
     """A metric's correlation when the ratings are changed.
 
     Attributes:
@@ -73,7 +73,7 @@ class Fragility:
     sentence: str
 
 
-def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[Shift]:
+def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[RatingShift]:
     """Correlate again with noise on the ratings, and without each of the raters.
 
     Noise is normal; where the scale was declared the noisy rating is cut off at its ends. Two raters or more
@@ -95,7 +95,7 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     if before is None:
         raise UsageError(f"the correlation of {metric} with {dimension} is undefined; there is nothing to vary.")
     generator = np.random.default_rng(seed)
-    shifts: list[Shift] = []
+    shifts: list[RatingShift] = []
     for spread in NOISE:
         drawn: list[float] = []
         for _ in range(REPEATS):
@@ -103,14 +103,18 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
             if (value := _correlate(scores[rows], noisy, systems[rows])) is not None:
                 drawn.append(value)
         after = float(np.mean(drawn)) if drawn else None
-        shifts.append(Shift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, int(rows.sum())))
+        shifts.append(
+            RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, int(rows.sum()))
+        )
     table = rated.by_rater.get(dimension)
     if table is not None and len(rated.raters) > 1:
         for index, rater in enumerate(rated.raters):
             others = _average(np.delete(table, index, axis=1))
             left = np.isfinite(scores) & np.isfinite(others)
             after = _correlate(scores[left], others[left], systems[left])
-            shifts.append(Shift(metric, dimension, f"without rater {rater}", "rater", before, after, int(left.sum())))
+            shifts.append(
+                RatingShift(metric, dimension, f"without rater {rater}", "rater", before, after, int(left.sum()))
+            )
     return shifts
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.imperfect.rogan_gladen import Share, correct_share
+from imapeval.study.imperfect.rogan_gladen import ShareEstimate, correct_share
 
 if TYPE_CHECKING:
     from imapeval.study.rated import Rated
@@ -28,7 +28,7 @@ class SystemShare:
     system: str
     dimension: str
     metric: str
-    share: Share | None
+    share: ShareEstimate | None
     note: str | None = None
 
 

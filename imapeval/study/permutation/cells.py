@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from imapeval.study.coefficients import MIN_ROWS
-from imapeval.study.influence import find_influences
-from imapeval.study.permutation.swaps import Contrast, average, count_as_large, draw_swaps
+from imapeval.study.influence import correlate_with_influences
+from imapeval.study.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from imapeval.study.findings import CoefficientName
-    from imapeval.study.permutation.swaps import Answers, Pairs, Singles, Swaps, TestName
+    from imapeval.study.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, Swaps, TestName
     from imapeval.study.resample import Counts, Floats
 
 _NUMBERS = 8_000_000
@@ -40,7 +40,7 @@ class _Part:
 
     system: int
     questions: Counts
-    adds: Singles
+    adds: Float32s
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class _Cell:
     parts: Sequence[_Part]
 
 
-def contrast_cells(
-    answers: Answers,
-    pairs: Pairs,
+def contrast_answers(
+    answers: ComparedAnswers,
+    pairs: MetricPairs,
     *,
     by_system: bool,
     coefficient: CoefficientName,
@@ -108,7 +108,7 @@ def contrast_cells(
         first[cell.dimensions] += cell.values[:, pairs.first] * use
         second[cell.dimensions] += cell.values[:, pairs.second] * use
         defined[cell.dimensions] += use
-    firsts, seconds = average(first, defined), average(second, defined)
+    firsts, seconds = average_dimensions(first, defined), average_dimensions(second, defined)
     difference = firsts - seconds
     questions = int(answers.questions.max()) + 1
     squares = _add_squares(answers, cells, pairs, defined, parts=lambda cell: [(cell.questions, cell.influences)])
@@ -137,9 +137,9 @@ def contrast_cells(
 
 
 def _count_larger(
-    answers: Answers,
+    answers: ComparedAnswers,
     cells: Sequence[_Cell],
-    pairs: Pairs,
+    pairs: MetricPairs,
     difference: Floats,
     defined: Counts,
     *,
@@ -163,11 +163,11 @@ def _count_larger(
             for start in range(0, len(together), _PAIRS):
                 block = together[start : start + _PAIRS]
                 apart = sums[:, pairs.first[block]] - sums[:, pairs.second[block]]
-                larger[:, block] += count_as_large(apart, difference[:, block], defined[:, block])
+                larger[:, block] += count_extreme(apart, difference[:, block], defined[:, block])
     return larger
 
 
-def _count_fewest(answers: Answers) -> int:
+def _count_fewest(answers: ComparedAnswers) -> int:
     """Return how many questions the dimension with the fewest has, of those that have any."""
     counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
     return min((count for count in counts if count), default=0)
@@ -182,7 +182,7 @@ def _find_normal_p(difference: Floats, spread: Floats) -> Floats:
     return np.array(p).reshape(far.shape)
 
 
-def _build(answers: Answers, *, by_system: bool, coefficient: CoefficientName) -> tuple[list[_Cell], Counts]:
+def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: CoefficientName) -> tuple[list[_Cell], Counts]:
     """Return the cells, and how many coefficients a dimension should have."""
     groups = np.zeros(answers.ratings.shape[1], dtype=np.int64)
     cells: list[_Cell] = []
@@ -202,14 +202,14 @@ def _build(answers: Answers, *, by_system: bool, coefficient: CoefficientName) -
     return cells, groups
 
 
-def _build_cell(answers: Answers, rows: Counts, dimensions: list[int], coefficient: CoefficientName) -> _Cell:
+def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], coefficient: CoefficientName) -> _Cell:
     scores, ratings = answers.scores[rows], answers.ratings[rows][:, dimensions]
     metrics, of_system, of_question = scores.shape[1], answers.systems[rows], answers.questions[rows]
     values = np.zeros((len(dimensions), metrics))
     by_row = np.zeros((len(dimensions), metrics, len(rows)))
     for m in range(metrics):
         for d in range(len(dimensions)):
-            values[d, m], by_row[d, m] = find_influences(coefficient, scores[:, m], ratings[:, d])
+            values[d, m], by_row[d, m] = correlate_with_influences(coefficient, scores[:, m], ratings[:, d])
     defined = ~np.isnan(values)
     values = np.where(defined, values, 0.0)
     parts: list[_Part] = []
@@ -228,7 +228,7 @@ def _add_up(columns: Floats, questions: Counts) -> tuple[Counts, Floats]:
     return different, np.add.reduceat(columns[..., order], starts, axis=-1)
 
 
-def _group_pairs(cells: Sequence[_Cell], pairs: Pairs) -> list[Counts]:
+def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
     """Return the pairs (as column numbers) that are defined in the same cells and dimensions, together."""
     if not cells:
         return []
@@ -240,7 +240,7 @@ def _group_pairs(cells: Sequence[_Cell], pairs: Pairs) -> list[Counts]:
     return [np.array(together, dtype=np.int64) for together in alike.values()]
 
 
-def _permute(cell: _Cell, swaps: Swaps) -> Singles:
+def _permute(cell: _Cell, swaps: Swaps) -> Float32s:
     """Return what the answers add, with the signs of the swaps, shape (dimensions, m, b).
 
     One metric's less another's is their difference after the swap.
@@ -254,12 +254,12 @@ def _permute(cell: _Cell, swaps: Swaps) -> Singles:
 
 
 def _add_squares(
-    answers: Answers,
+    answers: ComparedAnswers,
     cells: Sequence[_Cell],
-    pairs: Pairs,
+    pairs: MetricPairs,
     defined: Counts,
     *,
-    parts: Callable[[_Cell], list[tuple[Counts, Floats | Singles]]],
+    parts: Callable[[_Cell], list[tuple[Counts, Floats | Float32s]]],
 ) -> Floats:
     """Add up the squares, over questions, of the differences between two metrics' columns, shape (d + 1, p).
 
@@ -280,7 +280,7 @@ def _add_squares(
             for codes, columns in parts(cell):
                 for d, dimension in enumerate(cell.dimensions):
                     moves[dimension][:, codes] += (columns[d, f] - columns[d, s]) * use[d, :, None]
-        squares[:, block] = (average(moves, defined[:, block, None]) ** 2).sum(axis=-1)
+        squares[:, block] = (average_dimensions(moves, defined[:, block, None]) ** 2).sum(axis=-1)
     return squares
 
 

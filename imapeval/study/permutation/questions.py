@@ -9,11 +9,11 @@ import numpy as np
 
 from imapeval.study.coefficients import MIN_ROWS
 from imapeval.study.grouping import correlate_groups
-from imapeval.study.permutation.swaps import Contrast, average, count_as_large, draw_swaps
+from imapeval.study.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
 
 if TYPE_CHECKING:
     from imapeval.study.findings import CoefficientName
-    from imapeval.study.permutation.swaps import Answers, Pairs, Singles, TestName
+    from imapeval.study.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, TestName
     from imapeval.study.resample import Counts, Floats
 
 _NUMBERS = 4_000_000
@@ -21,8 +21,8 @@ _NUMBERS = 4_000_000
 
 
 def contrast_questions(
-    answers: Answers,
-    pairs: Pairs,
+    answers: ComparedAnswers,
+    pairs: MetricPairs,
     *,
     coefficient: CoefficientName,
     test: TestName,
@@ -61,13 +61,14 @@ def contrast_questions(
     use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
     defined = use.sum(axis=-1)
     first, second = (
-        average(np.where(use, values[:, side], 0.0).sum(axis=-1), defined) for side in (pairs.first, pairs.second)
+        average_dimensions(np.where(use, values[:, side], 0.0).sum(axis=-1), defined)
+        for side in (pairs.first, pairs.second)
     )
     apart = np.where(use, values[:, pairs.first] - values[:, pairs.second], 0.0)
     difference = first - second
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * _find_errors(apart, use, difference)
     larger = np.zeros(difference.shape, dtype=np.int64)
-    found: dict[tuple[int, ...], Singles] = {(): apart.astype(np.float32)}
+    found: dict[tuple[int, ...], Float32s] = {(): apart.astype(np.float32)}
     systems = int(answers.systems.max()) + 1
     for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
         # Swapping some systems or all the others differs by the sign alone, which the questions' signs have as well.
@@ -81,7 +82,7 @@ def contrast_questions(
                 # Swapping may make all scores of a question equal: its own difference then stands in.
                 found[key] = np.where(use & np.isnan(swapped), found[()], np.where(use, swapped, 0))
             drawn = swaps.questions[(of_systems == pattern).all(axis=1)]
-            larger += count_as_large(found[key] @ drawn.T, difference, defined)
+            larger += count_extreme(found[key] @ drawn.T, difference, defined)
     return Contrast(
         first=first,
         second=second,
@@ -127,8 +128,8 @@ def _find_errors(apart: Floats, use: np.ndarray, difference: Floats) -> Floats:
 
 
 def _swap(
-    scores: list[Floats], ratings: list[Floats], signs: Floats, pairs: Pairs, coefficient: CoefficientName
-) -> Singles:
+    scores: list[Floats], ratings: list[Floats], signs: Floats, pairs: MetricPairs, coefficient: CoefficientName
+) -> Float32s:
     """Return the differences where the scores of sign -1 are swapped, shape (d, p, questions); NaN where undefined."""
     questions, answers = signs.shape
     swap = signs < 0

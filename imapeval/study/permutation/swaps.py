@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
     from imapeval.study.resample import Counts, Floats
 
-Singles: TypeAlias = npt.NDArray[np.float32]
+Float32s: TypeAlias = npt.NDArray[np.float32]
 TestName = Literal["perm-both", "perm-inputs"]
 
-CELLS = 4_000_000
+MAX_CELLS = 4_000_000
 """Most numbers of a block of signs: 16 MB. More would leave the processor's cache."""
 
-AT_ONCE = 512
+MAX_PERMUTATIONS = 512
 """Most permutations of a block: what comes of them is as large for every pair of metrics."""
 
-NEAR = 1e-5
+TOLERANCE = 1e-5
 """A permuted difference that is this much smaller counts as equal: it is a sum of single-precision numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class ComparedAnswers:
     """Answers that all metrics at hand scored.
 
     Attributes:
@@ -53,7 +53,7 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class MetricPairs:
     """Which metrics are compared, as columns of the scores: `first` with `second`, shape (p,) each."""
 
     first: Counts
@@ -84,8 +84,8 @@ class Contrast:
 class Swaps(NamedTuple):
     """Signs of some permutations: of questions, shape (b, questions), and of systems, shape (b, systems)."""
 
-    questions: Singles
-    systems: Singles
+    questions: Float32s
+    systems: Float32s
 
 
 def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permutations: int) -> Iterator[Swaps]:
@@ -97,7 +97,7 @@ def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permu
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
     generator = np.random.default_rng(seed)
-    at_once = max(1, min(AT_ONCE, CELLS // questions))
+    at_once = max(1, min(MAX_PERMUTATIONS, MAX_CELLS // questions))
     for start in range(0, permutations, at_once):
         rows = min(at_once, permutations - start)
         of_questions = _draw_signs(generator, rows, questions)
@@ -107,11 +107,11 @@ def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permu
         yield Swaps(of_questions, of_systems)
 
 
-def _draw_signs(generator: np.random.Generator, rows: int, columns: int) -> Singles:
+def _draw_signs(generator: np.random.Generator, rows: int, columns: int) -> Float32s:
     return generator.integers(0, 2, size=(rows, columns), dtype=np.int8).astype(np.float32) * 2 - 1
 
 
-def count_as_large(permuted: Floats | Singles, observed: Floats, counts: Floats | Counts) -> Counts:
+def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats | Counts) -> Counts:
     """Return how many permuted differences are as far from 0 as the observed one.
 
     One that is undefined (NaN) counts as far: what cannot be computed must not make a difference look rare.
@@ -124,7 +124,7 @@ def count_as_large(permuted: Floats | Singles, observed: Floats, counts: Floats 
     Returns:
         Shape (d + 1, p).
     """
-    least = (np.abs(observed) - NEAR) * np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    least = (np.abs(observed) - TOLERANCE) * np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
     single = least.astype(np.float32)[..., None]
     near = [
         (np.abs(sums) < at).sum(axis=-1) for sums, at in zip([*permuted, permuted.sum(axis=0)], single, strict=True)
@@ -132,7 +132,7 @@ def count_as_large(permuted: Floats | Singles, observed: Floats, counts: Floats 
     return permuted.shape[-1] - np.stack(near)
 
 
-def average(sums: Floats, counts: Floats | Counts) -> Floats:
+def average_dimensions(sums: Floats, counts: Floats | Counts) -> Floats:
     """Divide, dimension by dimension and over all of them: shape (d, ...) in, (d + 1, ...) out; NaN for 0 / 0."""
     together = np.concatenate([sums, sums.sum(axis=0, keepdims=True)])
     by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)

@@ -9,20 +9,20 @@ import numpy as np
 
 from imapeval.study.coefficients import MIN_ROWS
 from imapeval.study.grouping import correlate_groups
-from imapeval.study.permutation.swaps import Contrast, average, count_as_large, draw_swaps
-from imapeval.study.resample import draw_blocks
+from imapeval.study.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
+from imapeval.study.resample import iterate_resamples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.study.findings import CoefficientName
-    from imapeval.study.permutation.swaps import Answers, Pairs, Singles, TestName
+    from imapeval.study.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, TestName
     from imapeval.study.resample import Counts, Floats
 
 
 def contrast_systems(
-    answers: Answers,
-    pairs: Pairs,
+    answers: ComparedAnswers,
+    pairs: MetricPairs,
     *,
     coefficient: CoefficientName,
     test: TestName,
@@ -51,7 +51,9 @@ def contrast_systems(
     values = np.stack([_correlate(coefficient, table.means.T, table.targets) for table in tables])
     use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
     defined = use.astype(np.int64)
-    first, second = (average(np.where(use, values[:, side], 0.0), defined) for side in (pairs.first, pairs.second))
+    first, second = (
+        average_dimensions(np.where(use, values[:, side], 0.0), defined) for side in (pairs.first, pairs.second)
+    )
     difference = first - second
     larger = np.zeros(difference.shape, dtype=np.int64)
     for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
@@ -63,7 +65,7 @@ def contrast_systems(
                 middle, half = (table.means[:, f] + table.means[:, s]) / 2, (signed[..., f] - signed[..., s]) / 2
                 sums[d, p] = _correlate(coefficient, middle + half, table.targets)
                 sums[d, p] -= _correlate(coefficient, middle - half, table.targets)
-        larger += count_as_large(sums, difference, defined)
+        larger += count_extreme(sums, difference, defined)
     low, high = _bootstrap(
         tables, pairs, use, coefficient=coefficient, seed=seed, resamples=permutations, tail=(1 - confidence) / 2
     )
@@ -98,7 +100,7 @@ class _Table:
     questions: int
     parts: list[tuple[Counts, Floats]]
 
-    def average(self, signs: Singles) -> Floats:
+    def average(self, signs: Float32s) -> Floats:
         """Return the means of signed scores, shape (b, k, m)."""
         parts = [signs[:, own] @ sums[:-2].T / sums[-1].sum() for own, sums in self.parts]
         return np.stack(parts, axis=1)
@@ -113,7 +115,7 @@ class _Table:
         return sums[..., :-2] / counts, sums[..., -2] / counts[..., 0]
 
 
-def _build(answers: Answers, dimension: int) -> _Table:
+def _build(answers: ComparedAnswers, dimension: int) -> _Table:
     rated = ~np.isnan(answers.ratings[:, dimension])
     spread = answers.scores.std(axis=0)
     centred = answers.scores - answers.scores.mean(axis=0)
@@ -142,7 +144,7 @@ def _correlate(coefficient: CoefficientName, means: Floats, targets: Floats) -> 
 
 def _bootstrap(
     tables: list[_Table],
-    pairs: Pairs,
+    pairs: MetricPairs,
     use: npt.NDArray[np.bool_],
     *,
     coefficient: CoefficientName,
@@ -153,7 +155,7 @@ def _bootstrap(
     """Return both ends of the intervals, shape (d + 1, p)."""
     metrics = tables[0].means.shape[1]
     blocks: list[Floats] = []
-    for drawn in draw_blocks(tables[0].questions, seed=seed, resamples=resamples):
+    for drawn in iterate_resamples(tables[0].questions, seed=seed, resamples=resamples):
         of_dimensions: list[Floats] = []
         for table in tables:
             means, targets = table.resample(drawn.astype(np.float64))

@@ -4,8 +4,8 @@ A new format is one file here: a function that recognises its records, one that 
 `READERS`.
 """
 
-from imapeval.study.ratings.collection import Ratings, gather_samples
+from imapeval.study.ratings.collection import Ratings, ratings_of_samples
 from imapeval.study.ratings.reading import READERS, read_ratings
 from imapeval.study.ratings.scales import parse_scales
 
-__all__ = ["READERS", "Ratings", "gather_samples", "parse_scales", "read_ratings"]
+__all__ = ["READERS", "Ratings", "parse_scales", "ratings_of_samples", "read_ratings"]

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from imapeval.study.ratings.source import Entry
+from imapeval.study.ratings.source import RatingEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from imapeval.samples.rows import Row
-    from imapeval.study.ratings.source import Source
+    from imapeval.study.ratings.source import RatingsSource
 
 _FLAT = ".responses"
 
@@ -68,7 +68,7 @@ def recognise_argilla(fields: Mapping[str, Any]) -> bool:
     return isinstance(fields.get("responses"), (dict, list)) or any(name.endswith(_FLAT) for name in fields)
 
 
-def read_argilla(source: Source) -> Iterator[Entry]:
+def read_argilla(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of an export.
 
     Raises:
@@ -85,17 +85,17 @@ def read_argilla(source: Source) -> Iterator[Entry]:
                 continue
             if response.status is None:
                 source.notes["The export does not say which responses are drafts or discarded: all are read."] = None
-            if (dimension := source.name(question)) is not None:
+            if (dimension := source.dimension_of(question)) is not None:
                 if not response.user_id or response.user_id == "None":
-                    raise source.refuse(
+                    raise source.error_at(
                         f"a response to {question!r} does not say whose it is", row, mend="Add its 'user_id'."
                     )
-                yield Entry(
+                yield RatingEntry(
                     id_, dimension, response.user_id, source.read_value(response.value, row, what=question), row
                 )
 
 
-def _parse(source: Source, row: Row) -> tuple[_Record, list[tuple[str, _Response]]]:
+def _parse(source: RatingsSource, row: Row) -> tuple[_Record, list[tuple[str, _Response]]]:
     try:
         record = _Record.model_validate(row.fields)
         if isinstance(record.responses, list):
@@ -110,13 +110,13 @@ def _parse(source: Source, row: Row) -> tuple[_Record, list[tuple[str, _Response
         first = error.errors(include_url=False)[0]
         # Pydantic also names the types that it tried, such as dict[str,list[_Response]].
         place = ".".join(part for part in map(str, first["loc"]) if "[" not in part)
-        raise source.refuse(
+        raise source.error_at(
             f"not a record of Argilla: {place}: {first['msg']}",
             row,
             mend="Export it with dataset.records.to_json() or to_datasets().",
         ) from error
     except ValueError as error:
-        raise source.refuse(f"not a record of Argilla: {error}", row, mend="Export it again.") from error
+        raise source.error_at(f"not a record of Argilla: {error}", row, mend="Export it again.") from error
 
 
 def _unflatten(fields: Mapping[str, Any]) -> Iterator[tuple[str, _Response]]:

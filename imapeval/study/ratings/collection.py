@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.ratings.scales import describe, lies_on
-from imapeval.study.ratings.source import LARGEST, ROLES
+from imapeval.study.ratings.scales import describe_scale, is_on_scale
+from imapeval.study.ratings.source import COLUMN_ROLES, LARGEST_RATING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.study.rated import Scale
-    from imapeval.study.ratings.source import Entry, Source
+    from imapeval.study.ratings.source import RatingEntry, RatingsSource
     from imapeval.study.resample import Counts, Floats
     from imapeval.types import Sample
 
@@ -70,7 +70,9 @@ class Ratings:
         return table
 
 
-def gather(entries: Iterable[Entry], source: Source, *, scales: Mapping[str, Scale], kind: str) -> Ratings:
+def collect_ratings(
+    entries: Iterable[RatingEntry], source: RatingsSource, *, scales: Mapping[str, Scale], kind: str
+) -> Ratings:
     """Gather the entries of a file.
 
     Raises:
@@ -80,7 +82,7 @@ def gather(entries: Iterable[Entry], source: Source, *, scales: Mapping[str, Sca
     ids: dict[str, int] = {}
     dimensions: dict[str, int] = {}
     raters: dict[str, int] = {}
-    lines: dict[tuple[int, int, int], Entry] = {}
+    lines: dict[tuple[int, int, int], RatingEntry] = {}
     for entry in entries:
         place = (
             ids.setdefault(entry.id, len(ids)),
@@ -91,9 +93,13 @@ def gather(entries: Iterable[Entry], source: Source, *, scales: Mapping[str, Sca
             raise _refuse_twice(lines[place], entry, source)
         lines[place] = entry
         scale = scales.get(entry.dimension)
-        if scale is not None and entry.value is not None and not lies_on(scale, entry.value, average=not entry.rater):
-            raise source.refuse(
-                f"the rating {entry.dimension!r} is {entry.value:g}, and its scale is {describe(scale)}",
+        if (
+            scale is not None
+            and entry.value is not None
+            and not is_on_scale(scale, entry.value, average=not entry.rater)
+        ):
+            raise source.error_at(
+                f"the rating {entry.dimension!r} is {entry.value:g}, and its scale is {describe_scale(scale)}",
                 entry.row,
                 mend="Correct the rating or --scale.",
             )
@@ -103,7 +109,7 @@ def gather(entries: Iterable[Entry], source: Source, *, scales: Mapping[str, Sca
         raise InputError(
             "there are no ratings",
             path=source.path,
-            mend="Give the column id and one column per dimension, or the columns id, dimension and rating.",
+            fix="Give the column id and one column per dimension, or the columns id, dimension and rating.",
         )
     places = np.array([place for place, _ in given], dtype=np.int64)
     order = list(dimensions) if source.wanted is None else list(source.wanted)
@@ -124,7 +130,7 @@ def gather(entries: Iterable[Entry], source: Source, *, scales: Mapping[str, Sca
     )
 
 
-def gather_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) -> Ratings:
+def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) -> Ratings:
     """Gather the ratings that came with the samples: averages, of which nobody knows who gave what.
 
     Raises:
@@ -137,16 +143,16 @@ def gather_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) ->
             raise UsageError(f"--scale names {name!r}, which the data do not rate. They rate: {', '.join(dimensions)}.")
     for sample in samples:
         for name, value in sample.ratings.items():
-            if abs(value) > LARGEST:
+            if abs(value) > LARGEST_RATING:
                 raise InputError(
                     f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, too large to reckon with",
-                    mend="Correct it.",
+                    fix="Correct it.",
                 )
-            if name in scales and not lies_on(scales[name], value, average=True):
+            if name in scales and not is_on_scale(scales[name], value, average=True):
                 raise InputError(
                     f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, and its scale is "
-                    f"{describe(scales[name])}",
-                    mend="Correct the rating or --scale.",
+                    f"{describe_scale(scales[name])}",
+                    fix="Correct the rating or --scale.",
                 )
     places = [(row, dimensions[name]) for row, sample in enumerate(samples) for name in sample.ratings]
     answer, dimension = np.array(places, dtype=np.int64).reshape(-1, 2).T
@@ -163,23 +169,25 @@ def gather_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) ->
     )
 
 
-def _refuse_twice(first: Entry, second: Entry, source: Source) -> InputError:
+def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource) -> InputError:
     who = f"{second.rater!r} rates" if second.rater else "there is a rating of"
     mend = "Keep one of them." if second.rater else "Give one, or say in a column 'rater' who gave which."
-    return source.refuse(
-        f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.place(first.row)} and again on "
-        f"{source.place(second.row)}",
+    return source.error_at(
+        f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.locate(first.row)} and again on "
+        f"{source.locate(second.row)}",
         second.row,
         mend=mend,
     )
 
 
-def _check_names(dimensions: Mapping[str, int], source: Source, scales: Mapping[str, Scale]) -> None:
+def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: Mapping[str, Scale]) -> None:
     passed = {name.removeprefix("ratings.") for name in source.unread}
     missing = {
         "--dimensions": [name for name in source.wanted or () if name not in dimensions],
         "--scale": [name for name in scales if name not in dimensions and name not in passed],
-        "--map": [n for n, column in source.columns.items() if n not in {*ROLES, *dimensions} and column not in passed],
+        "--map": [
+            n for n, column in source.columns.items() if n not in {*COLUMN_ROLES, *dimensions} and column not in passed
+        ],
     }
     known = ", ".join([*dimensions, *source.unread])
     for option, names in missing.items():

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from imapeval.samples.rows import Row, show
-from imapeval.study.ratings.source import Entry
+from imapeval.samples.rows import Row, short_repr
+from imapeval.study.ratings.source import RatingEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from imapeval.study.ratings.source import Source
+    from imapeval.study.ratings.source import RatingsSource
 
 _CONTROLS = ("rating", "number", "choices")
 """Types of results that may be ratings; each stands in the value under its own name."""
@@ -55,7 +55,7 @@ def recognise_label_studio(fields: Mapping[str, Any]) -> bool:
     return {"data", "annotations"} <= fields.keys() or {"annotator", "annotation_id"} <= fields.keys()
 
 
-def read_label_studio(source: Source) -> Iterator[Entry]:
+def read_label_studio(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of a JSON export.
 
     Raises:
@@ -63,7 +63,7 @@ def read_label_studio(source: Source) -> Iterator[Entry]:
     """
     for row in source.rows:
         if "data" not in row.fields and "annotator" in row.fields:
-            raise source.refuse(
+            raise source.error_at(
                 "this is Label Studio's JSON-MIN or CSV, in which the task's number stands in place of the answer's id",
                 row,
                 mend="Export the project as JSON.",
@@ -82,43 +82,45 @@ def read_label_studio(source: Source) -> Iterator[Entry]:
                     # Regions related to each other have no control.
                     source.unread[result.from_name or result.type] = None
                 elif not result.from_name:
-                    raise source.refuse(
+                    raise source.error_at(
                         f"a {result.type} of annotation {annotation.id} does not say of which control it is",
                         row,
                         mend="Give the control a name and export again.",
                     )
-                elif (dimension := source.name(result.from_name)) is not None:
-                    yield Entry(id_, dimension, who, _read_value(source, result, row), row)
+                elif (dimension := source.dimension_of(result.from_name)) is not None:
+                    yield RatingEntry(id_, dimension, who, _read_value(source, result, row), row)
 
 
-def _parse(source: Source, row: Row) -> _Task:
+def _parse(source: RatingsSource, row: Row) -> _Task:
     try:
         return _Task.model_validate(row.fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise source.refuse(
+        raise source.error_at(
             f"not a task of Label Studio: {'.'.join(map(str, first['loc']))}: {first['msg']}",
             row,
             mend="Export the project as JSON.",
         ) from error
 
 
-def _name(source: Source, annotation: _Annotation, row: Row) -> str:
+def _name(source: RatingsSource, annotation: _Annotation, row: Row) -> str:
     user = annotation.completed_by
     if isinstance(user, _User):
         return user.email or str(user.id)
     if user is None:
-        raise source.refuse(f"annotation {annotation.id} does not say who made it", row, mend="Add its 'completed_by'.")
+        raise source.error_at(
+            f"annotation {annotation.id} does not say who made it", row, mend="Add its 'completed_by'."
+        )
     return str(user)
 
 
-def _read_value(source: Source, result: _Result, row: Row) -> float | None:
+def _read_value(source: RatingsSource, result: _Result, row: Row) -> float | None:
     value = result.value.get(result.type)
     if result.type == "choices" and isinstance(value, list):
         choices = cast("list[Any]", value)
         if len(choices) > 1:
-            raise source.refuse(
-                f"the rating {result.from_name!r} has {len(choices)} choices: {show(choices)}",
+            raise source.error_at(
+                f"the rating {result.from_name!r} has {len(choices)} choices: {short_repr(choices)}",
                 row,
                 mend='Allow one (choice="single"), or leave this control out with --dimensions.',
             )

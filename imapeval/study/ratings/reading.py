@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from imapeval.errors import InputError, UsageError
 from imapeval.samples.rows import Row, read_bytes, read_csv, read_jsonl, read_parquet
 from imapeval.study.ratings.argilla import read_argilla, recognise_argilla
-from imapeval.study.ratings.collection import gather
+from imapeval.study.ratings.collection import collect_ratings
 from imapeval.study.ratings.label_studio import read_label_studio, recognise_label_studio
-from imapeval.study.ratings.source import Source
+from imapeval.study.ratings.source import RatingsSource
 from imapeval.study.ratings.tables import read_table, recognise_table
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from imapeval.study.rated import Scale
     from imapeval.study.ratings.collection import Ratings
-    from imapeval.study.ratings.source import Entry
+    from imapeval.study.ratings.source import RatingEntry
 
 
-class Reader(NamedTuple):
+class RatingsReader(NamedTuple):
     """How one format is read.
 
     Attributes:
@@ -32,13 +32,13 @@ class Reader(NamedTuple):
     """
 
     recognise: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[Source], Iterable[Entry]]
+    read: Callable[[RatingsSource], Iterable[RatingEntry]]
 
 
-READERS: Mapping[str, Reader] = {
-    "Label Studio": Reader(recognise_label_studio, read_label_studio),
-    "Argilla": Reader(recognise_argilla, read_argilla),
-    "table": Reader(recognise_table, read_table),
+READERS: Mapping[str, RatingsReader] = {
+    "Label Studio": RatingsReader(recognise_label_studio, read_label_studio),
+    "Argilla": RatingsReader(recognise_argilla, read_argilla),
+    "table": RatingsReader(recognise_table, read_table),
 }
 """Every format by its name; the first that recognises a file's first record reads it."""
 
@@ -70,12 +70,12 @@ def read_ratings(
     """
     rows = tuple(_read_rows(path))
     if not rows:
-        raise InputError("there are no rows", path=path, mend="Give a file with at least one rated answer.")
-    source = Source(path, rows, columns or {}, labels or {}, None if dimensions is None else tuple(dimensions))
+        raise InputError("there are no rows", path=path, fix="Give a file with at least one rated answer.")
+    source = RatingsSource(path, rows, columns or {}, labels or {}, None if dimensions is None else tuple(dimensions))
     kind = next((name for name, reader in READERS.items() if reader.recognise(rows[0].fields)), None)
     if kind is None:
-        raise source.refuse("the record is empty", rows[0], mend="Give an id and ratings.")
-    return gather(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
+        raise source.error_at("the record is empty", rows[0], mend="Give an id and ratings.")
+    return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
 
 
 def _read_rows(path: Path) -> Iterable[Row]:
@@ -94,12 +94,12 @@ def _read_json(source: str) -> Iterator[Row]:
     try:
         records = json.loads(read_bytes(path).removeprefix(codecs.BOM_UTF8))
     except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
-        raise InputError(f"broken JSON ({error})", path=path, mend=mend) from error
+        raise InputError(f"broken JSON ({error})", path=path, fix=mend) from error
     if not isinstance(records, list):
-        raise InputError("there is no list of records", path=path, mend=mend)
+        raise InputError("there is no list of records", path=path, fix=mend)
     for number, fields in enumerate(cast("list[Any]", records), 1):
         if not isinstance(fields, dict):
-            raise InputError(f"record {number} is no object", path=path, mend=mend)
+            raise InputError(f"record {number} is no object", path=path, fix=mend)
         yield Row(number, number, cast("dict[str, Any]", fields))
 
 

@@ -39,7 +39,7 @@ def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
     return scales
 
 
-def lies_on(scale: Scale, rating: float, *, average: bool = False) -> bool:
+def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
     """Say whether a rater could give this; or whether it can be an average, which may lie between the steps."""
     if not scale.low <= rating <= scale.high:
         return False
@@ -49,7 +49,7 @@ def lies_on(scale: Scale, rating: float, *, average: bool = False) -> bool:
     return abs(steps - round(steps)) <= _SLACK
 
 
-def describe(scale: Scale) -> str:
+def describe_scale(scale: Scale) -> str:
     """Return a scale in words, such as "0 to 5 in steps of 0.5"."""
     step = "" if scale.step is None else f" in steps of {scale.step:g}"
     return f"{scale.low:g} to {scale.high:g}{step}"

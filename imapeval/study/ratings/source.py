@@ -8,26 +8,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError
-from imapeval.samples.rows import Row, list_names, read_number, show
+from imapeval.samples.rows import Row, list_columns, read_number, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-ROLES = ("id", "rater", "dimension", "rating")
+COLUMN_ROLES = ("id", "rater", "dimension", "rating")
 """What a column may be beside a dimension."""
 
 _NOT_AVAILABLE = frozenset({"na", "n/a"})
 """What R and spreadsheets write into empty cells."""
 
-LARGEST = 1e100
+LARGEST_RATING = 1e100
 """Size of the largest rating. Means of squares of such numbers stay finite (the largest float is 1.8e308)."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RatingEntry:
     """One rating of one answer.
 
     Attributes:
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RatingsSource:
     """A file of ratings, opened.
 
     Attributes:
@@ -69,17 +69,17 @@ class Source:
     unread: dict[str, None] = field(default_factory=dict[str, None])
     notes: dict[str, None] = field(default_factory=dict[str, None])
 
-    def place(self, row: Row) -> str:
+    def locate(self, row: Row) -> str:
         """Return where a record stands, in words."""
         return f"{'record' if self._is_json else 'line'} {row.line}"
 
-    def refuse(self, problem: str, row: Row, *, mend: str) -> InputError:
+    def error_at(self, problem: str, row: Row, *, mend: str) -> InputError:
         """Return the error that names the record."""
         if self._is_json:
-            return InputError(f"{self.place(row)}: {problem}", path=self.path, mend=mend)
-        return InputError(problem, path=self.path, line=row.line, mend=mend)
+            return InputError(f"{self.locate(row)}: {problem}", path=self.path, fix=mend)
+        return InputError(problem, path=self.path, line=row.line, fix=mend)
 
-    def name(self, column: str) -> str | None:
+    def dimension_of(self, column: str) -> str | None:
         """Return the dimension that a column holds; None where it is not wanted."""
         ours = next((ours for ours, theirs in self.columns.items() if theirs == column), None)
         dimension = ours or column.removeprefix("ratings.")
@@ -94,10 +94,10 @@ class Source:
         value = fields.get(column)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
             return str(value)
-        raise self.refuse(
-            f"there is no {column!r}; {where} are {list_names(fields) or 'none'}"
+        raise self.error_at(
+            f"there is no {column!r}; {where} are {list_columns(fields) or 'none'}"
             if column not in fields
-            else f"the {column!r} is {show(value)}, which is no id",
+            else f"the {column!r} is {short_repr(value)}, which is no id",
             row,
             mend="Give the id of the answer, as in the run's data; --map id=<column> says which column holds it.",
         )
@@ -119,18 +119,18 @@ class Source:
         if text is not None and text in self.labels:
             return self.labels[text]
         number = read_number(value)
-        if number is not None and abs(number) > LARGEST:
-            raise self.refuse(f"the rating {what!r} is {number:g}, too large to reckon with", row, mend="Correct it.")
+        if number is not None and abs(number) > LARGEST_RATING:
+            raise self.error_at(f"the rating {what!r} is {number:g}, too large to reckon with", row, mend="Correct it.")
         if number is not None:
             return number
         if text is not None and _DECIMAL_COMMA.fullmatch(text):
-            raise self.refuse(
+            raise self.error_at(
                 f"the rating {what!r} is {text!r}, with a decimal comma",
                 row,
                 mend=f"Write {text.replace(',', '.')!r}, here and everywhere.",
             )
-        raise self.refuse(
-            f"the rating {what!r} is no number but {show(value)}",
+        raise self.error_at(
+            f"the rating {what!r} is no number but {short_repr(value)}",
             row,
             mend="Write a number or leave it empty; --dimensions says which columns are ratings, --labels what words "
             "are worth.",

@@ -18,7 +18,7 @@ _BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class RatingBar:
     """How many ratings lie from `low` to `high`, both included but `high` of all bins except the last."""
 
     low: float
@@ -27,7 +27,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RaterShare:
     """How many ratings a rater gave, and their mean."""
 
     ratings: int
@@ -35,7 +35,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class RatingsSummary:
     """The ratings in one dimension.
 
     Attributes:
@@ -57,13 +57,13 @@ class Summary:
     high: float
     mean: float
     scale: Scale | None
-    bars: tuple[Bar, ...]
-    by_rater: dict[str, Share]
+    bars: tuple[RatingBar, ...]
+    by_rater: dict[str, RaterShare]
 
 
-def summarise(ratings: Ratings) -> tuple[Summary, ...]:
+def summarise_ratings(ratings: Ratings) -> tuple[RatingsSummary, ...]:
     """Return a summary of each dimension that has a rating, in the order of the file."""
-    summaries: list[Summary] = []
+    summaries: list[RatingsSummary] = []
     for code, name in enumerate(ratings.dimensions):
         here = ratings.dimension == code
         values, answers = ratings.value[here], len(np.unique(ratings.answer[here]))
@@ -75,7 +75,7 @@ def summarise(ratings: Ratings) -> tuple[Summary, ...]:
         if len(levels) > _MOST_LEVELS:
             counts, edges = np.histogram(values, bins=_BINS)
         summaries.append(
-            Summary(
+            RatingsSummary(
                 name,
                 answers,
                 len(ratings.ids) - answers,
@@ -85,12 +85,12 @@ def summarise(ratings: Ratings) -> tuple[Summary, ...]:
                 float(values.mean()),
                 ratings.scales.get(name),
                 tuple(
-                    Bar(float(low), float(high), int(count))
+                    RatingBar(float(low), float(high), int(count))
                     for low, high, count in zip(
                         edges[: len(counts)], edges[len(edges) - len(counts) :], counts, strict=True
                     )
                 ),
-                {rater: Share(len(given), float(given.mean())) for rater, given in by_rater.items() if len(given)},
+                {rater: RaterShare(len(given), float(given.mean())) for rater, given in by_rater.items() if len(given)},
             )
         )
     return tuple(summaries)

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from imapeval.study.coefficients import MIN_ROWS
-from imapeval.study.resample import RESAMPLES, draw, number_clusters, percentile_interval, replicate
+from imapeval.study.resample import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.robustness.statistics import (
-    weigh_icc,
-    weigh_mean,
-    weigh_rank_correlation,
-    weigh_reversals,
-    weigh_spread,
-    weigh_system_reversals,
-    weigh_within,
+    reversed_pairs_share,
+    reversed_systems_share,
+    weighted_icc,
+    weighted_mean,
+    weighted_rank_correlation,
+    weighted_sd,
+    within_unit_sd,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.study.resample import Counts, Floats, Statistic
-    from imapeval.study.robustness.repeats import Kind, Repeats
+    from imapeval.study.resample import Counts, Floats, WeightedStatistic
+    from imapeval.study.robustness.repeats import RepeatKind, Repeats
     from imapeval.types import Lang
 
 StatisticName = Literal[
@@ -68,7 +68,7 @@ class Robustness:
     """
 
     metric: str
-    kind: Kind
+    kind: RepeatKind
     lang: Lang
     statistic: StatisticName
     value: float | None
@@ -81,7 +81,7 @@ class Robustness:
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class _WeightedRows:
     """The rows that a statistic is taken over, each with the number of its question, and its bounds.
 
     Attributes:
@@ -91,13 +91,13 @@ class _Data:
         problem: Why it is undefined, where it is.
     """
 
-    weigh: Statistic
+    weigh: WeightedStatistic
     questions: Counts
     bounds: tuple[float, float] | None
     problem: str
 
 
-def measure(repeats: Repeats, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Robustness]:
+def measure_robustness(repeats: Repeats, *, seed: int = 0, resamples: int = RESAMPLES) -> list[Robustness]:
     """Measure how far each metric's scores move.
 
     A text whose score failed is left out and counted; so is an answer, text or question of which fewer than two scores
@@ -147,47 +147,55 @@ def _measure(repeats: Repeats, metric: str, table: Floats, *, seed: int, resampl
         )
 
 
-def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _Data]:
+def _reword(table: Floats, questions: Counts) -> dict[StatisticName, _WeightedRows]:
     row, column = np.nonzero(~np.isnan(table[:, 1:]))
     x, y = table[row, 0], table[row, column + 1]
     of_rows, few = questions[row], f"fewer than {MIN_ROWS} rewordings"
     equal = few if len(x) < MIN_ROWS else "the scores of the originals, or of their rewordings, are all equal"
 
     def relate(weights: Floats) -> Floats:
-        return weigh_mean(np.abs(y - x), weights) / np.where((spread := weigh_spread(x, weights)) > 0, spread, np.nan)
+        return weighted_mean(np.abs(y - x), weights) / np.where((spread := weighted_sd(x, weights)) > 0, spread, np.nan)
 
     return {
-        "change": _Data(lambda weights: weigh_mean(y - x, weights), of_rows, None, few),
-        "absolute_change": _Data(lambda weights: weigh_mean(np.abs(y - x), weights), of_rows, None, few),
-        "relative_change": _Data(relate, of_rows, None, equal),
-        "spearman": _Data(lambda weights: weigh_rank_correlation(x, y, weights), of_rows, (-1.0, 1.0), equal),
-        "reversed_pairs": _Data(lambda weights: weigh_reversals(x, y, weights), of_rows, (0.0, 1.0), equal),
+        "change": _WeightedRows(lambda weights: weighted_mean(y - x, weights), of_rows, None, few),
+        "absolute_change": _WeightedRows(lambda weights: weighted_mean(np.abs(y - x), weights), of_rows, None, few),
+        "relative_change": _WeightedRows(relate, of_rows, None, equal),
+        "spearman": _WeightedRows(
+            lambda weights: weighted_rank_correlation(x, y, weights), of_rows, (-1.0, 1.0), equal
+        ),
+        "reversed_pairs": _WeightedRows(
+            lambda weights: reversed_pairs_share(x, y, weights), of_rows, (0.0, 1.0), equal
+        ),
         "icc": _share(table, questions),
     }
 
 
-def _repeat(table: Floats, questions: Counts, systems: Counts) -> dict[StatisticName, _Data]:
+def _repeat(table: Floats, questions: Counts, systems: Counts) -> dict[StatisticName, _WeightedRows]:
     whole = ~np.isnan(table).any(axis=1)
     present, compared = np.unique(systems[whole], return_inverse=True)
 
     def swap(weights: Floats) -> Floats:
         if len(present) < 2:
             return np.full(len(weights), np.nan)
-        return weigh_system_reversals(table[whole], compared, weights)
+        return reversed_systems_share(table[whole], compared, weights)
 
     return {
-        "within_sd": _Data(lambda weights: weigh_within(table, weights), questions, None, "nothing has two scores"),
+        "within_sd": _WeightedRows(
+            lambda weights: within_unit_sd(table, weights), questions, None, "nothing has two scores"
+        ),
         "icc": _share(table, questions),
-        "reversed_systems": _Data(swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
+        "reversed_systems": _WeightedRows(swap, questions[whole], (0.0, 1.0), "there are not two systems to compare"),
     }
 
 
-def _share(table: Floats, questions: Counts) -> _Data:
+def _share(table: Floats, questions: Counts) -> _WeightedRows:
     problem = "fewer than two have several scores" if len(table) < 2 else "all scores are equal"
-    return _Data(lambda weights: weigh_icc(table, weights), questions, (-1.0, 1.0), problem)
+    return _WeightedRows(lambda weights: weighted_icc(table, weights), questions, (-1.0, 1.0), problem)
 
 
-def _estimate(data: _Data, *, seed: int, resamples: int) -> tuple[float | None, float | None, float | None, str | None]:
+def _estimate(
+    data: _WeightedRows, *, seed: int, resamples: int
+) -> tuple[float | None, float | None, float | None, str | None]:
     """Return value, ends of the interval, and why there is none."""
     if not len(data.questions):
         return None, None, None, "nothing has two scores"
@@ -197,14 +205,14 @@ def _estimate(data: _Data, *, seed: int, resamples: int) -> tuple[float | None, 
     present, codes = np.unique(data.questions, return_inverse=True)
     if len(present) < 2:
         return value, None, None, "one question alone has no interval"
-    replicates = replicate(data.weigh, draw(len(present), seed=seed, resamples=resamples), codes)
+    replicates = compute_replicates(data.weigh, draw_resamples(len(present), seed=seed, resamples=resamples), codes)
     if data.bounds is None and np.isnan(replicates).any():
         return value, None, None, f"no interval: in some resamples {data.problem}"
     interval = percentile_interval(replicates, bounds=data.bounds)
     return value, interval.low, interval.high, None
 
 
-def conclude(rows: Sequence[Robustness]) -> list[str]:
+def describe_robustness(rows: Sequence[Robustness]) -> list[str]:
     """Return a plain sentence for each metric, about the rows of one kind and language."""
     by_metric: dict[str, dict[StatisticName, Robustness]] = {}
     for row in rows:

@@ -9,7 +9,7 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.runs.reading import SAMPLES
-from imapeval.samples import system_of
+from imapeval.samples import system_label
 from imapeval.study.resample import number_clusters
 from imapeval.types import Lang, Score
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from imapeval.study.resample import Counts, Floats
     from imapeval.types import Sample
 
-Kind = Literal["rewording", "repetition", "sampling"]
+RepeatKind = Literal["rewording", "repetition", "sampling"]
 """What was done again:
 
 - rewording: the same answer in other words; the first column is the original;
@@ -28,7 +28,7 @@ Kind = Literal["rewording", "repetition", "sampling"]
 - sampling: answering, the same question by the same system.
 """
 
-ORIGINAL = "original"
+ORIGINAL_COLUMN = "original"
 """The column of a reworded sample that names the id of what it rewords."""
 
 
@@ -50,7 +50,7 @@ class Repeats:
         there: Where there is a repetition, shape (n, r).
     """
 
-    kind: Kind
+    kind: RepeatKind
     lang: Lang
     ids: tuple[str, ...]
     questions: Counts
@@ -61,7 +61,7 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _Wording:
     """One wording of an answer, and where it was scored: numbers of runs, ids there."""
 
     sample: Sample
@@ -95,12 +95,12 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
     reworded = [list(texts.values()) for texts in answers.values() if len(texts) > 1]
     _check_signatures(reworded, runs, chosen, signatures)
     again = [text for texts in answers.values() for text in texts.values() if len(text.scored) > 1]
-    sampled: dict[tuple[object, ...], list[_Text]] = {}
+    sampled: dict[tuple[object, ...], list[_Wording]] = {}
     for texts in answers.values():
         first = next(iter(texts.values()))
-        key = (first.sample.question, first.sample.references, system_of(first.sample))
+        key = (first.sample.question, first.sample.references, system_label(first.sample))
         sampled.setdefault(key, []).append(first)
-    found: dict[Kind, list[tuple[Sample, list[tuple[int, str]]]]] = {
+    found: dict[RepeatKind, list[tuple[Sample, list[tuple[int, str]]]]] = {
         "rewording": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in reworded],
         "repetition": [(text.sample, text.scored) for text in again],
         "sampling": [(texts[0].sample, [text.scored[0] for text in texts]) for texts in sampled.values()],
@@ -127,36 +127,36 @@ def _choose(runs: Sequence[Run], metrics: Sequence[str] | None) -> tuple[str, ..
     return tuple(dict.fromkeys(metrics))
 
 
-def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Text]]:
+def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Wording]]:
     """Return the wordings of each answer, the original first, by the original's id and by the wording."""
     samples = [(number, sample) for number, run in enumerate(runs) for sample in run.samples() if sample.answered]
-    answers: dict[str, dict[str, _Text]] = {}
+    answers: dict[str, dict[str, _Wording]] = {}
     for number, sample in samples:
-        if ORIGINAL not in sample.meta:
+        if ORIGINAL_COLUMN not in sample.meta:
             _add(answers.setdefault(sample.id, {}), sample, number, runs)
     for number, sample in samples:
-        if ORIGINAL in sample.meta:
-            named = str(sample.meta[ORIGINAL])
+        if ORIGINAL_COLUMN in sample.meta:
+            named = str(sample.meta[ORIGINAL_COLUMN])
             if named not in answers:
                 raise InputError(
                     f"the sample {sample.id!r} rewords {named!r}, which no run has",
                     path=runs[number].folder / SAMPLES,
-                    mend="Name the run of the originals, too.",
+                    fix="Name the run of the originals, too.",
                 )
             _add(answers[named], sample, number, runs)
     return answers
 
 
-def _add(texts: dict[str, _Text], sample: Sample, number: int, runs: Sequence[Run]) -> None:
+def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence[Run]) -> None:
     first = next(iter(texts.values()), None)
     if first is not None and (first.sample.question, first.sample.references) != (sample.question, sample.references):
         raise InputError(
             f"the sample {sample.id!r} has another question or other references than {first.sample.id!r} in "
             f"{runs[first.scored[0][0]].folder}",
             path=runs[number].folder / SAMPLES,
-            mend="Compare runs of the same questions.",
+            fix="Compare runs of the same questions.",
         )
-    texts.setdefault(sample.response, _Text(sample)).scored.append((number, sample.id))
+    texts.setdefault(sample.response, _Wording(sample)).scored.append((number, sample.id))
 
 
 def _read_scores(
@@ -179,7 +179,7 @@ def _read_scores(
 
 
 def _check_signatures(
-    reworded: Sequence[Sequence[_Text]],
+    reworded: Sequence[Sequence[_Wording]],
     runs: Sequence[Run],
     metrics: Sequence[str],
     signatures: Mapping[tuple[int, str], str],
@@ -192,12 +192,12 @@ def _check_signatures(
                     f"{metric} is {signatures[other, metric]} here, but {signatures[one, metric]} in "
                     f"{runs[one].folder}, of which this run rewords answers",
                     path=runs[other].folder,
-                    mend="Score both in the same way, or name other --metrics.",
+                    fix="Score both in the same way, or name other --metrics.",
                 )
 
 
 def _tabulate(
-    kind: Kind,
+    kind: RepeatKind,
     lang: Lang,
     units: Sequence[tuple[Sample, Sequence[tuple[int, str]]]],
     metrics: tuple[str, ...],
@@ -215,7 +215,7 @@ def _tabulate(
         lang=lang,
         ids=tuple(sample.id for sample, _ in units),
         questions=number_clusters([sample.question for sample, _ in units]),
-        systems=tuple(system_of(sample) for sample, _ in units),
+        systems=tuple(system_label(sample) for sample, _ in units),
         metrics=metrics,
         scores=table,
         there=there,

@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
-from imapeval.extracting import attempt, refuse
+from imapeval.extracting import find_rejection, guard_sample
 from imapeval.extraction import faults, parsing, prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
 from imapeval.llm.client import Request
-from imapeval.study.robustness.repeats import ORIGINAL
+from imapeval.study.robustness.repeats import ORIGINAL_COLUMN
 from imapeval.text.language import detect_lang
 from imapeval.types import Failure
 
@@ -56,12 +56,12 @@ _NOTE = "judge-retry"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def sign(model: Model) -> str:
+def rewording_signature(model: Model) -> str:
     """Return what made the rewordings: model, prompt and sampling."""
     return f"{model.identity}|{prompting.identify(TASK, VERSION)}|temperature:{TEMPERATURE:g}"
 
 
-async def reword(
+async def reword_answers(
     samples: Sequence[Sample],
     *,
     model: Model,
@@ -108,25 +108,25 @@ async def reword(
 
 
 async def _reword_all(sample: Sample, asker: Asker, count: int) -> list[Sample | Failure]:
-    if refused := refuse(sample):
+    if refused := find_rejection(sample):
         return [refused] * count
     if not any(map(str.isalnum, sample.response)):
         return [Failure("rewording", "no-answer", "the response is empty: there is nothing to reword")] * count
-    known = {fold(sample.response)}
+    known = {keep_letters_and_digits(sample.response)}
     made: list[Sample | Failure] = []
     for number in range(1, count + 1):
-        text = await attempt("rewording", _ask(sample, asker, seed=number, known=known))
+        text = await guard_sample("rewording", _ask(sample, asker, seed=number, known=known))
         if isinstance(text, Failure):
             made.append(replace(text, stage="rewording") if text.stage == "extraction" else text)
             continue
-        known.add(fold(text))
+        known.add(keep_letters_and_digits(text))
         made.append(
             replace(
                 sample,
                 id=f"{sample.id}#{number}",
                 response=text,
                 ratings={},
-                meta={**sample.meta, ORIGINAL: sample.id},
+                meta={**sample.meta, ORIGINAL_COLUMN: sample.id},
             )
         )
     return made
@@ -180,7 +180,7 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
         raise ExtractionError(
             f"the rewording lacks numbers of the answer: {', '.join(sorted(lost))}", kind="lost-numbers", raw=completion
         )
-    if fold(text) in known | {fold(original)}:
+    if keep_letters_and_digits(text) in known | {keep_letters_and_digits(original)}:
         raise ExtractionError(
             "the model wrote the answer itself, or a rewording that it had written before",
             kind="not-reworded",
@@ -189,7 +189,7 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
     return text
 
 
-def dump_sample(sample: Sample) -> str:
+def sample_to_json_line(sample: Sample) -> str:
     """Return a rewording as a line of a samples file, which `imapeval.samples.read` takes."""
     fields: dict[str, Any] = {**sample.meta, "id": sample.id}
     if sample.turns:
@@ -207,6 +207,6 @@ def _find_numbers(text: str) -> set[str]:
     return set(_NUMBER.findall(text))
 
 
-def fold(text: str) -> str:
+def keep_letters_and_digits(text: str) -> str:
     """Return letters and digits alone, in lower case: other spaces, case or punctuation is no other wording."""
     return "".join(character for character in text.casefold() if character.isalnum())

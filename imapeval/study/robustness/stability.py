@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.coefficients import undefined
-from imapeval.study.influence import rank
-from imapeval.study.resample import RESAMPLES, draw, mean_interval, number_clusters, percentile_interval, replicate
-from imapeval.study.robustness.statistics import weigh_rank_correlation
-from imapeval.study.slicing import BINS, divide
+from imapeval.study.coefficients import explain_undefined
+from imapeval.study.influence import average_ranks
+from imapeval.study.resample import (
+    RESAMPLES,
+    compute_replicates,
+    draw_resamples,
+    mean_interval,
+    number_clusters,
+    percentile_interval,
+)
+from imapeval.study.robustness.statistics import weighted_rank_correlation
+from imapeval.study.slicing import BINS, divide_answers
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from imapeval.study.rated import Rated
     from imapeval.study.resample import Counts, Floats
 
-EVERY = "all answers"
+ALL_ANSWERS = "all answers"
 """The one group that holds every answer."""
 
 
@@ -105,8 +112,8 @@ def summarise_stability(
     if not len(known):
         return []
     rated, stability = rated.take(known), stability[known]
-    groups: list[tuple[str, str, Counts]] = [(EVERY, "", np.arange(len(known)))]
-    for facet, members in divide(rated, facets=_name_facets(rated), bins=bins).items():
+    groups: list[tuple[str, str, Counts]] = [(ALL_ANSWERS, "", np.arange(len(known)))]
+    for facet, members in divide_answers(rated, facets=_name_facets(rated), bins=bins).items():
         if len(members) > 1:
             groups.extend((facet, group, rows) for group, rows in members.items())
     return [
@@ -164,17 +171,19 @@ def _relate(
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     rows = np.flatnonzero(~np.isnan(scores + ratings + stability))
     stable = stability[rows]
-    error = np.abs(rank(scores[rows]) - rank(ratings[rows]))
-    if why := undefined(stable, error, names=("the stability", "the error")):
+    error = np.abs(average_ranks(scores[rows]) - average_ranks(ratings[rows]))
+    if why := explain_undefined(stable, error, names=("the stability", "the error")):
         return StabilityError(metric, dimension, None, None, None, len(rows), why.reason)
 
     def correlate(weights: Floats) -> Floats:
-        return weigh_rank_correlation(stable, error, weights)
+        return weighted_rank_correlation(stable, error, weights)
 
     value = float(correlate(np.ones((1, len(rows))))[0])
     codes = number_clusters(rated.questions[rows].tolist())
     if codes.max() == 0:
         return StabilityError(metric, dimension, value, None, None, len(rows), "one question alone has no interval")
-    replicates = replicate(correlate, draw(int(codes.max()) + 1, seed=seed, resamples=resamples), codes)
+    replicates = compute_replicates(
+        correlate, draw_resamples(int(codes.max()) + 1, seed=seed, resamples=resamples), codes
+    )
     interval = percentile_interval(replicates, bounds=(-1.0, 1.0))
     return StabilityError(metric, dimension, value, interval.low, interval.high, len(rows))

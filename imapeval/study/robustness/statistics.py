@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.coefficients import MIN_ROWS
-from imapeval.study.weighing import weigh
+from imapeval.study.weighing import weighted_correlation
 
 if TYPE_CHECKING:
     from imapeval.study.resample import Counts, Floats
@@ -23,28 +23,30 @@ _ROUNDING = 1e-13
 """Share of a number that may be rounding: a few hundred units in the last place of 53 bits."""
 
 
-def weigh_mean(values: Floats, weights: Floats) -> Floats:
+def weighted_mean(values: Floats, weights: Floats) -> Floats:
     """Return the mean of values, shape (n,), by each row of weights, shape (m, n), none of which is all 0."""
     return (weights @ values) / weights.sum(axis=1)
 
 
-def weigh_spread(values: Floats, weights: Floats) -> Floats:
+def weighted_sd(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of values, shape (n,), by each row of weights, shape (m, n); NaN for one row."""
     centred = values - values.mean()
     return np.sqrt(_divide(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
 
 
-def weigh_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
+def weighted_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return Spearman's rho of x and y, shape (n,), by each row of weights, shape (m, n).
 
     NaN where a side is constant among the rows with a weight, or there are fewer rows than `MIN_ROWS`.
     """
     if len(x) < MIN_ROWS:
         return np.full(len(weights), np.nan)
-    return weigh("spearman", x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[:, 0, 0]
+    return weighted_correlation("spearman", x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[
+        :, 0, 0
+    ]
 
 
-def weigh_reversals(x: Floats, y: Floats, weights: Floats) -> Floats:
+def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return the share of pairs of rows that stand one way round in x and the other way round in y. O(n^2).
 
     Pairs that are equal in x have no order to lose and do not count; pairs that are equal in y alone count, and are
@@ -70,7 +72,7 @@ def weigh_reversals(x: Floats, y: Floats, weights: Floats) -> Floats:
     return _divide(against, ordered)
 
 
-def weigh_icc(table: Floats, weights: Floats) -> Floats:
+def weighted_icc(table: Floats, weights: Floats) -> Floats:
     """Return ICC(1): the share of the variance of scores that lies between the units. The rest lies within them.
 
     One-way random effects by analysis of variance (Shrout and Fleiss 1979, "Intraclass Correlations: Uses in
@@ -97,13 +99,13 @@ def weigh_icc(table: Floats, weights: Floats) -> Floats:
     return _divide(between, between + within)
 
 
-def weigh_within(table: Floats, weights: Floats) -> Floats:
+def within_unit_sd(table: Floats, weights: Floats) -> Floats:
     """Return the standard deviation within a unit, the root of MSW of `weigh_icc`, shape (m,); NaN for none."""
     sizes, _, squares = _describe(table)
     return np.sqrt(_divide(weights @ squares, weights @ (sizes - 1)))
 
 
-def weigh_system_reversals(table: Floats, systems: Counts, weights: Floats) -> Floats:
+def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> Floats:
     """Return how often two systems swap places from one repetition to another.
 
     A system's place is by its mean score. Of all pairs of systems and pairs of repetitions it is the share in which

@@ -80,7 +80,7 @@ def test_an_empty_file_is_refused(tmp_path: Path, kind: str) -> None:
     with pytest.raises(InputError) as error:
         read(tmp_path / FILES[kind], kind, b"")
     assert error.value.path == tmp_path / FILES[kind]
-    assert error.value.mend
+    assert error.value.fix
 
 
 @pytest.mark.parametrize("kind", ["kgx", "babelon", "table"])

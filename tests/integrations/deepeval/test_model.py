@@ -22,7 +22,7 @@ from deepeval.test_case import LLMTestCase
 
 from imapeval import Scorer
 from imapeval.errors import ProviderError, ServiceError, UsageError
-from imapeval.integrations.deepeval import HostModel, ImapScoreMetric, write_prompt
+from imapeval.integrations.deepeval import DeepEvalModel, ImapScoreMetric, write_prompt
 from imapeval.llm import retry
 from imapeval.llm.client import Completion, Message, Request, Usage
 from imapeval.llm.openai import OpenAIModel
@@ -146,7 +146,7 @@ def test_a_model_of_deepeval_gives_the_score_of_the_same_model_without_it(make, 
 def test_a_schema_is_passed_on_as_it_is():
     host = Structured('{"query": ["treatment"], "more": 1}')
     schema = {"type": "object", "properties": {"query": {"type": "array"}}}
-    said = asyncio.run(HostModel(host).complete(Request(ASKED.messages, schema=schema)))
+    said = asyncio.run(DeepEvalModel(host).complete(Request(ASKED.messages, schema=schema)))
     assert host.schema == schema
     assert json.loads(said.text) == {"query": ["treatment"], "more": 1}
 
@@ -210,18 +210,18 @@ def refuse(status: int, text: str) -> Exception:
 )
 async def test_what_goes_wrong_has_its_kind(raised, kind):
     with pytest.raises((ProviderError, ServiceError)) as caught:
-        await HostModel(Host(raised)).complete(ASKED)
+        await DeepEvalModel(Host(raised)).complete(ASKED)
     assert caught.value.kind == kind
     # As a package wraps it.
     wrapped = RuntimeError("failed")
     wrapped.__cause__ = raised
     with pytest.raises((ProviderError, ServiceError)) as caught:
-        await HostModel(Host(wrapped)).complete(ASKED)
+        await DeepEvalModel(Host(wrapped)).complete(ASKED)
     assert caught.value.kind == kind
 
 
 async def test_what_it_cannot_do_says_so():
-    model = HostModel(Host(""))
+    model = DeepEvalModel(Host(""))
     for request in (Request(ASKED.messages, json=True), Request(ASKED.messages, schema={"type": "object"})):
         with pytest.raises(ProviderError) as caught:
             await model.complete(request)
@@ -261,7 +261,7 @@ async def test_what_it_says_without_asking_is_no_sign_of_a_server(monkeypatch):
     # A server that was there is waited for much longer than one that never was.
     monkeypatch.setattr(retry, "_PATIENCE_AT_FIRST", 0.0)
     monkeypatch.setattr(retry, "_PATIENCE", 1e6)
-    model = retry.Patient(HostModel(Host(ConnectionRefusedError("refused"))))
+    model = retry.Patient(DeepEvalModel(Host(ConnectionRefusedError("refused"))))
     with pytest.raises(ProviderError, match="this form"):
         await model.complete(Request(ASKED.messages, json=True))
     with pytest.raises(ServiceError, match="given up"):
@@ -270,7 +270,7 @@ async def test_what_it_says_without_asking_is_no_sign_of_a_server(monkeypatch):
 
 @pytest.mark.llm
 async def test_a_real_server_says_the_same_as_without_deepeval(llama_url):
-    local = HostModel(open_local(llama_url))
+    local = DeepEvalModel(open_local(llama_url))
     assert local.identity == f"deepeval:smollm2_(Local_Model)@{llama_url};temperature=0"
     # The first time the server has nothing of the prompt in its cache, and computes in other batches.
     await local.complete(ASKED)

@@ -26,7 +26,7 @@ import datasets  # noqa: E402
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import ServiceError, UsageError  # noqa: E402
 from imapeval.integrations import hf_evaluate  # noqa: E402
-from imapeval.integrations.hf_evaluate import ImapScore  # noqa: E402
+from imapeval.integrations.hf_evaluate import HfImapScore  # noqa: E402
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
@@ -79,7 +79,7 @@ def columns_of_one(**other: Any) -> dict[str, Any]:
 @pytest.fixture
 def make(tmp_path: Path) -> Any:
     """Makes metrics whose data are kept in a folder of the test."""
-    return lambda **options: ImapScore(cache_dir=str(tmp_path), **options)
+    return lambda **options: HfImapScore(cache_dir=str(tmp_path), **options)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from lm_eval.utils import make_table
 
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
-from imapeval.integrations.lm_eval import TEMPLATE, Answer, Imapscore, process_results
+from imapeval.integrations.lm_eval import TEMPLATE, BatchedResponse, ImapScoreFilter, process_results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -240,12 +240,12 @@ def test_a_task_without_its_filters_says_which():
     with pytest.raises(UsageError, match="no filter `imapscore`"):
         process_results(RECORDED[0], ["Rest."])
     with pytest.raises(UsageError, match="take_first"):
-        Imapscore().apply([["Rest."]], RECORDED[:1])
+        ImapScoreFilter().apply([["Rest."]], RECORDED[:1])
 
 
 def test_a_response_is_a_text_to_everybody_else():
-    (answer,) = Imapscore().apply(["Rest."], RECORDED[:1])
-    assert isinstance(answer, Answer)
+    (answer,) = ImapScoreFilter().apply(["Rest."], RECORDED[:1])
+    assert isinstance(answer, BatchedResponse)
     assert type(pickle.loads(pickle.dumps(answer))) is str
     assert (json.dumps(answer), f"{answer}") == ('"Rest."', "Rest.")
 

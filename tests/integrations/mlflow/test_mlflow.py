@@ -18,7 +18,7 @@ mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed here: pyt
 
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import ProviderError, UsageError  # noqa: E402
-from imapeval.integrations.mlflow import ImapScore  # noqa: E402
+from imapeval.integrations.mlflow import MlflowImapScore  # noqa: E402
 from imapeval.llm.client import Completion, Usage  # noqa: E402
 from imapeval.llm.scripted import ScriptedModel  # noqa: E402
 
@@ -54,7 +54,7 @@ def evaluate(data: Any, *scorers: Any, **more: Any) -> tuple[Any, dict[str, dict
     return result, {line["tags"].get("id", ""): line for line in result.result_df.to_dict("records")}
 
 
-def run(scorer: ImapScore, **fields: Any) -> Any:
+def run(scorer: MlflowImapScore, **fields: Any) -> Any:
     given = {"inputs": {"question": ASKED}, "outputs": SAID, "expectations": {"expected_response": SAID}, **fields}
     return scorer.run(**given)
 
@@ -69,9 +69,9 @@ def evaluated(answers: list[dict[str, Any]]) -> tuple[Any, dict[str, dict[str, A
     ]
     return evaluate(
         data,
-        ImapScore(pass_if=lambda value: value > 0.2),
-        ImapScore(name="strict", aggregations=["min", "mean"]),
-        ImapScore(metrics="rouge1,bleu+imap:pairs"),
+        MlflowImapScore(pass_if=lambda value: value > 0.2),
+        MlflowImapScore(name="strict", aggregations=["min", "mean"]),
+        MlflowImapScore(metrics="rouge1,bleu+imap:pairs"),
     )
 
 
@@ -143,7 +143,7 @@ def test_traces_are_scored_as_rows_are(
 ) -> None:
     _, rows = evaluated
     wanted = [rows[id_]["trace_id"] for id_ in ("abscess", "nothing-asked")]
-    result, _ = evaluate([mlflow.get_trace(id_) for id_ in wanted], ImapScore())
+    result, _ = evaluate([mlflow.get_trace(id_) for id_ in wanted], MlflowImapScore())
     assert result.metrics == {"imapscore/mean": pytest.approx(expected["abscess"])}
 
 
@@ -165,7 +165,7 @@ def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | 
     ]
     for line in data:
         del line["outputs"]
-    result, rows = evaluate(data, ImapScore(), predict_fn=answer_later if asynchronous else answer)
+    result, rows = evaluate(data, MlflowImapScore(), predict_fn=answer_later if asynchronous else answer)
     assert rows["abscess"]["imapscore/value"] == pytest.approx(expected["abscess"])
     assert rows["uti"]["imapscore/error_message"].startswith("there is no response")
     known = [expected["abscess"], expected["胃炎"]]
@@ -174,7 +174,7 @@ def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | 
 
 def test_a_server_that_is_down_is_nobodys_score(answers: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    down = ImapScore(llm="openai:none", base_url="http://127.0.0.1:9/v1")
+    down = MlflowImapScore(llm="openai:none", base_url="http://127.0.0.1:9/v1")
     result, rows = evaluate([row(answer) for answer in answers[:2]], down)
     assert result.metrics == {}
     for line in rows.values():
@@ -193,7 +193,7 @@ def test_with_a_language_model(answers: list[dict[str, Any]]) -> None:
         return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
 
     with Scorer(llm=ScriptedModel(reply)) as scorer:
-        result, rows = evaluate([row(answer) for answer in answers[:2]], ImapScore(scorer=scorer))
+        result, rows = evaluate([row(answer) for answer in answers[:2]], MlflowImapScore(scorer=scorer))
     kept = mlflow.get_trace(rows["abscess"]["trace_id"]).info.assessments
     (imapscore,) = (item for item in kept if item.name == "imapscore")
     assert imapscore.value == result.metrics["imapscore/mean"] == 1
@@ -216,28 +216,28 @@ def test_with_a_language_model(answers: list[dict[str, Any]]) -> None:
     ],
 )
 def test_what_cannot_be_scored(fields: dict[str, Any], kind: str) -> None:
-    (feedback,) = run(ImapScore(), **fields)
+    (feedback,) = run(MlflowImapScore(), **fields)
     assert feedback.value is None
     assert feedback.error_code.endswith(kind.partition("/")[2])
 
 
 @pytest.mark.parametrize("text", ["🤒" * 50, "<script>alert(1)</script><b>Rest</b> | and | fluids", "\x00\u202eRest"])
 def test_strange_texts_are_read(text: str) -> None:
-    (feedback,) = run(ImapScore(), outputs=text)
+    (feedback,) = run(MlflowImapScore(), outputs=text)
     assert (feedback.value is None) == (feedback.error is not None)
     assert feedback.to_proto().rationale
 
 
 def test_keys_of_ones_own() -> None:
-    scorer = ImapScore(question_key="q", response_key="a", reference_key="gold")
+    scorer = MlflowImapScore(question_key="q", response_key="a", reference_key="gold")
     (feedback,) = run(scorer, inputs={"q": ASKED}, outputs={"a": SAID}, expectations={"gold": SAID, "answer": "no"})
     assert feedback.value == 1
-    (feedback,) = run(ImapScore(references="best"), expectations={"expected_response": ["Sleep.", SAID]})
+    (feedback,) = run(MlflowImapScore(references="best"), expectations={"expected_response": ["Sleep.", SAID]})
     assert feedback.value == 1
 
 
 def test_from_many_threads_at_once() -> None:
-    scorer = ImapScore()
+    scorer = MlflowImapScore()
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(lambda _: run(scorer)[0].value, range(64)))
     assert found == [1.0] * 64
@@ -245,22 +245,22 @@ def test_from_many_threads_at_once() -> None:
 
 def test_what_cannot_be_meant_is_refused() -> None:
     with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
-        ImapScore(metric="imapscore")
+        MlflowImapScore(metric="imapscore")
     with pytest.raises(UsageError, match="unknown metric"):
-        ImapScore(metrics="imapscroe")
+        MlflowImapScore(metrics="imapscroe")
     with pytest.raises(UsageError, match="names one metric, but there are 2"):
-        ImapScore(name="mine", metrics="rouge1,rouge2")
+        MlflowImapScore(name="mine", metrics="rouge1,rouge2")
     with Scorer("rouge1") as scorer, pytest.raises(UsageError, match="is an option of another"):
-        ImapScore(scorer=scorer, metrics="rouge1")
+        MlflowImapScore(scorer=scorer, metrics="rouge1")
 
 
 def test_mlflow_tells_other_settings_apart() -> None:
     from mlflow.genai.scorers.scorer_utils import get_scorer_definition_digest
 
     digest = get_scorer_definition_digest
-    assert digest(ImapScore()) == digest(ImapScore())
-    assert digest(ImapScore()) != digest(ImapScore(encoder="st:other"))
-    assert digest(ImapScore()) != digest(ImapScore(reference_key="gold"))
+    assert digest(MlflowImapScore()) == digest(MlflowImapScore())
+    assert digest(MlflowImapScore()) != digest(MlflowImapScore(encoder="st:other"))
+    assert digest(MlflowImapScore()) != digest(MlflowImapScore(reference_key="gold"))
 
 
 def test_registered_by_a_function_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,13 +268,13 @@ def test_registered_by_a_function_around_it(monkeypatch: pytest.MonkeyPatch) -> 
     from mlflow.genai.scorers import get_scorer, scorer
 
     with pytest.raises(MlflowException, match="must be a builtin or decorator scorer"):
-        ImapScore().register()
+        MlflowImapScore().register()
 
     @scorer
     def imapscore(inputs, outputs, expectations):
-        from imapeval.integrations.mlflow import ImapScore
+        from imapeval.integrations.mlflow import MlflowImapScore
 
-        return ImapScore()(inputs=inputs, outputs=outputs, expectations=expectations)
+        return MlflowImapScore()(inputs=inputs, outputs=outputs, expectations=expectations)
 
     monkeypatch.setenv("MLFLOW_SERVER_ENABLE_CUSTOM_SCORERS", "true")
     imapscore.register()

@@ -15,7 +15,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.promptfoo import get_assert
-from imapeval.scoring import share
+from imapeval.scoring import shared_scorer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_threshold(threshold: float | None, passes: bool):
 
 
 def test_where_lower_is_better_a_threshold_is_the_most_that_passes(monkeypatch: pytest.MonkeyPatch):
-    first = type(share(metrics="chrf").metrics[0])
+    first = type(shared_scorer(metrics="chrf").metrics[0])
     monkeypatch.setattr(first, "higher_is_better", False)
     assert grade(ASTHMA["reference"], metrics="chrf", threshold=50)["pass"] is False
     assert grade("Nothing.", metrics="chrf", threshold=50)["pass"] is True

@@ -25,7 +25,7 @@ from ragas.metrics.base import SimpleBaseMetric  # noqa: E402
 
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import SampleError, ServiceError, UsageError  # noqa: E402
-from imapeval.integrations.ragas import ImapScore  # noqa: E402
+from imapeval.integrations.ragas import RagasImapScore  # noqa: E402
 from imapeval.llm.client import Completion, Usage  # noqa: E402
 from imapeval.llm.prices import Price  # noqa: E402
 from imapeval.llm.scripted import ScriptedModel  # noqa: E402
@@ -65,7 +65,7 @@ def mean(expected: dict[str, float | None]) -> float:
 
 @pytest.fixture
 def metric() -> Any:
-    return ImapScore()
+    return RagasImapScore()
 
 
 def test_it_is_a_metric_of_ragas(metric: Any):
@@ -73,7 +73,7 @@ def test_it_is_a_metric_of_ragas(metric: Any):
     assert metric.name == "imapscore"
     assert metric.allowed_values == (0.0, 1.0)
     assert repr(metric) == "ImapScore(name='imapscore', allowed_values=(0.0, 1.0))"
-    assert ImapScore("chrf", name="overlap").name == "overlap"
+    assert RagasImapScore("chrf", name="overlap").name == "overlap"
 
 
 def test_rows_have_the_number_of_the_command_line(metric: Any, expected: dict[str, float | None]):
@@ -140,7 +140,7 @@ def test_a_result_has_the_facts(metric: Any, expected: dict[str, float | None]):
 
 
 def test_several_metrics_stand_in_the_traces(expected: dict[str, float | None]):
-    result = ImapScore("imapscore,rouge1").score(**ROWS[0])
+    result = RagasImapScore("imapscore,rouge1").score(**ROWS[0])
     assert result.value == expected["abscess"]
     assert set(result.traces["output"]["metrics"]) == {"imapscore", "rouge1"}
 
@@ -149,7 +149,7 @@ def test_evaluate_leaves_what_is_not_scored_out_of_the_mean(
     metric: Any, expected: dict[str, float | None], caplog: pytest.LogCaptureFixture
 ):
     with caplog.at_level(logging.ERROR, "ragas.executor"):
-        found: Any = evaluate(take_samples(), metrics=[metric, ImapScore("rouge1")], show_progress=False)
+        found: Any = evaluate(take_samples(), metrics=[metric, RagasImapScore("rouge1")], show_progress=False)
     *scored, unscored = found["imapscore"]
     assert [*scored, None] == pick(expected)
     assert math.isnan(unscored)
@@ -236,7 +236,7 @@ def test_the_mean_over_several_references_counts(metric: Any, expected: dict[str
 
 
 async def test_a_server_that_is_down_gives_no_number(caplog: pytest.LogCaptureFixture, tmp_path: Path):
-    metric = ImapScore(llm=Down())
+    metric = RagasImapScore(llm=Down())
     with pytest.raises(ServiceError, match="the server is down"):
         metric.score(**ROWS[0])
     with pytest.raises(ServiceError, match="the server is down"):
@@ -264,7 +264,7 @@ def test_what_a_language_model_cost_stands_in_the_traces():
         told = {"query": [fact], "constraint": []} if asks else {"inform": [fact]}
         return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
 
-    metric = ImapScore(llm=ScriptedModel(answer), price=Price(1.0, 2.0))
+    metric = RagasImapScore(llm=ScriptedModel(answer), price=Price(1.0, 2.0))
     result = metric.score(user_input="How is gout treated?", response="Rest.", reference="Rest well.")
     assert result.value == 1.0
     usage = result.traces["output"]["usage"]
@@ -273,16 +273,16 @@ def test_what_a_language_model_cost_stands_in_the_traces():
 
 def test_options_go_to_the_scorer():
     with pytest.raises(UsageError, match="unknown metric 'imapscor'"):
-        ImapScore("imapscor")
+        RagasImapScore("imapscor")
     with pytest.raises(UsageError, match="'modell'"):
-        ImapScore(modell="x")
+        RagasImapScore(modell="x")
     with Scorer("rouge1") as scorer:
-        metric = ImapScore(scorer=scorer)
+        metric = RagasImapScore(scorer=scorer)
         assert (metric.name, metric.scorer) == ("rouge1", scorer)
         with pytest.raises(UsageError, match="'metrics' is an option of another"):
-            ImapScore("chrf", scorer=scorer)
+            RagasImapScore("chrf", scorer=scorer)
         with pytest.raises(UsageError, match="'votes' is an option of another"):
-            ImapScore(scorer=scorer, votes=3)
+            RagasImapScore(scorer=scorer, votes=3)
 
 
 def test_the_page_prints_what_it_says(run_page: Any, expected: dict[str, float | None]):

@@ -5,18 +5,18 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 
-from imapeval.report.study.canvas import INK, SERIES, TEXT_SIZE, drawing, shorten
+from imapeval.report.study.canvas import INK, SERIES, TEXT_SIZE, open_canvas, shorten
 
 NAME = "<b>$x_1$ & 指标 😀"
 
 
 def draw(name: str = "chart") -> str:
-    with drawing(200, 100) as canvas:
+    with open_canvas(200, 100) as canvas:
         axes = canvas.add_axes(20, 10, width=160, height=70)
         axes.scatter([1, 2, 3], [1, 2, 3], color=SERIES[1], alpha=0.5, linewidths=0)
-        axes.plot([1, 3], [3, 1], color=INK, gid=canvas.hint(f"hint: {NAME}"))
-        axes.set_xlabel(canvas.stand_in(NAME))
-        canvas.mark_axis(axes.xaxis, lambda value: f"{value:g} points", most=3)
+        axes.plot([1, 3], [3, 1], color=INK, gid=canvas.tooltip(f"hint: {NAME}"))
+        axes.set_xlabel(canvas.placeholder(NAME))
+        canvas.format_axis(axes.xaxis, lambda value: f"{value:g} points", most=3)
         return canvas.render(name, label=f"A chart of {NAME}")
 
 

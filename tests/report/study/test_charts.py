@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from imapeval.report.study.buckets import draw_buckets
-from imapeval.report.study.forest import draw_forest, find_limits
-from imapeval.report.study.grids import draw_matrix, draw_verdicts
-from imapeval.report.study.scatter import MOST_POINTS, draw_scatter, jitter
+from imapeval.report.study.buckets import draw_group_plot
+from imapeval.report.study.forest import draw_forest, find_axis_limits
+from imapeval.report.study.grids import draw_metric_matrix, draw_winners
+from imapeval.report.study.scatter import MAX_POINTS, draw_scatter, jitter
 from imapeval.study.findings import Ceiling, Correlation, MetricMatrix, Slice
 from imapeval.study.rated import Scale
 
@@ -27,7 +27,7 @@ def row(metric: str, value: float | None, low: float | None = None, high: float 
 
 
 def forest(rows: list[Correlation], ceiling: Ceiling | None = None) -> str:
-    limits = find_limits(rows, [] if ceiling is None else [ceiling])
+    limits = find_axis_limits(rows, [] if ceiling is None else [ceiling])
     return draw_forest(rows, limits=limits, ceiling=ceiling, confidence=0.95, name="f", label="forest")
 
 
@@ -46,10 +46,10 @@ def test_a_value_without_an_interval_has_a_dot_and_no_bar():
 
 def test_the_axis_holds_everything():
     ceiling = Ceiling("*", "spearman", 0.8, 0.95, 0.9, 0.97, 100, 3.0)
-    low, high = find_limits([row("a", -0.2, -0.6, 0.3), row("b", None)], [ceiling])
+    low, high = find_axis_limits([row("a", -0.2, -0.6, 0.3), row("b", None)], [ceiling])
     assert low < -0.6
     assert high > 0.97
-    assert find_limits([], []) == pytest.approx((-0.004, 0.104))
+    assert find_axis_limits([], []) == pytest.approx((-0.004, 0.104))
 
 
 def test_the_ceiling_is_drawn_where_it_has_a_value():
@@ -91,7 +91,7 @@ def test_systems_have_colour_and_shape():
 
 def test_many_answers_become_hexagons():
     rng = np.random.default_rng(1)
-    size = MOST_POINTS + 1
+    size = MAX_POINTS + 1
     drawn = scatter(rng.normal(size=size), rng.integers(0, 11, size) / 2)
     assert len(drawn) < 300_000
     # Hexagons have six corners and no curves.
@@ -121,7 +121,7 @@ def test_what_is_no_grid_stays(ratings: np.ndarray):
 
 def test_verdicts_by_colour_and_sign():
     verdicts = {(0, 1): 1, (1, 0): -1, (0, 2): 0, (2, 0): 0, (1, 2): 1, (2, 1): -1}
-    drawn = draw_verdicts(["a", "b", "c"], verdicts, name="v", label="verdicts")
+    drawn = draw_winners(["a", "b", "c"], verdicts, name="v", label="verdicts")
     for variable in ("--series-1", "--series-2", "--soft-ink"):
         (path,) = find_filled(drawn, variable)
         assert path.get("d", "").count("M") == 2
@@ -132,7 +132,7 @@ def test_verdicts_by_colour_and_sign():
 def test_matrix_has_a_cell_for_each_defined_coefficient():
     values = ((1.0, -0.5, None), (-0.5, 1.0, 0.25), (None, 0.25, 1.0))
     matrix = MetricMatrix(("a", "b", "c"), values, ((1, 2, 0.75, 2), (0, 3, 0.9, 3)), 50)
-    drawn = draw_matrix(matrix, name="m", label="matrix")
+    drawn = draw_metric_matrix(matrix, name="m", label="matrix")
     texts = read_texts(drawn)
     assert (texts.count("1.00"), texts.count("−.50"), texts.count(".25")) == (3, 2, 2)
     # Cells come before the key, whose squares are of one size.
@@ -145,7 +145,7 @@ def test_fifty_metrics_have_a_label_each_and_few_paths():
     names = tuple(f"metric {n}" for n in range(54))
     values = tuple(tuple(float(np.cos((a - b) / 9)) for b in range(54)) for a in range(54))
     merges = tuple((n if n == 0 else 53 + n, n + 1, 0.01 * (n + 1), n + 2) for n in range(53))
-    drawn = draw_matrix(MetricMatrix(names, values, merges, 400), name="m", label="matrix")
+    drawn = draw_metric_matrix(MetricMatrix(names, values, merges, 400), name="m", label="matrix")
     assert set(names) <= set(read_texts(drawn))
     assert len(list(ElementTree.fromstring(drawn).iter("path"))) < 100
     assert not re.search(r"nan|inf", drawn)
@@ -158,7 +158,7 @@ def test_buckets_leave_out_what_is_undefined():
         ("a", "21 to 400"): Slice("a", "length", "21 to 400", "*", "spearman", None, None, None, 3, "too few"),
         ("b", "10 to 20"): Slice("b", "length", "10 to 20", "*", "spearman", 0.2, None, None, 41),
     }
-    drawn = draw_buckets(["a", "b"], groups, cells, name="b", label="buckets")
+    drawn = draw_group_plot(["a", "b"], groups, cells, name="b", label="buckets")
     texts = read_texts(drawn)
     for said in ("10 to", "20", "21 to", "400", "unknown", "n 41", "n 3", "n 0"):
         assert said in texts

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.report.study.page import render, write_study
+from imapeval.report.study.page import render_study, write_study
 from imapeval.runs import Run
 from imapeval.study.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.rated import Rated
@@ -64,7 +64,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def source(big: Study) -> str:
-    return render(big)
+    return render_study(big)
 
 
 @pytest.fixture(scope="module")
@@ -205,11 +205,11 @@ def test_methods_follow_the_findings(small: Study):
     changed = replace(
         small, comparisons=tuple(replace(row, test="williams", interval="zou") for row in small.comparisons)
     )
-    assert "Williams 1959" in Page(render(changed)).texts["methods"]
+    assert "Williams 1959" in Page(render_study(changed)).texts["methods"]
 
 
 def test_texts_stay_texts_and_reasons_are_told(small: Study):
-    source = render(small)
+    source = render_study(small)
     page = Page(source)
     name = small.rated.metrics[2]
     assert not select(page, "img")
@@ -241,7 +241,7 @@ def test_little_can_be_shown(
     metrics: int, dimensions: int, rows: int, build: Callable[..., Study], draw_answers: Callable[..., Rated]
 ):
     rated = narrow(draw_answers(60, ("a", "b", "c"), raters=2), metrics=metrics, dimensions=dimensions, rows=rows)
-    page = Page(render(build(rated)))
+    page = Page(render_study(build(rated)))
     sections = [attributes["id"] for attributes in select(page, "section")]
     assert ("comparisons" in sections) == (metrics > 1)
     assert ("scatter" in sections) == (rows > 2)
@@ -264,7 +264,7 @@ def test_one_dimension_whose_only_mean_is_that_of_all(small: Study):
         differences=(),
         disagreements=(),
     )
-    page = Page(render(only))
+    page = Page(render_study(only))
     assert page.rows["metrics"][0] == ["metric", "accuracy"]
     assert "mean of dimensions" not in page.texts["metrics"]
     assert "accuracy: " in page.texts["scatter"]
@@ -296,14 +296,16 @@ def bare(small: Study) -> Study:
 
 
 def test_without_any_finding(bare: Study):
-    page = Page(render(bare))
+    page = Page(render_study(bare))
     assert "No correlation was computed" in page.texts["metrics"]
     assert "No metrics were compared" in page.texts["comparisons"]
     assert "Nothing can be concluded" in page.texts["conclusions"]
 
 
 def test_conclusions_at_a_level_that_is_not_there(small: Study):
-    page = Page(render(replace(small, level="system", correlations=small.correlations[:9], slices=(), matrix=None)))
+    page = Page(
+        render_study(replace(small, level="system", correlations=small.correlations[:9], slices=(), matrix=None))
+    )
     assert "The study has no Spearman's ρ at the level" in page.texts["metrics"]
 
 
@@ -315,7 +317,7 @@ def test_all_is_undefined(small: Study):
         replace(row, difference=None, low=None, high=None, p=None, p_adjusted=None, reason="undefined", sentence="")
         for row in small.comparisons
     )
-    page = Page(render(replace(small, correlations=rows, comparisons=compared)))
+    page = Page(render_study(replace(small, correlations=rows, comparisons=compared)))
     assert "the rating is constant" in page.texts["metrics"]
     assert "0 of 3 pairs can be told apart at a level of 0.05; 3 gave no result." in page.texts["comparisons"]
     assert "scatter" not in page.texts
@@ -323,17 +325,17 @@ def test_all_is_undefined(small: Study):
 
 def test_constant_scores(small: Study):
     rated = replace(small.rated, scores=np.ones_like(small.rated.scores))
-    assert Page(render(replace(small, rated=rated))).texts["scatter"]
+    assert Page(render_study(replace(small, rated=rated))).texts["scatter"]
 
 
 def test_the_same_page_each_time(small: Study):
     fewer = replace(small, slices=(), comparisons=())
-    assert render(fewer) == render(fewer)
+    assert render_study(fewer) == render_study(fewer)
 
 
 def test_texts_of_the_answers(of_run: tuple[Study, Run]):
     study, run = of_run
-    page = Page(render(study, runs=[run]))
+    page = Page(render_study(study, runs=[run]))
     assert [cells[0] for cells in page.rows["disagreements"][1:]] == ["a/1 ü", "b", "c"]
     assert [cells[-1] for cells in page.rows["disagreements"][1:]] == ["too high", "too low", "too low"]
     assert "#sample=a%2F1%20%C3%BC" in [attributes.get("href") for attributes in select(page, "a")]
@@ -347,7 +349,7 @@ def test_texts_of_the_answers(of_run: tuple[Study, Run]):
 
 def test_two_runs_of_the_same_answers_are_shown_once(of_run: tuple[Study, Run]):
     study, run = of_run
-    page = Page(render(study, runs=[run, run]))
+    page = Page(render_study(study, runs=[run, run]))
     assert len(re.findall(r'"ref":', page.content["script"])) == 1
 
 
@@ -375,10 +377,10 @@ def test_groups_that_differ_and_corrected_coefficients(small: Study):
     same = replace(differing, facet="system", p_adjusted=0.6, sentence="They do not.")
     corrected = Corrected("imapscore", "accuracy", "spearman", 0.57, 0.9, 0.633, 0.5, 0.7, 80)
     found = replace(small, comparisons=(), heterogeneities=(differing, same), corrected=(corrected,))
-    page = Page(render(found))
+    page = Page(render_study(found))
     assert "They do." in page.texts["slices"]
     assert "They do not." not in page.texts["slices"]
     assert "Hedges and Olkin 1985" in page.texts["methods"]
     assert ["imapscore", "accuracy", "Spearman's ρ", ".570", ".633", ".500 to .700"] in page.rows["raters"]
-    page = Page(render(replace(found, heterogeneities=(same,))))
+    page = Page(render_study(replace(found, heterogeneities=(same,))))
     assert "nothing differs by more than chance" in page.texts["slices"]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from imapeval.study.agreement.alone import take_ratings
+from imapeval.study.agreement.alone import rated_without_scores
 from imapeval.study.ratings import read_ratings
 
 
@@ -10,17 +10,17 @@ def test_ratings_of_a_file(tmp_path: Path):
     file = tmp_path / "ratings.csv"
     file.write_text("id,rater,accuracy\nx,ann,3\nx,bo,5\ny,ann,1\nz,bo,2\n", "utf-8")
     given = read_ratings(file)
-    rated = take_ratings(given, questions={"x": "Why?", "z": "Why?"})
+    rated = rated_without_scores(given, questions={"x": "Why?", "z": "Why?"})
     assert rated.ids == ("x", "y", "z")
     assert rated.questions.tolist() == [0, 1, 0]
     assert rated.ratings_of("accuracy").tolist() == [4, 1, 2]
     assert np.array_equal(rated.by_rater["accuracy"], [[3, 5], [1, np.nan], [np.nan, 2]], equal_nan=True)
-    assert take_ratings(given).questions.tolist() == [0, 1, 2]
+    assert rated_without_scores(given).questions.tolist() == [0, 1, 2]
 
 
 def test_averages_stay_averages(tmp_path: Path):
     file = tmp_path / "ratings.csv"
     file.write_text("id,accuracy\nx,3\ny,1\n", "utf-8")
-    rated = take_ratings(read_ratings(file))
+    rated = rated_without_scores(read_ratings(file))
     assert rated.by_rater == {}
     assert rated.raters == ()

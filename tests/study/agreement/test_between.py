@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 from imapeval.study.agreement.between import measure_pearson, measure_spearman, measure_with_others
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.resample import Floats
 
 
-def value(found: Statistic | Undefined) -> float:
-    assert isinstance(found, Statistic)
+def value(found: AgreementStatistic | Undefined) -> float:
+    assert isinstance(found, AgreementStatistic)
     return found.value
 
 
@@ -33,7 +33,7 @@ def test_a_weight_stands_for_equal_answers(missing: Floats):
     weights = np.random.default_rng(4).integers(0, 4, size=(4, len(missing)))
     for measure in (measure_pearson, measure_spearman, measure_with_others):
         found = measure(missing)
-        assert isinstance(found, Statistic)
+        assert isinstance(found, AgreementStatistic)
         repeated = [value(measure(np.repeat(missing, row, axis=0))) for row in weights]
         assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
 
@@ -41,7 +41,7 @@ def test_a_weight_stands_for_equal_answers(missing: Floats):
 def test_undefined_pairs_are_counted():
     ratings = np.array([[1, 2, 3], [2, 3, 3], [3, 5, 3], [4, 4, 3.0]])
     found = measure_pearson(ratings)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     assert found.value == pytest.approx(stats.pearsonr(ratings[:, 0], ratings[:, 1]).statistic)
     assert found.note is not None
     assert found.note.startswith("2 of 3 coefficients are undefined and left out: ")

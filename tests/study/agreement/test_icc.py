@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imapeval.study.agreement.icc import Model, measure_icc, step_up
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.icc import Model, measure_icc, spearman_brown
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.resample import Floats
 
@@ -14,9 +14,9 @@ SHROUT_FLEISS = np.array(
 FORMS: tuple[tuple[Model, bool], ...] = ((1, False), (2, False), (3, False), (1, True), (2, True), (3, True))
 
 
-def icc(ratings: Floats, model: Model, *, mean: bool = False) -> Statistic:
+def icc(ratings: Floats, model: Model, *, mean: bool = False) -> AgreementStatistic:
     found = measure_icc(ratings, model=model, mean=mean)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     return found
 
 
@@ -117,5 +117,5 @@ def test_undefined(ratings: list[list[float]], reason: str):
 
 def test_step_up_doubles_a_test():
     # Spearman-Brown: halves that correlate .6 make a whole of reliability .75.
-    assert step_up(np.array([0.6]), 2) == pytest.approx([0.75])
-    assert np.isnan(step_up(np.array([-1.0]), 2)).all()
+    assert spearman_brown(np.array([0.6]), 2) == pytest.approx([0.75])
+    assert np.isnan(spearman_brown(np.array([-1.0]), 2)).all()

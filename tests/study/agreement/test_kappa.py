@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from imapeval.study.agreement.categories import Weighting, find_categories
 from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.rated import Scale
 from imapeval.study.resample import Floats
@@ -16,8 +16,8 @@ WEIGHTINGS: tuple[Weighting, ...] = ("identity", "linear", "quadratic")
 HALVES = Scale(0, 5, 0.5)
 
 
-def value(found: Statistic | Undefined) -> float:
-    assert isinstance(found, Statistic)
+def value(found: AgreementStatistic | Undefined) -> float:
+    assert isinstance(found, AgreementStatistic)
     return found.value
 
 
@@ -67,13 +67,13 @@ def test_prevalence_paradox():
 def test_a_weight_stands_for_equal_answers(missing: Floats, weighting: Weighting):
     weights = np.random.default_rng(3).integers(0, 4, size=(4, len(missing)))
 
-    def measure(ratings: Floats) -> list[Statistic]:
+    def measure(ratings: Floats) -> list[AgreementStatistic]:
         found = (
             measure_cohen_kappa(ratings[:, :2], weighting=weighting, scale=HALVES),
             measure_gwet_ac(ratings, weighting=weighting, scale=HALVES),
             measure_fleiss_kappa(ratings, scale=HALVES),
         )
-        return [each for each in found if isinstance(each, Statistic)]
+        return [each for each in found if isinstance(each, AgreementStatistic)]
 
     repeated = np.array([[each.value for each in measure(np.repeat(missing, row, axis=0))] for row in weights])
     for column, found in enumerate(measure(missing)):
@@ -85,7 +85,7 @@ def test_symmetric_and_at_most_1(rows: list[tuple[int, int]]):
     ratings = np.array(rows, dtype=np.float64)
     for measure in (measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac):
         one, other = measure(ratings), measure(ratings[:, ::-1])
-        if isinstance(one, Statistic) and isinstance(other, Statistic) and np.isfinite(one.value):
+        if isinstance(one, AgreementStatistic) and isinstance(other, AgreementStatistic) and np.isfinite(one.value):
             assert one.value == pytest.approx(other.value)
             assert one.value <= 1 + 1e-12
             if (ratings[:, 0] == ratings[:, 1]).all():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.study.agreement.krippendorff import Measurement, measure_alpha
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.resample import Floats
 
@@ -15,7 +15,7 @@ LEVELS: tuple[Measurement, ...] = ("nominal", "ordinal", "interval", "ratio")
 
 def alpha(ratings: Floats, level: Measurement) -> float:
     found = measure_alpha(ratings, level=level)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     return found.value
 
 
@@ -46,7 +46,7 @@ def test_binary_example():
 def test_a_weight_stands_for_equal_answers(missing: Floats, level: Measurement):
     weights = np.random.default_rng(1).integers(0, 4, size=(5, len(missing)))
     found = measure_alpha(missing, level=level)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     repeated = [alpha(np.repeat(missing, row, axis=0), level) for row in weights]
     assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
 
@@ -81,7 +81,7 @@ def test_perfect_agreement_is_1():
 def test_undefined(ratings: list[list[float]], reason: str | None):
     found = measure_alpha(np.array(ratings, dtype=np.float64), level="interval")
     if reason is None:
-        assert isinstance(found, Statistic)
+        assert isinstance(found, AgreementStatistic)
         assert found.value == pytest.approx(0)
     else:
         assert isinstance(found, Undefined)

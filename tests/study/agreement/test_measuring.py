@@ -8,10 +8,10 @@ from imapeval.study.agreement.measuring import STATISTICS, choose_statistics, me
 from imapeval.study.agreement.sentences import TITLES, describe_agreement
 from imapeval.study.ceiling import find_ceilings
 from imapeval.study.findings import Agreement
-from imapeval.study.intervals import bca_ends
+from imapeval.study.intervals import bca_intervals
 from imapeval.study.rated import Rated, Scale
-from imapeval.study.resample import Floats, draw
-from imapeval.study.writing import write_number
+from imapeval.study.resample import Floats, draw_resamples
+from imapeval.study.writing import format_number
 
 HALVES = Scale(0, 5, 0.5)
 Build = Callable[..., Rated]
@@ -42,14 +42,14 @@ def test_intervals_are_those_of_the_drawn_questions(build_rated: Build, missing:
     rated = build_rated({"accuracy": missing}, questions=questions.tolist(), scales={"accuracy": HALVES})
     names = ("exact", "mad", "gwet_ac2_linear", "krippendorff_alpha_ordinal", "icc_1_k", "spearman")
     rows = by_name(measure_agreement(rated, statistics=names, seed=7, resamples=60))
-    weights = draw(20, seed=7, resamples=60)
+    weights = draw_resamples(20, seed=7, resamples=60)
     left_out = 1 - np.eye(20, dtype=np.int64)
     for name in names:
         replicates, without = (
             np.array([STATISTICS[name](np.repeat(missing, drawn[questions], axis=0), HALVES).value for drawn in counts])
             for counts in (weights, left_out)
         )
-        ends = bca_ends(
+        ends = bca_intervals(
             np.array(rows[name].value),
             replicates,
             replicates,
@@ -161,7 +161,7 @@ def test_sentences(build_rated: Build, complete: Floats):
 
 @pytest.mark.parametrize(("value", "shown"), [(0.617, ".62"), (-0.021, "-.02"), (0.999, "1.00"), (1.2, "1.20")])
 def test_numbers_as_journals_write_them(value: float, shown: str):
-    assert write_number(value) == shown
+    assert format_number(value) == shown
 
 
 def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):

@@ -3,13 +3,13 @@ import pytest
 
 from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 from imapeval.study.resample import Floats
 
 
-def value(found: Statistic | Undefined) -> float:
-    assert isinstance(found, Statistic)
+def value(found: AgreementStatistic | Undefined) -> float:
+    assert isinstance(found, AgreementStatistic)
     return found.value
 
 
@@ -45,7 +45,7 @@ def test_what_is_known_of_simulated_means(raters: int):
 
 def test_whole_weights_on_complete_ratings(complete: Floats):
     found = measure_reliability(complete)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     weights = np.random.default_rng(5).integers(0, 3, size=(40, len(complete)))
     repeated = [value(measure_icc(np.repeat(complete, row, axis=0), model=3, mean=True)) for row in weights]
     # Strictness is not estimated anew on each resample, which is all that differs.
@@ -68,7 +68,7 @@ def test_undefined(ratings: list[list[float]], reason: str):
 
 def test_a_constant_resample_is_undefined(complete: Floats):
     found = measure_reliability(complete)
-    assert isinstance(found, Statistic)
+    assert isinstance(found, AgreementStatistic)
     weights = np.zeros((1, len(complete)))
     weights[0, 3] = len(complete)
     assert np.isnan(found.compute(found.data, weights)).all()

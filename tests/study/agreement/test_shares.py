@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from imapeval.study.agreement.shares import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.statistic import Statistic
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.coefficients import Undefined
 
 NAN = np.nan
 RATINGS = np.array([[1, 1, 2], [3, NAN, 3.5], [0, NAN, NAN], [5, 0, 5]])
 
 
-def value(found: Statistic | Undefined) -> float:
-    assert isinstance(found, Statistic)
+def value(found: AgreementStatistic | Undefined) -> float:
+    assert isinstance(found, AgreementStatistic)
     assert found.n == 3  # one rating makes no pair
     return found.value
 

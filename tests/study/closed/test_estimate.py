@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import UsageError
-from imapeval.study.closed.estimate import Estimate, Family, estimate, weigh_rows
+from imapeval.study.closed.estimate import MetricEstimate, MetricFamily, estimate_metrics, mean_over_answers
 from imapeval.study.closed.labels import measure_label_sets, measure_labels
 from imapeval.study.closed.ordinal import measure_order
 from imapeval.study.closed.sequences import measure_sequences
@@ -13,15 +13,15 @@ from imapeval.study.resample import mean_interval
 RIGHT = [True, True, False, True, False, True, True, True, False, True]
 
 
-def accuracy(right: list[bool]) -> list[Family]:
-    return [Family(("accuracy",), weigh_rows([[float(one)] for one in right]))]
+def accuracy(right: list[bool]) -> list[MetricFamily]:
+    return [MetricFamily(("accuracy",), mean_over_answers([[float(one)] for one in right]))]
 
 
 def test_the_interval_of_a_mean_is_that_of_the_mean():
-    (row,) = estimate(accuracy(RIGHT), 10, seed=3, resamples=500)
+    (row,) = estimate_metrics(accuracy(RIGHT), 10, seed=3, resamples=500)
     expected = mean_interval([float(one) for one in RIGHT], seed=3, resamples=500)
     assert expected is not None
-    assert row == Estimate(
+    assert row == MetricEstimate(
         "accuracy", pytest.approx(0.7), pytest.approx(expected.low), pytest.approx(expected.high), 10
     )
 
@@ -32,7 +32,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     generator = np.random.default_rng(0)
     covered = 0
     for seed in range(200):
-        (row,) = estimate(accuracy(list(generator.random(60) < 0.7)), 60, seed=seed, resamples=300)
+        (row,) = estimate_metrics(accuracy(list(generator.random(60) < 0.7)), 60, seed=seed, resamples=300)
         assert row.low is not None
         assert row.high is not None
         covered += row.low <= 0.7 <= row.high
@@ -40,21 +40,21 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
 
 def test_one_answer_has_no_interval():
-    assert estimate(accuracy([True]), 1) == [Estimate("accuracy", 1.0, None, None, 1)]
+    assert estimate_metrics(accuracy([True]), 1) == [MetricEstimate("accuracy", 1.0, None, None, 1)]
 
 
 def test_metrics_come_as_they_are_asked_for():
     families = measure_labels(["a", "b", "a"], ["a", "a", "a"])
-    found = estimate(families, 3, metrics=["f1-macro", "accuracy", "f1-macro"], resamples=10)
+    found = estimate_metrics(families, 3, metrics=["f1-macro", "accuracy", "f1-macro"], resamples=10)
     assert [row.metric for row in found] == ["f1-macro", "accuracy"]
     with pytest.raises(UsageError, match=r"unknown metric 'f2'\. This task has: accuracy, precision-micro"):
-        estimate(families, 3, metrics=["f2"])
+        estimate_metrics(families, 3, metrics=["f2"])
 
 
 def test_what_a_resample_cannot_tell_widens_the_interval():
     # 2 answers, one of each class: half of the resamples have one class only and may have any AUC.
     families = measure_labels(["1", "0"], ["1", "0"], scores={"1": [0.9, 0.1]})
-    auc = estimate(families, 2, metrics=["auc"], resamples=200)[0]
+    auc = estimate_metrics(families, 2, metrics=["auc"], resamples=200)[0]
     assert (auc.value, auc.low, auc.high) == (1.0, 0.0, 1.0)
 
 
@@ -71,7 +71,7 @@ def weighted(draw: st.DrawFn) -> tuple[list[int], list[int], list[float], list[i
 def test_a_weight_stands_for_that_many_answers(drawn: tuple[list[int], list[int], list[float], list[int]]):
     gold, predicted, scores, weights = drawn
 
-    def measure(rows: list[int]) -> list[Family]:
+    def measure(rows: list[int]) -> list[MetricFamily]:
         names = [str(gold[row]) for row in rows]
         given = [str(predicted[row]) for row in rows]
         tags = [[["O", "B-X"], ["B-X", "O"], ["O", "B-Y"]][gold[row]] for row in rows]
@@ -85,8 +85,8 @@ def test_a_weight_stands_for_that_many_answers(drawn: tuple[list[int], list[int]
 
     copies = [row for row, weight in enumerate(weights) for _ in range(weight)]
     for whole, copied in zip(measure([*range(len(gold))]), measure(copies), strict=True):
-        expected = dict(zip(copied.names, copied.weigh(np.ones(len(copies))), strict=True))
-        found = dict(zip(whole.names, whole.weigh(np.array(weights, dtype=float)), strict=True))
+        expected = dict(zip(copied.names, copied.compute(np.ones(len(copies))), strict=True))
+        found = dict(zip(whole.names, whole.compute(np.array(weights, dtype=float)), strict=True))
         # What was drawn may lack a label or a class that the whole has: there the loss is a share of fewer labels, and
         # the order is one of fewer classes.
         # The library's numbers are those of our weighing.

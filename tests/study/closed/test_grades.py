@@ -1,12 +1,12 @@
 import pytest
 
-from imapeval.study.closed.estimate import estimate
+from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.grades import measure_grades
 from imapeval.study.rated import Scale
 
 
 def edrm(gold: list[float], predicted: list[float], scale: Scale) -> float | None:
-    (row,) = estimate(measure_grades(gold, predicted, scale), len(gold), resamples=1)
+    (row,) = estimate_metrics(measure_grades(gold, predicted, scale), len(gold), resamples=1)
     return row.value
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from imapeval import _optional
 from imapeval.errors import MissingExtraError
-from imapeval.study.closed.estimate import Family, estimate
+from imapeval.study.closed.estimate import MetricFamily, estimate_metrics
 from imapeval.study.closed.labels import measure_label_sets, measure_labels
 
 ONCE = {"resamples": 1}
@@ -21,8 +21,8 @@ sets = st.lists(
 )
 
 
-def values(families: list[Family], answers: int) -> dict[str, float | None]:
-    return {row.metric: row.value for row in estimate(families, answers, **ONCE)}
+def values(families: list[MetricFamily], answers: int) -> dict[str, float | None]:
+    return {row.metric: row.value for row in estimate_metrics(families, answers, **ONCE)}
 
 
 def count(hits: list[tuple[set[str], set[str]]]) -> dict[str, float]:
@@ -96,7 +96,7 @@ scored = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 0.75
 @settings(deadline=None, max_examples=25)
 def test_areas_are_what_they_are_defined_as(pairs: list[tuple[bool, float]]):
     gold = ["yes" if right else "no" for right, _ in pairs]
-    found = estimate(measure_labels(gold, gold, scores={"yes": [s for _, s in pairs]}), len(pairs), **ONCE)
+    found = estimate_metrics(measure_labels(gold, gold, scores={"yes": [s for _, s in pairs]}), len(pairs), **ONCE)
     auc, average_precision = found[-2:]
     high, low = ([s for right, s in pairs if right is side] for side in (True, False))
     if not high or not low:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imapeval.study.closed.estimate import estimate
+from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.labels import measure_labels
-from imapeval.study.closed.ordinal import MAX_CLASSES, measure_order, weigh_order
+from imapeval.study.closed.ordinal import MAX_CLASSES, measure_order, volume_under_roc_surface
 
 
 def vus(gold: list[int], scores: list[float]) -> float | None:
-    (row,) = estimate(measure_order(gold, scores), len(gold), resamples=1)
+    (row,) = estimate_metrics(measure_order(gold, scores), len(gold), resamples=1)
     return row.value
 
 
@@ -49,12 +49,14 @@ def test_of_two_classes_it_is_the_auc(rows: list[tuple[bool, int]]):
         return
     gold = ["1" if right else "0" for right, _ in rows]
     numbers = [float(score) for _, score in rows]
-    (auc,) = estimate(measure_labels(gold, gold, scores={"1": numbers}), len(rows), metrics=["auc"], resamples=1)
+    (auc,) = estimate_metrics(
+        measure_labels(gold, gold, scores={"1": numbers}), len(rows), metrics=["auc"], resamples=1
+    )
     assert vus([int(right) for right, _ in rows], numbers) == pytest.approx(auc.value)
 
 
 def test_one_class_has_no_order():
-    (row,) = estimate(measure_order([2, 2], [0.1, 0.2]), 2)
+    (row,) = estimate_metrics(measure_order([2, 2], [0.1, 0.2]), 2)
     assert (row.value, row.low, row.reason) == (None, None, "every answer is of the same class: there is no order")
 
 
@@ -67,6 +69,8 @@ def test_many_answers_are_exact_and_quick():
 
 def test_many_grades_are_no_overflow_and_too_many_are_refused():
     gold = [grade for grade in range(MAX_CLASSES) for _ in range(200)]
-    assert weigh_order(np.asarray(gold), np.asarray(gold, dtype=float))(np.ones(len(gold))) == pytest.approx(1.0)
+    assert volume_under_roc_surface(np.asarray(gold), np.asarray(gold, dtype=float))(
+        np.ones(len(gold))
+    ) == pytest.approx(1.0)
     (family,) = measure_order(list(range(MAX_CLASSES + 1)), [0.0] * (MAX_CLASSES + 1))
     assert family.undefined["vus"] == "51 classes: grades are 50 at most. Is the gold column a number?"

@@ -1,9 +1,11 @@
-from imapeval.study.closed.estimate import estimate
+from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.rankings import measure_rankings
 
 
 def values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:
-    return {row.metric: row.value for row in estimate(measure_rankings(gold, predicted), len(gold), resamples=1)}
+    return {
+        row.metric: row.value for row in estimate_metrics(measure_rankings(gold, predicted), len(gold), resamples=1)
+    }
 
 
 def test_by_hand():

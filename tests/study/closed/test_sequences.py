@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score, precision_score, recall_score
 
-from imapeval.study.closed.estimate import estimate
+from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.sequences import measure_sequences
 
 TAGS = ["O", "B-DRUG", "I-DRUG", "E-DRUG", "S-DOSE", "B-DOSE", "I-DOSE"]
@@ -13,7 +13,9 @@ sequences = st.lists(
 
 
 def values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:
-    return {row.metric: row.value for row in estimate(measure_sequences(gold, predicted), len(gold), resamples=1)}
+    return {
+        row.metric: row.value for row in estimate_metrics(measure_sequences(gold, predicted), len(gold), resamples=1)
+    }
 
 
 def test_by_hand():
@@ -44,7 +46,7 @@ def test_entities_are_counted_as_seqeval_counts_them(rows: list[list[tuple[str, 
 
 
 def test_no_entity_at_all_is_undefined():
-    rows = estimate(measure_sequences([["O", "O"], []], [["O", "O"], []]), 2, resamples=1)
+    rows = estimate_metrics(measure_sequences([["O", "O"], []], [["O", "O"], []]), 2, resamples=1)
     assert {(row.value, row.reason) for row in rows} == {
         (None, "nothing is right in any answer, and nothing was given")
     }

@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.imperfect.calibration import METHODS, calibrate, cross_fit, fit
+from imapeval.study.imperfect.calibration import METHODS, calibrate, cross_fit, fit_curve
 from imapeval.study.imperfect.calibration_file import read_calibration, write_calibration
 from imapeval.study.rated import Rated, Scale
 
@@ -32,7 +32,7 @@ def test_the_isotonic_curve_is_scipys():
     rng = np.random.default_rng(4)
     scores = np.round(rng.random(80), 2)
     ratings = scores + rng.normal(0, 0.3, 80)
-    curve = fit(scores, ratings, method="isotonic")
+    curve = fit_curve(scores, ratings, method="isotonic")
     # Ties in the score: scipy (1.17) is given one weighted row per level.
     levels, number = np.unique(scores, return_inverse=True)
     sizes = np.bincount(number)
@@ -45,7 +45,7 @@ def test_the_isotonic_curve_is_scipys():
 
 def test_the_line_is_least_squares_and_goes_on():
     scores, ratings = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0, 5.0])
-    curve = fit(scores, ratings, method="linear")
+    curve = fit_curve(scores, ratings, method="linear")
     # numpy.polyfit 2.4: slope 1.1, offset 1.1.
     assert curve.predict(np.array([0.0, 10.0, np.nan]))[:2] == pytest.approx([1.1, 12.1])
     assert np.isnan(curve.predict(np.array([np.nan]))[0])

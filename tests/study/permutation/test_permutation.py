@@ -3,19 +3,19 @@ import pytest
 from scipy import stats
 
 from imapeval.study.findings import CoefficientName
-from imapeval.study.influence import find_influences
+from imapeval.study.influence import correlate_with_influences
 from imapeval.study.permutation import cells
-from imapeval.study.permutation.cells import contrast_cells
+from imapeval.study.permutation.cells import contrast_answers
 from imapeval.study.permutation.questions import contrast_questions
-from imapeval.study.permutation.swaps import Answers, Contrast, Pairs, TestName, draw_swaps
+from imapeval.study.permutation.swaps import ComparedAnswers, Contrast, MetricPairs, TestName, draw_swaps
 from imapeval.study.permutation.systems import contrast_systems
 
-PAIR = Pairs(np.array([0]), np.array([1]))
+PAIR = MetricPairs(np.array([0]), np.array([1]))
 SYSTEMS, QUESTIONS = 6, 30
 RANKED: CoefficientName = "spearman"
 
 
-def make(second: float = 0.2) -> tuple[Answers, np.ndarray, np.ndarray, np.ndarray]:
+def make(second: float = 0.2) -> tuple[ComparedAnswers, np.ndarray, np.ndarray, np.ndarray]:
     """Return 6 systems' answers to 30 questions: as answers, and the metrics' and the ratings' tables."""
     generator = np.random.default_rng(7)
     ratings = generator.normal(size=(SYSTEMS, QUESTIONS))
@@ -23,19 +23,19 @@ def make(second: float = 0.2) -> tuple[Answers, np.ndarray, np.ndarray, np.ndarr
     y = second * ratings + 0.3 * x + 0.9 * generator.normal(size=ratings.shape)
     ratings = np.round(ratings * 2) / 2
     systems, questions = np.divmod(np.arange(SYSTEMS * QUESTIONS), QUESTIONS)
-    answers = Answers(np.column_stack([x.ravel(), y.ravel()]), ratings.reshape(-1, 1), questions, systems)
+    answers = ComparedAnswers(np.column_stack([x.ravel(), y.ravel()]), ratings.reshape(-1, 1), questions, systems)
     return answers, x, y, ratings
 
 
 def compute(
-    answers: Answers, level: str, *, test: TestName = "perm-both", coefficient: CoefficientName = "pearson"
+    answers: ComparedAnswers, level: str, *, test: TestName = "perm-both", coefficient: CoefficientName = "pearson"
 ) -> Contrast:
     given = {"coefficient": coefficient, "test": test, "seed": 1, "permutations": 1999}
     if level == "within-question":
         return contrast_questions(answers, PAIR, **given)
     if level == "system":
         return contrast_systems(answers, PAIR, **given)
-    return contrast_cells(answers, PAIR, by_system=level == "within-system", **given)
+    return contrast_answers(answers, PAIR, by_system=level == "within-system", **given)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,9 @@ def test_questions_are_swapped_whole_in_every_way_there_is():
     ratings = np.tile([1.0, 2.0, 3.0], 4)
     x = np.array([1, 2, 3, 1, 2, 3, 1, 3, 2, 3, 2, 1], dtype=float)
     y = np.array([3, 2, 1, 1, 3, 2, 2, 1, 3, 1, 2, 3], dtype=float)
-    answers = Answers(np.column_stack([x, y]), ratings[:, None], np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4))
+    answers = ComparedAnswers(
+        np.column_stack([x, y]), ratings[:, None], np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
+    )
     apart = np.array([1 - -1, 1 - 0.5, 0.5 - 0.5, -1 - 1])
     found = compute(answers, "within-question", test="perm-inputs", coefficient=RANKED)
     assert found.first[0, 0] - found.second[0, 0] == pytest.approx(apart.mean())
@@ -125,7 +127,7 @@ def test_the_interval_is_the_jackknifes(coefficient: CoefficientName):
 
     def difference(keep: np.ndarray) -> float:
         target = ratings[:, keep].ravel()
-        first, second = (find_influences(coefficient, side[:, keep].ravel(), target).value for side in (x, y))
+        first, second = (correlate_with_influences(coefficient, side[:, keep].ravel(), target).value for side in (x, y))
         return first - second
 
     every = np.arange(QUESTIONS)
@@ -143,7 +145,9 @@ def test_a_metric_that_is_constant_in_one_system():
     assert (found.groups[0], found.defined[0, 0]) == (SYSTEMS, SYSTEMS - 1)
     rest = answers.systems > 0
     other = compute(
-        Answers(answers.scores[rest], answers.ratings[rest], answers.questions[rest], answers.systems[rest] - 1),
+        ComparedAnswers(
+            answers.scores[rest], answers.ratings[rest], answers.questions[rest], answers.systems[rest] - 1
+        ),
         "within-system",
         coefficient=RANKED,
     )
@@ -155,7 +159,9 @@ def test_a_metric_that_is_constant_in_one_system():
 def test_the_same_seed_gives_the_same_and_turning_a_pair_round_its_mirror(level: str):
     answers, *_ = make()
     found, again = compute(answers, level), compute(answers, level)
-    turned = compute(Answers(answers.scores[:, ::-1], answers.ratings, answers.questions, answers.systems), level)
+    turned = compute(
+        ComparedAnswers(answers.scores[:, ::-1], answers.ratings, answers.questions, answers.systems), level
+    )
     assert found.p[0, 0] == again.p[0, 0] == turned.p[0, 0]
     assert (found.low[0, 0], found.high[0, 0]) == pytest.approx((-turned.high[0, 0], -turned.low[0, 0]), abs=1e-9)
     assert found.p[0, 0] == found.p[1, 0]  # one dimension is the mean over dimensions
@@ -163,7 +169,7 @@ def test_the_same_seed_gives_the_same_and_turning_a_pair_round_its_mirror(level:
 
 def test_a_metric_and_itself_cannot_be_told_apart():
     answers, *_ = make()
-    same = Answers(answers.scores[:, [0, 0]], answers.ratings, answers.questions, answers.systems)
+    same = ComparedAnswers(answers.scores[:, [0, 0]], answers.ratings, answers.questions, answers.systems)
     for level in ("global", "within-system", "within-question", "system"):
         assert compute(same, level).p[0, 0] == 1
 
@@ -184,11 +190,11 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
     ratings = np.column_stack([np.tile(generator.normal(size=n // 2), 2), generator.normal(size=n)])
     ratings[:50, 1] = np.nan
     scores = ratings[:, [0, 0]] * [0.4, 0.3] + generator.normal(size=(n, 2))
-    answers = Answers(scores, ratings, np.tile(np.arange(n // 2), 2), np.repeat([0, 1], n // 2))
+    answers = ComparedAnswers(scores, ratings, np.tile(np.arange(n // 2), 2), np.repeat([0, 1], n // 2))
     how = {"by_system": by_system, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 20_000}
-    counted = contrast_cells(answers, PAIR, **how)
+    counted = contrast_answers(answers, PAIR, **how)
     monkeypatch.setattr(cells, "_MANY", 200)
-    computed = contrast_cells(answers, PAIR, **how)
+    computed = contrast_answers(answers, PAIR, **how)
     # Four standard errors of a share of 20,000, and the normal's own error at 300 questions.
     assert computed.p[:, 0] == pytest.approx(counted.p[:, 0], abs=4 * (0.25 / 20_000) ** 0.5 + 0.002)
     assert 0.001 < counted.p[:, 0].min() < 0.9
@@ -200,8 +206,8 @@ def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatc
     generator = np.random.default_rng(4)
     ratings = generator.normal(size=(2000, 1))
     scores = np.column_stack([ratings[:, 0], generator.normal(size=2000)])
-    answers = Answers(scores, ratings, np.arange(2000), np.zeros(2000, dtype=np.int64))
-    found = contrast_cells(
+    answers = ComparedAnswers(scores, ratings, np.arange(2000), np.zeros(2000, dtype=np.int64))
+    found = contrast_answers(
         answers, PAIR, by_system=False, coefficient="pearson", test="perm-inputs", seed=1, permutations=100
     )
     assert 0 < found.p[0, 0] < 1e-100
@@ -214,9 +220,9 @@ def test_a_dimension_with_few_questions_is_counted(monkeypatch: pytest.MonkeyPat
     ratings = generator.normal(size=(n, 2))
     scores = ratings.sum(axis=1, keepdims=True) * [1.0, 0.2] + generator.normal(size=(n, 2))
     ratings[6:, 1] = np.nan
-    answers = Answers(scores, ratings, np.arange(n), np.zeros(n, dtype=np.int64))
+    answers = ComparedAnswers(scores, ratings, np.arange(n), np.zeros(n, dtype=np.int64))
     how = {"by_system": False, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 400}
-    p = contrast_cells(answers, PAIR, **how).p[:, 0]
+    p = contrast_answers(answers, PAIR, **how).p[:, 0]
     # (b + 1) / (m + 1) of whole numbers, which the normal distribution's p is not.
     assert p * 401 == pytest.approx(np.round(p * 401), abs=1e-9)
     # Six questions have 2 ** 5 swaps that differ by more than the sign: none is rarer but by chance.
@@ -230,7 +236,7 @@ def test_a_question_that_two_systems_answered_twice_does_not_count():
     questions = np.repeat(np.arange(20), 4)
     systems = np.concatenate([np.tile([0, 1, 2, 2], 10), np.tile([0, 1, 0, 1], 10)])
     how = {"coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 50}
-    every = contrast_questions(Answers(scores, ratings, questions, systems), PAIR, **how)
-    first = contrast_questions(Answers(scores[:40], ratings[:40], questions[:40], systems[:40]), PAIR, **how)
+    every = contrast_questions(ComparedAnswers(scores, ratings, questions, systems), PAIR, **how)
+    first = contrast_questions(ComparedAnswers(scores[:40], ratings[:40], questions[:40], systems[:40]), PAIR, **how)
     assert (every.groups[0], every.defined[0, 0]) == (10, 10)
     assert every.first == pytest.approx(first.first)

@@ -3,7 +3,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.study.rated import Scale
 from imapeval.study.ratings import parse_scales
-from imapeval.study.ratings.scales import describe, lies_on
+from imapeval.study.ratings.scales import describe_scale, is_on_scale
 
 
 def test_scales_of_a_command_line():
@@ -38,10 +38,10 @@ def test_what_is_no_scale(texts: list[str], problem: str):
     ],
 )
 def test_what_lies_on_a_scale(scale: Scale, on: tuple[float, ...], off: tuple[float, ...]):
-    assert all(lies_on(scale, rating) for rating in on)
-    assert not any(lies_on(scale, rating) for rating in off)
+    assert all(is_on_scale(scale, rating) for rating in on)
+    assert not any(is_on_scale(scale, rating) for rating in off)
 
 
 def test_a_scale_in_words():
-    assert describe(Scale(0, 5, 0.5)) == "0 to 5 in steps of 0.5"
-    assert describe(Scale(1, 100)) == "1 to 100"
+    assert describe_scale(Scale(0, 5, 0.5)) == "0 to 5 in steps of 0.5"
+    assert describe_scale(Scale(1, 100)) == "1 to 100"

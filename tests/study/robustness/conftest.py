@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.runs import Result, Run, RunWriter, Settings
+from imapeval.runs import Result, Run, RunSettings, RunWriter
 from imapeval.types import Failure, Sample, Score
 
 Scores = Mapping[str, Mapping[str, float | None]]
@@ -15,7 +15,7 @@ def write_run(tmp_path: Path) -> Callable[..., Run]:
 
     def write(name: str, samples: Sequence[Sample], scores: Scores, *, version: str = "1") -> Run:
         signatures = {metric: f"{metric}|v:{version}" for metric in scores}
-        with RunWriter(tmp_path / name, samples, settings=Settings(signatures)) as writer:
+        with RunWriter(tmp_path / name, samples, settings=RunSettings(signatures)) as writer:
             results = [
                 Result(id_, metric, Failure("metric", "no-query", "?") if value is None else Score(value), signature)
                 for metric, signature in signatures.items()

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.robustness.measures import Robustness, conclude, measure
-from imapeval.study.robustness.repeats import Kind, Repeats
-from imapeval.study.robustness.statistics import weigh_icc
+from imapeval.study.robustness.measures import Robustness, describe_robustness, measure_robustness
+from imapeval.study.robustness.repeats import RepeatKind, Repeats
+from imapeval.study.robustness.statistics import weighted_icc
 
 N = 40
 
 
-def make(kind: Kind, scores: np.ndarray, **changes: object) -> Repeats:
+def make(kind: RepeatKind, scores: np.ndarray, **changes: object) -> Repeats:
     """Repeats of one metric, each unit with a question of its own."""
     n = len(scores)
     repeats = Repeats(
@@ -39,14 +39,14 @@ def by_name(rows: list[Robustness]) -> dict[str, Robustness]:
 def test_rewording():
     table = draw(0.5, columns=3)
     table[0, 2] = np.nan
-    rows = by_name(measure(make("rewording", table), resamples=200))
+    rows = by_name(measure_robustness(make("rewording", table), resamples=200))
     x, y = np.concatenate([table[:, 0], table[1:, 0]]), np.concatenate([table[:, 1], table[1:, 2]])
     expected = {
         "change": np.mean(y - x),
         "absolute_change": np.mean(np.abs(y - x)),
         "relative_change": np.mean(np.abs(y - x)) / np.std(x, ddof=1),
         "spearman": stats.spearmanr(x, y).statistic,
-        "icc": weigh_icc(table, np.ones((1, N)))[0],
+        "icc": weighted_icc(table, np.ones((1, N)))[0],
     }
     for name, value in expected.items():
         assert rows[name].value == pytest.approx(value, rel=1e-9), name
@@ -61,7 +61,7 @@ def test_rewording():
 
 
 def test_scores_that_stay_have_nothing_reversed():
-    rows = by_name(measure(make("rewording", np.repeat(draw(0.0, columns=1), 2, axis=1)), resamples=50))
+    rows = by_name(measure_robustness(make("rewording", np.repeat(draw(0.0, columns=1), 2, axis=1)), resamples=50))
     values = {name: row.value for name, row in rows.items()}
     assert values == pytest.approx(
         {"change": 0, "absolute_change": 0, "relative_change": 0, "spearman": 1, "reversed_pairs": 0, "icc": 1}
@@ -70,9 +70,9 @@ def test_scores_that_stay_have_nothing_reversed():
 
 def test_repetition():
     table = draw(0.1, columns=3)
-    rows = by_name(measure(make("repetition", table), resamples=200))
+    rows = by_name(measure_robustness(make("repetition", table), resamples=200))
     assert rows["within_sd"].value == pytest.approx(np.sqrt(table.var(axis=1, ddof=1).mean()))
-    assert rows["icc"].value == pytest.approx(weigh_icc(table, np.ones((1, N)))[0])
+    assert rows["icc"].value == pytest.approx(weighted_icc(table, np.ones((1, N)))[0])
     means = np.array([table[0::2].mean(axis=0), table[1::2].mean(axis=0)])
     ahead = np.sign(means[0] - means[1])
     assert rows["reversed_systems"].value == pytest.approx(
@@ -84,7 +84,7 @@ def test_the_interval_of_the_icc_is_near_the_classical_one():
     """Shrout and Fleiss 1979, table 5 (F distribution), for normal data with 200 texts scored twice."""
     generator = np.random.default_rng(5)
     table = generator.normal(size=(200, 1)) + 0.7 * generator.normal(size=(200, 2))
-    row = by_name(measure(make("repetition", table)))["icc"]
+    row = by_name(measure_robustness(make("repetition", table)))["icc"]
     f = stats.f_oneway(*table).statistic
     ends = [f / stats.f.ppf(0.975, 199, 200), f * stats.f.ppf(0.975, 200, 199)]
     low, high = ((end - 1) / (end + 1) for end in ends)
@@ -94,17 +94,17 @@ def test_the_interval_of_the_icc_is_near_the_classical_one():
 
 def test_seeds_and_questions_decide_the_interval():
     repeats = make("rewording", draw(0.5))
-    once = measure(repeats, seed=1, resamples=100)
-    assert once == measure(repeats, seed=1, resamples=100)
-    assert once != measure(repeats, seed=2, resamples=100)
-    paired = by_name(measure(replace(repeats, questions=np.arange(N) // 20), resamples=100))["spearman"]
+    once = measure_robustness(repeats, seed=1, resamples=100)
+    assert once == measure_robustness(repeats, seed=1, resamples=100)
+    assert once != measure_robustness(repeats, seed=2, resamples=100)
+    paired = by_name(measure_robustness(replace(repeats, questions=np.arange(N) // 20), resamples=100))["spearman"]
     assert (paired.value, paired.low) != (by_name(once)["spearman"].value, by_name(once)["spearman"].low)
 
 
 def test_what_failed_is_counted_and_left_out():
     table = draw(0.3)
     table[0, 0] = table[1, 1] = np.nan
-    rows = by_name(measure(make("rewording", table), resamples=20))
+    rows = by_name(measure_robustness(make("rewording", table), resamples=20))
     assert {(row.n, row.scores, row.missing) for row in rows.values()} == {(N - 2, 2 * N - 4, 2)}
     assert rows["change"].value == pytest.approx(np.mean(table[2:, 1] - table[2:, 0]))
 
@@ -123,37 +123,41 @@ def test_what_failed_is_counted_and_left_out():
     ],
 )
 def test_undefined(table, statistic, why):
-    row = by_name(measure(make("rewording", table), resamples=20))[statistic]
+    row = by_name(measure_robustness(make("rewording", table), resamples=20))[statistic]
     assert (row.value, row.low, row.high) == (None, None, None)
     assert why in str(row.reason)
 
 
 def test_one_question_has_no_interval():
-    row = by_name(measure(make("rewording", draw(0.3), questions=np.zeros(N, dtype=np.int64)), resamples=20))["change"]
+    row = by_name(
+        measure_robustness(make("rewording", draw(0.3), questions=np.zeros(N, dtype=np.int64)), resamples=20)
+    )["change"]
     assert row.value is not None
     assert (row.low, row.high, row.reason) == (None, None, "one question alone has no interval")
 
 
 def test_one_system_has_nobody_to_change_places_with():
-    row = by_name(measure(make("repetition", draw(0.3), systems=("s",) * N), resamples=20))["reversed_systems"]
+    row = by_name(measure_robustness(make("repetition", draw(0.3), systems=("s",) * N), resamples=20))[
+        "reversed_systems"
+    ]
     assert (row.value, row.reason) == (None, "there are not two systems to compare")
 
 
 def test_a_statistic_that_may_be_undefined_has_no_interval_rather_than_a_wrong_one():
     table = np.array([[0.1, 0.2], [0.9, 0.8], [0.1, 0.1]])
-    row = by_name(measure(make("rewording", table), resamples=300))["relative_change"]
+    row = by_name(measure_robustness(make("rewording", table), resamples=300))["relative_change"]
     assert row.value is not None
     assert (row.low, row.high) == (None, None)
     assert "in some resamples" in str(row.reason)
 
 
 def test_sentences():
-    (said,) = conclude(
-        measure(make("rewording", np.array([[1.0, 2.0], [3.0, 2.5], [5.0, 5.0], [2.0, 2.0]])), resamples=20)
+    (said,) = describe_robustness(
+        measure_robustness(make("rewording", np.array([[1.0, 2.0], [3.0, 2.5], [5.0, 5.0], [2.0, 2.0]])), resamples=20)
     )
     # Mean of 1, .5, 0, 0; the standard deviation of 1, 3, 5, 2 is 1.708; (1, 2) and (2, 3) are turned round: 1 < 2 but
     # 2 = 2, 2 < 3 as 2 < 2.5.
     assert said.startswith("m: rewording an answer moves its score by 0.375 on average (0.22 standard deviations); ")
     assert said.endswith("0% of the pairs of answers change their order.")
-    (nothing,) = conclude(measure(make("repetition", np.array([[np.nan, 0.5]])), resamples=20))
+    (nothing,) = describe_robustness(measure_robustness(make("repetition", np.array([[np.nan, 0.5]])), resamples=20))
     assert nothing == "m: nothing can be said: nothing has two scores."

@@ -9,7 +9,14 @@ from imapeval.extraction import prompting
 from imapeval.extraction.prompting import find_texts
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.samples import read
-from imapeval.study.robustness.rewording import SCHEMA, dump_sample, fold, read_rewording, reword, sign
+from imapeval.study.robustness.rewording import (
+    SCHEMA,
+    keep_letters_and_digits,
+    read_rewording,
+    reword_answers,
+    rewording_signature,
+    sample_to_json_line,
+)
 from imapeval.types import Failure, Sample, Turn
 
 ENGLISH = "Take 500 mg of paracetamol, up to 4 times a day."
@@ -22,7 +29,7 @@ def say(text: str) -> str:
 
 
 def run(model: ScriptedModel, *samples: Sample, count: int = 1) -> list[Sample | Failure]:
-    made = asyncio.run(reword(samples, model=model, count=count))
+    made = asyncio.run(reword_answers(samples, model=model, count=count))
     return [item for sample in samples for item in made[sample.id]]
 
 
@@ -117,7 +124,7 @@ def test_what_concerns_all_ends_it_once_the_others_are_done():
     told: list[int] = []
     samples = [SAMPLE, Sample("b", "q?", (), "b"), Sample("c", "q?", (), "c")]
     with pytest.raises(ServiceError, match="no such key"):
-        asyncio.run(reword(samples, model=model, progress=told.append))
+        asyncio.run(reword_answers(samples, model=model, progress=told.append))
     assert (told, len(model.requests)) == ([1], 2)
 
 
@@ -132,17 +139,17 @@ def test_what_is_written_can_be_read(tmp_path):
     dialogue = Sample("d#1", "?", (), "New.", "en", "", {}, {"original": "d"}, turns)
     plain = Sample("a#1", "What helps?", ("One.", "Two."), REWORDED, "en", "s", {}, {"dataset": "D", "original": "a"})
     path = tmp_path / "reworded.jsonl"
-    path.write_text("".join(f"{dump_sample(sample)}\n" for sample in (plain, dialogue)), encoding="utf-8")
+    path.write_text("".join(f"{sample_to_json_line(sample)}\n" for sample in (plain, dialogue)), encoding="utf-8")
     first, second = read(path)
     assert first == plain
     assert (second.response, second.meta, second.turns[:-1]) == ("New.", {"original": "d"}, turns[:-1])
 
 
 def test_the_signature_names_model_prompt_and_sampling():
-    assert sign(ScriptedModel([])).startswith("scripted|reword.v1#")
-    assert sign(ScriptedModel([])).endswith("|temperature:0.7")
+    assert rewording_signature(ScriptedModel([])).startswith("scripted|reword.v1#")
+    assert rewording_signature(ScriptedModel([])).endswith("|temperature:0.7")
 
 
 def test_fold():
-    assert fold("Take it, TWICE a day!") == fold("take it twice\na day")
-    assert fold("一天两次。") == "一天两次"
+    assert keep_letters_and_digits("Take it, TWICE a day!") == keep_letters_and_digits("take it twice\na day")
+    assert keep_letters_and_digits("一天两次。") == "一天两次"

@@ -6,7 +6,7 @@ from scipy import stats
 
 from imapeval.runs import Result
 from imapeval.study.rated import Rated
-from imapeval.study.robustness.stability import EVERY, read_stability, relate_stability, summarise_stability
+from imapeval.study.robustness.stability import ALL_ANSWERS, read_stability, relate_stability, summarise_stability
 from imapeval.types import Failure, Score
 
 N = 80
@@ -47,7 +47,7 @@ def test_summary():
     rated, stability = make()
     rows = summarise_stability(rated, "m", stability, resamples=100)
     first = rows[0]
-    assert (first.metric, first.facet, first.group, first.n) == ("m", EVERY, "", N)
+    assert (first.metric, first.facet, first.group, first.n) == ("m", ALL_ANSWERS, "", N)
     assert first.mean == pytest.approx(stability.mean())
     assert first.lowest_tenth == pytest.approx(np.quantile(stability, 0.1))
     assert first.low is not None

@@ -6,13 +6,13 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from imapeval.study.robustness.statistics import (
-    weigh_icc,
-    weigh_mean,
-    weigh_rank_correlation,
-    weigh_reversals,
-    weigh_spread,
-    weigh_system_reversals,
-    weigh_within,
+    reversed_pairs_share,
+    reversed_systems_share,
+    weighted_icc,
+    weighted_mean,
+    weighted_rank_correlation,
+    weighted_sd,
+    within_unit_sd,
 )
 
 SHROUT_AND_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7.0]])
@@ -28,7 +28,7 @@ def once(rows: np.ndarray) -> np.ndarray:
 
 def test_icc_is_that_of_shrout_and_fleiss():
     """Table 4: ICC(1,1) is .17; psych 2.4 in R gives .1657."""
-    assert weigh_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0] == pytest.approx(0.1657, abs=5e-5)
+    assert weighted_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0] == pytest.approx(0.1657, abs=5e-5)
 
 
 def test_icc_of_unequal_numbers_follows_from_f():
@@ -40,38 +40,38 @@ def test_icc_of_unequal_numbers_follows_from_f():
     f = stats.f_oneway(*groups).statistic
     sizes = np.array([len(group) for group in groups])
     n0 = (sizes.sum() - (sizes**2).sum() / sizes.sum()) / 7
-    assert weigh_icc(table, once(table))[0] == pytest.approx((f - 1) / (f - 1 + n0), rel=1e-12)
+    assert weighted_icc(table, once(table))[0] == pytest.approx((f - 1) / (f - 1 + n0), rel=1e-12)
 
 
 def test_within_is_the_pooled_standard_deviation():
     table = np.array([[1.0, 3.0, np.nan], [2.0, 2.0, 5.0]])
-    assert weigh_within(table, once(table))[0] == pytest.approx(np.sqrt((2 + 6) / 3))
+    assert within_unit_sd(table, once(table))[0] == pytest.approx(np.sqrt((2 + 6) / 3))
 
 
 def test_icc_of_a_constant_table_is_undefined():
     for value in (3.0, 0.1):
-        assert np.isnan(weigh_icc(np.full((4, 3), value), np.ones((1, 4)))[0])
-    assert np.isnan(weigh_icc(np.array([[1.0, 2.0]]), np.ones((1, 1)))[0])
-    assert np.isnan(weigh_icc(np.array([[1.0, np.nan], [2.0, np.nan]]), np.ones((1, 2)))[0])
+        assert np.isnan(weighted_icc(np.full((4, 3), value), np.ones((1, 4)))[0])
+    assert np.isnan(weighted_icc(np.array([[1.0, 2.0]]), np.ones((1, 1)))[0])
+    assert np.isnan(weighted_icc(np.array([[1.0, np.nan], [2.0, np.nan]]), np.ones((1, 2)))[0])
 
 
 def test_icc_does_not_lose_digits_far_from_zero():
-    found = weigh_icc(SHROUT_AND_FLEISS + 1e6, once(SHROUT_AND_FLEISS))[0]
-    assert found == pytest.approx(weigh_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0], rel=1e-6)
+    found = weighted_icc(SHROUT_AND_FLEISS + 1e6, once(SHROUT_AND_FLEISS))[0]
+    assert found == pytest.approx(weighted_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0], rel=1e-6)
 
 
 def test_reversals_by_hand():
     # Pairs of x: (1, 2), (1, 2'), (1, 3), (2, 3), (2', 3); the two 2s have no order. y turns (1, 2) and (2', 3) round.
     x, y = np.array([1.0, 2, 2, 3]), np.array([5.0, 4, 6, 5.0])
-    assert weigh_reversals(x, y, once(x))[0] == pytest.approx(2 / 5)
-    assert weigh_reversals(x, -x, once(x))[0] == 1
-    assert np.isnan(weigh_reversals(np.ones(3), np.arange(3.0), np.ones((1, 3)))[0])
+    assert reversed_pairs_share(x, y, once(x))[0] == pytest.approx(2 / 5)
+    assert reversed_pairs_share(x, -x, once(x))[0] == 1
+    assert np.isnan(reversed_pairs_share(np.ones(3), np.arange(3.0), np.ones((1, 3)))[0])
 
 
 def test_reversals_are_half_of_what_tau_lacks():
     generator = np.random.default_rng(3)
     x, y = generator.normal(size=(2, 80))
-    assert weigh_reversals(x, y, once(x))[0] == pytest.approx((1 - stats.kendalltau(x, y).statistic) / 2)
+    assert reversed_pairs_share(x, y, once(x))[0] == pytest.approx((1 - stats.kendalltau(x, y).statistic) / 2)
 
 
 def test_systems_that_change_places():
@@ -79,8 +79,8 @@ def test_systems_that_change_places():
     table = np.array([[1.0, 2, 1], [2, 1, 2], [2, 0, 3], [2, 2, 1], [3, 3, 3]])
     systems = np.array([0, 1, 1, 1, 2])
     # The first two are apart in repetition 2, so in 2 of 3 pairs of repetitions, and 1 of 3 pairs of systems.
-    assert weigh_system_reversals(table, systems, np.ones((1, 5)))[0] == pytest.approx(2 / 9)
-    assert np.isnan(weigh_system_reversals(table, systems, np.array([[1.0, 1, 1, 1, 0]]))[0])
+    assert reversed_systems_share(table, systems, np.ones((1, 5)))[0] == pytest.approx(2 / 9)
+    assert np.isnan(reversed_systems_share(table, systems, np.array([[1.0, 1, 1, 1, 0]]))[0])
 
 
 @given(NUMBERS, NUMBERS, WEIGHTS)
@@ -88,12 +88,12 @@ def test_a_weight_stands_for_equal_rows(x, y, weights):
     repeated, weighed = np.repeat(np.arange(7), weights), weights[None].astype(np.float64)
     table = np.column_stack([x, y])
     for statistic, columns in (
-        (weigh_mean, (x,)),
-        (weigh_spread, (x,)),
-        (weigh_reversals, (x, y)),
-        (weigh_rank_correlation, (x, y)),
-        (weigh_icc, (table,)),
-        (weigh_within, (table,)),
+        (weighted_mean, (x,)),
+        (weighted_sd, (x,)),
+        (reversed_pairs_share, (x, y)),
+        (weighted_rank_correlation, (x, y)),
+        (weighted_icc, (table,)),
+        (within_unit_sd, (table,)),
     ):
         expected = statistic(*(column[repeated] for column in columns), np.ones((1, len(repeated))))
         assert statistic(*columns, weighed) == pytest.approx(expected, abs=1e-9, nan_ok=True)
@@ -102,12 +102,12 @@ def test_a_weight_stands_for_equal_rows(x, y, weights):
 @given(NUMBERS, NUMBERS)
 def test_icc_is_at_most_1_and_does_not_depend_on_the_unit(x, y):
     table = np.column_stack([x, y])
-    found = weigh_icc(table, np.ones((1, 7)))[0]
+    found = weighted_icc(table, np.ones((1, 7)))[0]
     assert np.isnan(found) or found <= 1 + 1e-12
-    assert weigh_icc(7 * table + 2, np.ones((1, 7)))[0] == pytest.approx(found, abs=1e-9, nan_ok=True)
+    assert weighted_icc(7 * table + 2, np.ones((1, 7)))[0] == pytest.approx(found, abs=1e-9, nan_ok=True)
 
 
 def test_spread_is_that_of_a_sample():
     x = np.array([1.0, 2, 4])
-    assert weigh_spread(x, once(x))[0] == pytest.approx(np.std(x, ddof=1))
-    assert np.isnan(weigh_spread(np.array([1.0]), np.ones((1, 1)))[0])
+    assert weighted_sd(x, once(x))[0] == pytest.approx(np.std(x, ddof=1))
+    assert np.isnan(weighted_sd(np.array([1.0]), np.ones((1, 1)))[0])
