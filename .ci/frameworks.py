@@ -50,7 +50,7 @@ NPM = {
 
 SHARED = (
     "imapeval/scoring/",
-    "imapeval/integrations/exchange",
+    "imapeval/integrations/adapter",
     "tests/integrations/test_",
     "tests/integrations/conftest",
 )

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from imapeval.errors import SampleError
+from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
 from imapeval.extraction import forms, prompting
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.llm import chat
@@ -33,7 +34,6 @@ from imapeval.metrics.base import Asking, Case, Parts
 from imapeval.metrics.imapscore import graded
 from imapeval.metrics.judges.geval import build_geval
 from imapeval.metrics.options import set_options
-from imapeval.pipeline import open_graph, open_matcher, prepare_metrics
 from imapeval.types import Imap, Pair, QuestionImap, Score
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from imapeval.study.agreement.measuring import measure_agreement
-from imapeval.study.ceiling import correct_for_attenuation, find_ceilings
-from imapeval.study.findings import Correlation
-from imapeval.study.rated import Rated
-from imapeval.study.resample import Floats, draw_resamples, percentile_interval
+from imapeval.study.agreement.measure import measure_agreement
+from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.bootstrap import Floats, draw_resamples, percentile_interval
+from imapeval.study.data.findings import Correlation
+from imapeval.study.data.rated import Rated
 
 SCALES = {
     "any number": lambda worth: worth,

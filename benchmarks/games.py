@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.samples import read
 from imapeval.extraction.prompting import find_texts
 from imapeval.extraction.source import Source
 from imapeval.extraction.statements import read_statements
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.matching.llm import LLMMatcher
 from imapeval.metrics.imapscore import graded
-from imapeval.pipeline import open_extractor, open_graph, open_matcher
-from imapeval.samples import read
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import read_phrase
 from imapeval.types import Failure, Sample

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval import imapfile
-from imapeval.extracting import extract
-from imapeval.matching.explain import explain_match
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.extract import extract
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.samples import read, system_label
+from imapeval.explain.evidence import explain_match
 from imapeval.metrics.imapscore import credit, graded, mean, paper
-from imapeval.pipeline import open_extractor, open_graph, open_matcher
-from imapeval.samples import read, system_label
-from imapeval.study.coefficients import weighted_spearman
-from imapeval.study.resample import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
+from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
+from imapeval.study.correlation.coefficients import weighted_spearman
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def main() -> None:
 
 def read_imaps(path: Path) -> dict[str, Imap]:
     """Return the imaps of a file by sample, without their relations."""
-    return {record.id: replace(record.imap, relations=None) for _, record in imapfile.read_records(path)}
+    return {record.id: replace(record.imap, relations=None) for _, record in imap_files.read_records(path)}
 
 
 async def make_imaps(samples: Sequence[Sample], graph: Graph) -> dict[str, Imap]:

@@ -16,8 +16,8 @@ import itertools
 
 import numpy as np
 
-from imapeval.study.heterogeneity import compare_slices
-from imapeval.study.rated import Rated
+from imapeval.study.data.rated import Rated
+from imapeval.study.subgroups.heterogeneity import compare_slices
 
 LEVEL = 0.05
 

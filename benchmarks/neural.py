@@ -14,10 +14,10 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
+from imapeval.evaluation.samples import read
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.neural import embeddings
 from imapeval.metrics.neural.bertscore import BertScore
-from imapeval.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

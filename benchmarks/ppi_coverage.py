@@ -12,8 +12,8 @@ import argparse
 
 import numpy as np
 
-from imapeval.study.imperfect.ppi import estimate_mean
-from imapeval.study.imperfect.rogan_gladen import correct_share
+from imapeval.study.calibration.prediction_powered import estimate_mean
+from imapeval.study.calibration.rogan_gladen import correct_share
 
 
 def draw(rng: np.random.Generator, questions: int, answers: int, strength: float) -> tuple[np.ndarray, ...]:

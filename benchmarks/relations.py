@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
 from imapeval.matching.matcher import relate
-from imapeval.pipeline import LlmSettings, open_graph, open_llm, open_matcher
 from imapeval.types import Failure, Match, Relation
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from imapeval.evaluation.samples import read
 from imapeval.metrics.base import Case
 from imapeval.metrics.registry import get
-from imapeval.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

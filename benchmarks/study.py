@@ -1,6 +1,6 @@
 """What a study costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b] [--whole]`.
 
-Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.levels.correlate`, or with
+Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.correlation.levels.correlate`, or with
 --whole of the whole study, its page and its tables (`imapeval study report`), on two made-up studies: one like the
 public imapScore benchmark (400 answers, 4 systems, 54 metrics, 3 dimensions) and one of 100,000 answers, 4 systems, 30
 metrics, 3 dimensions; 2,000 resamples, at every level. The systems answer the same questions.
@@ -19,9 +19,9 @@ import numpy as np
 
 from imapeval.report.study.page import write_study
 from imapeval.report.study.tables import write_tables
-from imapeval.study.levels import correlate
-from imapeval.study.rated import Rated
-from imapeval.study.whole import compute_study
+from imapeval.study.compute import compute_study
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.rated import Rated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

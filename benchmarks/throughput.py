@@ -136,10 +136,10 @@ def write_requests(samples: Path, path: Path) -> None:
     sys.path.insert(0, str(HERE))
     import stub
 
+    from imapeval.evaluation.samples import read
     from imapeval.extraction.prompted import PromptedReader
     from imapeval.llm.openai import OpenAIModel
     from imapeval.llm.scripted import ScriptedModel
-    from imapeval.samples import read
 
     model = OpenAIModel("stub", base_url="http://127.0.0.1:1/v1")
     spy = ScriptedModel(

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from imapeval.study.influence import average_ranks, correlate_with_influences
-from imapeval.study.paired import steiger_test, williams_test, zou_interval
-from imapeval.study.permutation.cells import contrast_answers
-from imapeval.study.permutation.swaps import ComparedAnswers, MetricPairs
-from imapeval.study.power import find_power
+from imapeval.study.comparison.closed_form import steiger_test, williams_test, zou_interval
+from imapeval.study.comparison.permutation.answers import contrast_answers
+from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
+from imapeval.study.comparison.power import find_power
+from imapeval.study.correlation.influence import average_ranks, correlate_with_influences
 
 AGREES = 0.5
 CUTS = (-1.2, 0.0, 0.8, 1.6)

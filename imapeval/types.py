@@ -37,7 +37,7 @@ class Sample:
         id: Unique within a file.
         question: What was asked. Of a dialogue: all turns before the response, each with its speaker.
         references: The clinicians' answers; of several, the scores beside each are joined as the run's `references`
-            says (`imapeval.combining`). May be empty: then there are imaps of question and response, but no score that
+            says (`imapeval.evaluation.combine`). May be empty: then there are imaps of question and response, but no score that
             needs a reference.
         response: The generated answer under evaluation. Of a dialogue: its last turn. "" where there is none.
         lang: Language of the texts, "en" or "zh".

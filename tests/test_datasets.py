@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from imapeval import evaluate
+from imapeval.evaluation import evaluate
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.samples import read
 from imapeval.metrics import registry
-from imapeval.pipeline import open_extractor, open_graph, open_matcher
-from imapeval.samples import read
 from imapeval.types import Score
 
 if TYPE_CHECKING:

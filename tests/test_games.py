@@ -7,8 +7,8 @@ from statistics import fmean
 
 import pytest
 
-from imapeval.pipeline import open_graph, open_matcher
-from imapeval.samples import read
+from imapeval.evaluation.pipeline import open_graph, open_matcher
+from imapeval.evaluation.samples import read
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "games.py"))
 GAMES, HONEST, RIGHT, READERS, LANGS = (BENCHMARK[name] for name in ("GAMES", "HONEST", "RIGHT", "READERS", "LANGS"))

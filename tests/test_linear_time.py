@@ -28,6 +28,8 @@ import pytest
 
 import imapeval
 from imapeval.errors import ImapEvalError
+from imapeval.evaluation.pipeline import open_graph
+from imapeval.evaluation.samples import dialogue, reading, rows
 from imapeval.extraction import clauses, cues, faults, parsing, sifting, statements
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
@@ -37,8 +39,6 @@ from imapeval.matching import relating
 from imapeval.metrics.judges import front_matter, knowledge, lists, own_prompt, questions, scores
 from imapeval.metrics.judges.judge import show_answer
 from imapeval.metrics.lexical import tokens
-from imapeval.pipeline import open_graph
-from imapeval.samples import dialogue, reading, rows
 from imapeval.text import amount_units, comparison, sides
 from imapeval.text.amount_words import Number
 from imapeval.text.markup import EditedText

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.samples import read
 from imapeval.metrics.imapscore import graded
-from imapeval.pipeline import open_extractor, open_graph, open_matcher
-from imapeval.samples import read
 from imapeval.text.language import detect_lang
 from imapeval.types import Sample, Score
 

@@ -16,8 +16,8 @@ import typer
 
 import imapeval
 from imapeval import _resources
+from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
-from imapeval.cli.score import DEFAULT_METRICS
 from imapeval.errors import ProviderError
 from imapeval.graph.readers.source import Source
 from imapeval.llm.client import Message, Request

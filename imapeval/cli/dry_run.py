@@ -6,16 +6,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from imapeval.cli.printing import echo, print_table
+from imapeval.cli.output import echo, print_table
 from imapeval.cli.progress import show_indexing, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.evaluation.forecast.usage import UsageForecast
+    from imapeval.evaluation.pipeline import LlmSettings
     from imapeval.llm.prices import Price
     from imapeval.metrics.base import Metric
-    from imapeval.pipeline import LlmSettings
-    from imapeval.planning.forecast import UsageForecast
     from imapeval.types import Sample
 
 
@@ -40,12 +40,12 @@ def print_dry_run(
         encoder: See `open_work`.
         json_output: Print JSON.
     """
+    from imapeval.evaluation.forecast.dry_run import open_dry_run, select_llm_metrics
+    from imapeval.evaluation.forecast.simulated_replies import simulate_reply
+    from imapeval.evaluation.forecast.usage import forecast_usage
+    from imapeval.evaluation.pipeline import open_dry_run_model, open_ledger
     from imapeval.llm import tokens
     from imapeval.llm.client import Usage
-    from imapeval.pipeline import open_dry_run_model, open_ledger
-    from imapeval.planning.forecast import forecast_usage
-    from imapeval.planning.rehearsing import open_dry_run, select_llm_metrics
-    from imapeval.planning.supposing import simulate_reply
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
     judges = [metric.name for metric in select_llm_metrics(metrics or ())]

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import TypeVar
 
-from imapeval.cli.printing import echo
+from imapeval.cli.output import echo
 
 T = TypeVar("T")
 

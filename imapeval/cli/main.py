@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from imapeval import __version__
-from imapeval.cli import (
+from imapeval.cli.commands import (
     batch,
     cache,
     closed,
@@ -25,7 +25,7 @@ from imapeval.cli import (
     serve,
     study,
 )
-from imapeval.cli.printing import echo
+from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from imapeval import combining
 from imapeval.errors import UsageError
+from imapeval.evaluation import combine
 from imapeval.metrics.base import Device
 
 if TYPE_CHECKING:
@@ -166,13 +166,13 @@ def parse_device(text: str) -> "Device":
     return _pick(text, get_args(Device), option="--device")
 
 
-def parse_references(text: str) -> combining.References:
+def parse_references(text: str) -> combine.References:
     """Return how the scores beside several references become one.
 
     Raises:
         UsageError: There is no such way.
     """
-    return _pick(text, get_args(combining.References), option="--references")
+    return _pick(text, get_args(combine.References), option="--references")
 
 
 def _pick(text: str, known: tuple[Any, ...], *, option: str) -> Any:
@@ -207,7 +207,7 @@ def parse_lang(lang: str | None, *values: str) -> "Lang":
     Raises:
         UsageError: There is no such language, or a value is empty or no text.
     """
-    from imapeval.samples import detect_lang
+    from imapeval.evaluation.samples import detect_lang
 
     for value in values:
         require_value(value)

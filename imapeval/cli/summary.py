@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from imapeval.cli.printing import print_table
+from imapeval.cli.output import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

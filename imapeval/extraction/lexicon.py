@@ -54,7 +54,7 @@ _NOT: Mapping[Lang, str] = {"en": "not ", "zh": "未"}
 _NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
 _BEFORE = 40
 """Characters before a word in which its denial is looked for."""
-# The turns of a dialogue, as `imapeval.samples` writes them.
+# The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
 _CONSTRAINT_TERMS = {

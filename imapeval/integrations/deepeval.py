@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from imapeval._optional import require
 from imapeval.errors import ProviderError, ServiceError, UsageError
-from imapeval.integrations.exchange import choose_scorer
+from imapeval.integrations.adapter import choose_scorer
 from imapeval.llm import chat, openai
 from imapeval.llm.client import Completion, Usage
 from imapeval.report.thresholds import Threshold

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.integrations.exchange import choose_scorer
+from imapeval.integrations.adapter import choose_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:

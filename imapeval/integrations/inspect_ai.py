@@ -5,7 +5,7 @@
     Task(dataset=..., solver=generate(), scorer=imapscore())
 
 Inspect finds it by the name `imapeval/imapscore` as well: `inspect score LOG --scorer imapeval/imapscore`. The other
-way round, `imapeval score LOG.eval` reads a log's answers (`imapeval.samples.inspect_log`).
+way round, `imapeval score LOG.eval` reads a log's answers (`imapeval.evaluation.samples.inspect_log`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from anyio import to_thread
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.runs import Run
+from imapeval.evaluation.samples.inspect_log import is_unanswered, read_question, read_references
+from imapeval.evaluation.samples.rows import read_lang
 from imapeval.files import replace_file
-from imapeval.integrations.exchange import choose_scorer
-from imapeval.runs import Run
-from imapeval.samples.inspect_log import is_unanswered, read_question, read_references
-from imapeval.samples.rows import read_lang
+from imapeval.integrations.adapter import choose_scorer
 from imapeval.scoring import Assessment
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from imapeval.imapfile import ImapRecord
+    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.metrics.base import Metric
     from imapeval.scoring import Scorer
     from imapeval.types import Sample

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from imapeval._optional import require
-from imapeval.integrations.exchange import (
+from imapeval.integrations.adapter import (
     REFERENCE_KEYS,
     FieldKeys,
     check_single_metric,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.integrations.exchange import (
+from imapeval.integrations.adapter import (
     FieldKeys,
     check_single_metric,
     choose_scorer,

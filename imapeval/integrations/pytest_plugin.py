@@ -103,7 +103,7 @@ class ImapScoreFixture:
             AssertionError: A score is not good enough, or there is none.
             UsageError: A threshold of a metric that is not asked, or that can mean nothing.
         """
-        from imapeval.report.answers import describe_failure
+        from imapeval.explain.answers import describe_failure
         from imapeval.types import Failure, Score
 
         __tracebackhide__ = True

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
 from imapeval.errors import SampleError
-from imapeval.integrations.exchange import choose_scorer
-from imapeval.scoring.given import make_row
+from imapeval.integrations.adapter import choose_scorer
+from imapeval.scoring.arguments import make_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

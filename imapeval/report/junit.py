@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from imapeval.report.answers import ScoredAnswer, describe_failure
+from imapeval.explain.answers import ScoredAnswer, describe_failure
 from imapeval.types import Score
 
 if TYPE_CHECKING:

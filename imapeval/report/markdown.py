@@ -12,7 +12,7 @@ from imapeval.types import Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.report.answers import ScoredAnswer
+    from imapeval.explain.answers import ScoredAnswer
     from imapeval.report.summary import SummaryRow
     from imapeval.report.thresholds import AnyVerdict
     from imapeval.types import Failure

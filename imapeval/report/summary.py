@@ -7,14 +7,14 @@ from math import fsum
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.samples import system_label
-from imapeval.study.resample import mean_interval
+from imapeval.evaluation.samples import system_label
+from imapeval.study.bootstrap import mean_interval
 from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.runs import Result
+    from imapeval.evaluation.runs import Result
     from imapeval.types import Sample
 
 

@@ -9,17 +9,17 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, overload
 
-from imapeval import imapfile
-from imapeval.report import answers
-from imapeval.report.comparison import FactRow, compare, write_html, write_markdown, write_sentence
-from imapeval.report.context import write_context
-from imapeval.runs import Result, result_to_dict
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.runs import Result, result_to_dict
+from imapeval.explain import answers
+from imapeval.explain.comparison import FactRow, compare, write_html, write_markdown, write_sentence
+from imapeval.explain.context import write_context
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.imapfile import ImapRecord
+    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.llm.ledger import Spent
     from imapeval.types import Outcome, Sample
 
@@ -127,7 +127,7 @@ class Assessment:
             **{name: first[name] for name in ("score", "parts", "failure")},
             "reason": self.reason,
             "metrics": told,
-            "imaps": [json.loads(imapfile.dump_record(record)) for record in self.records],
+            "imaps": [json.loads(imap_files.dump_record(record)) for record in self.records],
             "usage": None if self.spent is None else asdict(self.spent),
         }
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.pipeline import Pipeline
+    from imapeval.evaluation.runs import Result
     from imapeval.extraction.extractor import Extractor
-    from imapeval.imapfile import ImapRecord
     from imapeval.llm.client import Model
     from imapeval.matching.matcher import Matcher
-    from imapeval.pipeline import Pipeline
-    from imapeval.runs import Result
 
 
 _Item = TypeVar("_Item", "Result", "ImapRecord")

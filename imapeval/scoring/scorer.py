@@ -17,16 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval import evaluate, pipeline
 from imapeval.errors import UsageError
-from imapeval.extracting import extract
+from imapeval.evaluation import evaluate, pipeline
+from imapeval.evaluation.extract import extract
+from imapeval.evaluation.runs import Run, RunWriter
+from imapeval.evaluation.samples import detect_lang
 from imapeval.llm.ledger import Ledger, itemise
 from imapeval.matching.matcher import relate
-from imapeval.runs import Run, RunWriter
-from imapeval.samples import detect_lang
-from imapeval.scoring.assessment import Assessment, Assessments
-from imapeval.scoring.background import BackgroundLoop
-from imapeval.scoring.given import (
+from imapeval.scoring.arguments import (
     assign_ids,
     check_arguments,
     check_llm_arguments,
@@ -36,19 +34,21 @@ from imapeval.scoring.given import (
     make_row,
     make_samples,
 )
+from imapeval.scoring.assessment import Assessment, Assessments
+from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.scoring.opened import InMemoryStore, OpenComponents, group_by_id
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from imapeval.combining import References
-    from imapeval.imapfile import ImapRecord
+    from imapeval.evaluation.combine import References
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Result
     from imapeval.llm.client import Model
     from imapeval.llm.ledger import Spent
     from imapeval.llm.prices import Price
     from imapeval.metrics.base import Device, Metric
-    from imapeval.runs import Result
     from imapeval.types import Imap, Lang, Match
 
 Relations = Literal["graph", "llm"]
@@ -60,7 +60,7 @@ class Scorer:
     Args:
         metrics: Names with commas between, or names and metrics of your own; the first one is what an assessment's
             `value` is.
-        references: How several references count: "best", "mean" or "consensus" (`imapeval.combining`).
+        references: How several references count: "best", "mean" or "consensus" (`imapeval.evaluation.combine`).
         llm: A language model that reads the texts, "PROVIDER:NAME" as after `--llm`, or any `Model`. None reads
             offline.
         base_url: Address of an OpenAI-compatible server.
@@ -190,7 +190,7 @@ class Scorer:
         """Score many answers, which is faster than one by one.
 
         Args:
-            samples: Samples (`imapeval.samples.read` reads files), or mappings with the columns of a file.
+            samples: Samples (`imapeval.evaluation.samples.read` reads files), or mappings with the columns of a file.
             out: A folder to write the run to, as `imapeval score --out` does; a run that was stopped goes on.
             progress: Called with the number of answers done since the last call.
 

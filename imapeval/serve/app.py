@@ -13,17 +13,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
-from imapeval import __version__, imapfile
+from imapeval import __version__
 from imapeval.errors import ServiceError
-from imapeval.imapfile import ImapRecord
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.metrics.imapscore import credit
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
+from imapeval.serve.docs_page import render_docs_page
 from imapeval.serve.guard import RequestGuard
+from imapeval.serve.http_error import STATUS_DESCRIPTIONS, HttpError, dump_json
 from imapeval.serve.limits import Limits
-from imapeval.serve.page import render_docs_page
-from imapeval.serve.refusal import STATUS_DESCRIPTIONS, HttpError, dump_json
-from imapeval.serve.work import WorkQueue
+from imapeval.serve.work_queue import WorkQueue
 from imapeval.types import Failure, Match
 
 _ANY_REQUEST_STATUSES = (400, 403, 405, 408, 413, 500, 503)
@@ -155,7 +156,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         )
         failure = found if isinstance(found, Failure) else None
         imaps = () if isinstance(found, Failure) else found
-        told = [json.loads(imapfile.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
+        told = [json.loads(imap_files.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
         return _JsonResponse({"id": texts.id, "imaps": told, "failure": _failure_to_dict(failure)})
 
     @app.post(

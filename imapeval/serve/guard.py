@@ -9,7 +9,7 @@ import asyncio
 import hmac
 from typing import TYPE_CHECKING, Any
 
-from imapeval.serve.refusal import HttpError
+from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping

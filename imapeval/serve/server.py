@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from imapeval.errors import UsageError
 from imapeval.redaction import register_secret
 from imapeval.serve.app import LoadedScorer, make_app
-from imapeval.serve.refusal import HttpError
+from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
     import asyncio

@@ -13,14 +13,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.samples.rows import list_columns, read_csv, read_number
-from imapeval.study.findings import ALL
+from imapeval.evaluation.samples.rows import list_columns, read_csv, read_number
+from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from imapeval.study.findings import Correlation
+    from imapeval.study.data.findings import Correlation
 
 Group = Literal["n-gram", "embedding", "LLM"]
 

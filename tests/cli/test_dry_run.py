@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from imapeval.extracting import extract
+from imapeval.evaluation.extract import extract
+from imapeval.evaluation.pipeline import open_extractor, open_graph
 from imapeval.llm import tokens
 from imapeval.llm.cache import Cached, digest
 from imapeval.llm.client import Completion, Request, Usage, canonical
-from imapeval.pipeline import open_extractor, open_graph
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

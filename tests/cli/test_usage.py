@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from imapeval.runs import Run
+from imapeval.evaluation.runs import Run
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from imapeval import imapfile
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.runs import Run
 from imapeval.extraction.prompting import find_texts
-from imapeval.runs import Run
 from imapeval.types import Imap, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -105,7 +105,7 @@ def command(imapeval: Command, fickle: Fickle, write_data: WriteData) -> Command
 
 def read_imaps(path: str) -> dict[tuple[str, int], Imap]:
     """Return the imaps of a file by sample and reading."""
-    return {(record.id, record.imap.reading): record.imap for _, record in imapfile.read_records(Path(path))}
+    return {(record.id, record.imap.reading): record.imap for _, record in imap_files.read_records(Path(path))}
 
 
 def score_of(folder: str, id_: str, metric: str) -> Score:

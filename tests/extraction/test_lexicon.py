@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
+from imapeval.evaluation.samples import read
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
 from imapeval.graph.store import Graph
-from imapeval.samples import read
 from imapeval.types import Lang, QuestionImap, Sample
 
 

@@ -5,7 +5,7 @@ SmolLM2 knows nothing of medicine: only the shape is asked of it, and that proba
 
 import pytest
 
-from imapeval.evaluate import evaluate
+from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.cache import Cached
 from imapeval.llm.openai import OpenAIModel
 from imapeval.metrics.base import Parts

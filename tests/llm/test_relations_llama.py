@@ -2,11 +2,11 @@
 
 import pytest
 
+from imapeval.evaluation.pipeline import open_graph, open_matcher
 from imapeval.llm.cache import Cached
 from imapeval.llm.openai import OpenAIModel
 from imapeval.matching import llm
 from imapeval.matching.matcher import relate
-from imapeval.pipeline import open_graph, open_matcher
 from imapeval.types import Failure
 
 MOST_TOKENS = 60

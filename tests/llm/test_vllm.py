@@ -18,8 +18,8 @@ import weakref
 
 import pytest
 
-from imapeval import extracting
 from imapeval.errors import MissingExtraError, ProviderError, ServiceError, UsageError
+from imapeval.evaluation import extract
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.llm import vllm
@@ -407,7 +407,7 @@ class TestReal:
 
     async def test_samples_of_both_languages_are_read(self, model):
         extractor = TwoStep(PromptedReader(model, max_tokens=32))
-        outcomes = {sample.id: made async for sample, made in extracting.extract(SAMPLES, extractor=extractor)}
+        outcomes = {sample.id: made async for sample, made in extract.extract(SAMPLES, extractor=extractor)}
         assert outcomes.keys() == {"en", "zh"}
         # The model is far too weak to be right; what it says is nevertheless an imap, or a failure of its own.
         assert all(not isinstance(made, Failure) or made.kind != "internal" for made in outcomes.values())

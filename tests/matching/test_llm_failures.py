@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError
-from imapeval.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.extraction.prompting import find_texts
@@ -16,7 +17,6 @@ from imapeval.llm.scripted import ScriptedModel
 from imapeval.matching.llm import LLMMatcher
 from imapeval.matching.matcher import relate
 from imapeval.metrics import registry
-from imapeval.runs import Run, RunWriter
 from imapeval.types import Failure, Imap, Pair, Relation, Sample
 
 # Neither wording nor graph relates any of these values to another.

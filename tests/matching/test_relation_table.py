@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.evaluation.pipeline import open_matcher
+from imapeval.explain.evidence import explain_match
 from imapeval.graph.store import Graph
-from imapeval.matching.explain import explain_match
 from imapeval.matching.matcher import relate
-from imapeval.pipeline import open_matcher
 from imapeval.types import Relation
 
 TABLE = Path(__file__).with_name("relation_pairs.tsv")

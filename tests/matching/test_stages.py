@@ -2,9 +2,9 @@
 
 import pytest
 
+from imapeval.evaluation.pipeline import open_matcher
 from imapeval.graph.store import Graph
 from imapeval.matching.matcher import relate
-from imapeval.pipeline import open_matcher
 from imapeval.types import Relation
 
 

@@ -16,12 +16,12 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 
 from imapeval.errors import ResourceError
+from imapeval.evaluation.samples import read
 from imapeval.metrics import nltk_data
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.lexical import Meteor, meteor
 from imapeval.metrics.lexical.tokens import split_for_bleu
 from imapeval.metrics.on_imaps import OnImaps
-from imapeval.samples import read
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ import sacrebleu
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 
+from imapeval.evaluation.samples import read
 from imapeval.metrics import lexical
 from imapeval.metrics.base import Case
 from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_rouge
 from imapeval.metrics.options import set_options
-from imapeval.samples import read
 from imapeval.types import Score
 
 if TYPE_CHECKING:

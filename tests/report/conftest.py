@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.imapfile import ImapRecord
-from imapeval.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 HOSTILE = "</script><img src=x onerror=\"document.title='broken'\"><!--<script>&lt;b&gt; \u2028"

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from imapeval.imapfile import ImapRecord
-from imapeval.report.html import write_report
-from imapeval.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.report.run_page import write_report
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.report.answers import collect_answers
+from imapeval.evaluation.runs import Result, Run
+from imapeval.explain.answers import collect_answers
 from imapeval.report.junit import write_junit
 from imapeval.report.thresholds import Threshold, Verdict
-from imapeval.runs import Result, Run
 from imapeval.types import Failure, Sample, Score
 
 ALLOWED = {

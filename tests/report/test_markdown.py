@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from imapeval.evaluation.runs import Result, Run
+from imapeval.explain.answers import collect_answers
 from imapeval.redaction import make_printable
 from imapeval.report import markdown
-from imapeval.report.answers import collect_answers
 from imapeval.report.markdown import write_markdown
 from imapeval.report.summary import SummaryRow, summarise
 from imapeval.report.thresholds import Threshold, Verdict
-from imapeval.runs import Result, Run
 from imapeval.types import Failure, Sample, Score
 
 HOSTILE = [

@@ -1,6 +1,6 @@
+from imapeval.evaluation.runs import Result
 from imapeval.report.summary import SummaryRow, format_contradictions, summarise
 from imapeval.report.thresholds import Threshold, check_thresholds
-from imapeval.runs import Result
 from imapeval.types import Failure, Sample, Score
 
 

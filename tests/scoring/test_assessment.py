@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from imapeval import Assessment, Assessments, Failure, Imap, Match, Pair, Relation, Sample, Score
-from imapeval.imapfile import ImapRecord, parse_record
+from imapeval.evaluation.imap_files import ImapRecord, parse_record
 from imapeval.scoring.assessment import MAX_SHOWN
 
 HOSTILE = '<img src=x onerror=alert(1)> | "a" & \\b\n\n# head'

@@ -21,12 +21,12 @@ from typer.testing import CliRunner
 from imapeval import Assessment, Failure, Scorer
 from imapeval.cli.main import app
 from imapeval.errors import ServiceError, UsageError
+from imapeval.evaluation.samples import read
 from imapeval.llm.client import Completion, Usage
 from imapeval.llm.prices import Price
 from imapeval.llm.scripted import ScriptedModel
-from imapeval.samples import read
 from imapeval.scoring import shared_scorer
-from imapeval.scoring.background import BackgroundLoop
+from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def test_what_is_asked_while_it_is_closed_is_given_up(monkeypatch: pytest.Monkey
         return run_coroutine_threadsafe(*arguments)
 
     run_coroutine_threadsafe = asyncio.run_coroutine_threadsafe
-    monkeypatch.setattr("imapeval.scoring.background.asyncio.run_coroutine_threadsafe", submit)
+    monkeypatch.setattr("imapeval.scoring.background_loop.asyncio.run_coroutine_threadsafe", submit)
     with pytest.raises(CancelledError):
         background.run(asyncio.sleep(30))
     closing.join()

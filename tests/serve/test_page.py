@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from imapeval.serve.refusal import STATUS_DESCRIPTIONS
+from imapeval.serve.http_error import STATUS_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from tests.serve.conftest import Running

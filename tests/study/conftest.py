@@ -3,8 +3,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from imapeval.study.rated import Rated, Scale
-from imapeval.study.resample import Floats, number_clusters
+from imapeval.study.bootstrap import Floats, number_clusters
+from imapeval.study.data.rated import Rated, Scale
 
 
 def _build(

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.influence import correlate_with_influences
+from imapeval.study.bootstrap import draw_resamples
+from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.weighted import weighted_correlation
 from imapeval.study.intervals import bca_intervals, jackknife_intervals, small_sample_quantile, student_quantile
-from imapeval.study.resample import draw_resamples
-from imapeval.study.weighing import weighted_correlation
 
 COUNT = np.array([[40]])
 

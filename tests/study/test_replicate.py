@@ -4,7 +4,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics.registry import all_metrics
-from imapeval.study.findings import ALL, Correlation
+from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.replicate import METRICS, choose_metrics, compare_with_paper, read_paper_table
 
 

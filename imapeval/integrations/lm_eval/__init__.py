@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.integrations.exchange import RowColumns
+from imapeval.integrations.adapter import RowColumns
 from imapeval.redaction import get_logger
 from imapeval.scoring import shared_scorer
 from imapeval.types import Failure, Score

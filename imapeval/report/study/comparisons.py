@@ -5,8 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.choose import order_dimensions, rank_metrics
-from imapeval.report.study.grids import draw_metric_matrix, draw_winners
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    format_p,
+    label_dimension,
+    pluralize,
+)
+from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.markup import (
     Markup,
     join,
@@ -18,20 +26,12 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.wording import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_interval,
-    format_p,
-    label_dimension,
-    pluralize,
-)
+from imapeval.report.study.selection import order_dimensions, rank_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.findings import Comparison, MetricMatrix, Study
+    from imapeval.study.data.findings import Comparison, MetricMatrix, Study
 
 MAX_ROWS = 120
 """Comparisons that the page lists one by one; the tables have all."""

@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.choose import main_correlations, main_dimension, rank_metrics
-from imapeval.report.study.wording import COEFFICIENTS, LEVELS, format_coefficient, label_dimension
-from imapeval.study.findings import ALL
+from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, format_coefficient, label_dimension
+from imapeval.report.study.selection import main_correlations, main_dimension, rank_metrics
+from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.findings import Comparison, Correlation, Study
+    from imapeval.study.data.findings import Comparison, Correlation, Study
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.wording import COEFFICIENTS, LEVELS, pluralize
+from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, pluralize
 from imapeval.study.agreement.sentences import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from imapeval.study.findings import Study
+    from imapeval.study.data.findings import Study
 
 _DEUTSCH_2021 = (
     "Deutsch, Dror and Roth 2021, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods, "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.frame import render_page, write_page
-from imapeval.report.study.answers import collect_disagreements, list_disagreements, render_disagreements
+from imapeval.report.page_frame import render_page, write_page
 from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
+from imapeval.report.study.correlations import render_correlations
+from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
+from imapeval.report.study.formatting import pluralize
 from imapeval.report.study.markup import (
     Markup,
     escape_text,
@@ -18,17 +20,15 @@ from imapeval.report.study.markup import (
     render_table,
 )
 from imapeval.report.study.methods import describe_methods, list_sources
-from imapeval.report.study.metrics import render_correlations
 from imapeval.report.study.raters import render_raters
-from imapeval.report.study.where import render_scatters, render_slices
-from imapeval.report.study.wording import pluralize
+from imapeval.report.study.slices import render_scatters, render_slices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from imapeval.runs import Run
-    from imapeval.study.findings import Study
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.data.findings import Study
 
 
 def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:

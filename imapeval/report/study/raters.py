@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.choose import select_top_metrics
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    NO_VALUE,
+    format_coefficient,
+    format_interval,
+    format_measure,
+    label_dimension,
+)
 from imapeval.report.study.markup import (
     Markup,
     render_heading,
@@ -13,20 +20,13 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
-from imapeval.report.study.wording import (
-    COEFFICIENTS,
-    NO_VALUE,
-    format_coefficient,
-    format_interval,
-    format_measure,
-    label_dimension,
-)
+from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.agreement.sentences import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.findings import Agreement, Ceiling, Corrected, Differences, Study
+    from imapeval.study.data.findings import Agreement, Ceiling, Corrected, Differences, Study
 
 
 def render_raters(study: Study) -> Markup:

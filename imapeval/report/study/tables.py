@@ -6,10 +6,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
+from imapeval.evaluation.runs.safe_csv import dump_csv
 from imapeval.files import replace_file
 from imapeval.report.study.latex import write_comparisons, write_correlations
-from imapeval.runs.spreadsheets import dump_csv
-from imapeval.study.findings import (
+from imapeval.study.data.findings import (
     Agreement,
     Ceiling,
     Comparison,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from imapeval.study.findings import Differences, MetricMatrix, Study
+    from imapeval.study.data.findings import Differences, MetricMatrix, Study
 
 
 def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:

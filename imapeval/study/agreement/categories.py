@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.agreement.shares import STEP_TOLERANCE
-from imapeval.study.coefficients import Undefined
+from imapeval.study.agreement.raw_agreement import STEP_TOLERANCE
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.rated import Scale
-    from imapeval.study.resample import Counts, Floats
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Scale
 
 Weighting = Literal["identity", "linear", "quadratic"]
 """Credit of two ratings: all or nothing, less by their distance, less by its square (Cohen 1968)."""

@@ -19,8 +19,8 @@ from imapeval.study.agreement.statistic import (
     explain_unmeasurable_or_constant,
     from_sums,
 )
-from imapeval.study.coefficients import Undefined
-from imapeval.study.resample import Floats, Interval
+from imapeval.study.bootstrap import Floats, Interval
+from imapeval.study.correlation.coefficients import Undefined
 
 Model = Literal[1, 2, 3]
 """1: raters differ from answer to answer; one-way. 2: the same raters, as a sample of all, agreeing in the number.

@@ -18,7 +18,7 @@ from imapeval.study.agreement.categories import (
     encode,
     find_categories,
 )
-from imapeval.study.agreement.shares import average_pairs
+from imapeval.study.agreement.raw_agreement import average_pairs
 from imapeval.study.agreement.statistic import (
     AgreementStatistic,
     count_raters,
@@ -28,13 +28,13 @@ from imapeval.study.agreement.statistic import (
     from_sums,
     sort_ratings,
 )
-from imapeval.study.coefficients import Undefined
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.rated import Scale
-    from imapeval.study.resample import Floats
+    from imapeval.study.bootstrap import Floats
+    from imapeval.study.data.rated import Scale
 
 
 def measure_cohen_kappa(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from imapeval.study.agreement.categories import count_categories, encode, find_categories
-from imapeval.study.agreement.shares import average_pairs
+from imapeval.study.agreement.raw_agreement import average_pairs
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,
@@ -22,10 +22,10 @@ from imapeval.study.agreement.statistic import (
     from_sums,
     sort_ratings,
 )
-from imapeval.study.coefficients import Undefined
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.resample import Floats
+    from imapeval.study.bootstrap import Floats
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 """What the distance of two ratings is: same or not, ranks between them, difference, difference relative to the sum."""

@@ -13,10 +13,10 @@ from imapeval.study.agreement.statistic import (
     divide,
     explain_unmeasurable_or_constant,
 )
-from imapeval.study.coefficients import Undefined
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.resample import Floats
+    from imapeval.study.bootstrap import Floats
 
 _SINGULAR = 1e-9
 """Eigenvalues below this share of the largest are 0: how strict raters are is known up to a constant only."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.bootstrap import Interval, compute_replicates, iterate_resamples
 from imapeval.study.intervals import bca_intervals
-from imapeval.study.resample import Interval, compute_replicates, iterate_resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.agreement.statistic import AgreementStatistic
-    from imapeval.study.resample import Counts, Floats
+    from imapeval.study.bootstrap import Counts, Floats
 
 _MOST_GROUPS = 2000
 """Groups of questions that are left out, one at a time, for the acceleration of BCa: as many values as a bootstrap

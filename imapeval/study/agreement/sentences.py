@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.study.writing import format_number
+from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.findings import Agreement, Ceiling
-    from imapeval.study.rated import Rated
+    from imapeval.study.data.findings import Agreement, Ceiling
+    from imapeval.study.data.rated import Rated
 
 TITLES = {
     "exact": "same rating (share)",

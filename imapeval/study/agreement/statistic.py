@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.coefficients import Undefined
+from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.resample import Floats, Interval
+    from imapeval.study.bootstrap import Floats, Interval
 
 RELATIVE_ZERO = 1e-12
 """A variation below this share of what it was computed from is rounding: doubles hold 16 digits, and sums over

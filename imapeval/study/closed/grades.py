@@ -9,7 +9,7 @@ from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.rated import Scale
+    from imapeval.study.data.rated import Scale
 
 
 def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Scale) -> list[MetricFamily]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from imapeval.study.resample import Floats
+    from imapeval.study.bootstrap import Floats
 
 
 MAX_CLASSES = 50

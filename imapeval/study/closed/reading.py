@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.samples.loaders import choose_loader
-from imapeval.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.samples.loaders import choose_loader
+from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
 from imapeval.study.closed.grades import measure_grades
 from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
 from imapeval.study.closed.ordinal import measure_order
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from imapeval.samples.rows import Row
+    from imapeval.evaluation.samples.rows import Row
     from imapeval.study.closed.estimate import MetricFamily
-    from imapeval.study.rated import Scale
+    from imapeval.study.data.rated import Scale
 
 ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.coefficients import MIN_ROWS
-from imapeval.study.resample import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
+from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
+from imapeval.study.correlation.coefficients import MIN_ROWS
 from imapeval.study.robustness.statistics import (
     reversed_pairs_share,
     reversed_systems_share,
@@ -28,7 +28,7 @@ from imapeval.study.robustness.statistics import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.study.resample import Counts, Floats, WeightedStatistic
+    from imapeval.study.bootstrap import Counts, Floats, WeightedStatistic
     from imapeval.study.robustness.repeats import RepeatKind, Repeats
     from imapeval.types import Lang
 

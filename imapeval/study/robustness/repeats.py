@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.runs.reading import SAMPLES
-from imapeval.samples import system_label
-from imapeval.study.resample import number_clusters
+from imapeval.evaluation.runs.reading import SAMPLES
+from imapeval.evaluation.samples import system_label
+from imapeval.study.bootstrap import number_clusters
 from imapeval.types import Lang, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.runs import Run
-    from imapeval.study.resample import Counts, Floats
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.bootstrap import Counts, Floats
     from imapeval.types import Sample
 
 RepeatKind = Literal["rewording", "repetition", "sampling"]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
-from imapeval.extracting import find_rejection, guard_sample
+from imapeval.evaluation.extract import find_rejection, guard_sample
 from imapeval.extraction import faults, parsing, prompting
 from imapeval.extraction.asking import Asker
 from imapeval.extraction.forms import Form
@@ -190,7 +190,7 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
 
 
 def sample_to_json_line(sample: Sample) -> str:
-    """Return a rewording as a line of a samples file, which `imapeval.samples.read` takes."""
+    """Return a rewording as a line of a samples file, which `imapeval.evaluation.samples.read` takes."""
     fields: dict[str, Any] = {**sample.meta, "id": sample.id}
     if sample.turns:
         fields["turns"] = [{"role": turn.role, "content": turn.content} for turn in sample.turns[:-1]]

@@ -1,6 +1,6 @@
 """How far several readings of a text gave the same score, and whether stable scores are better.
 
-Readings are made with --votes; stability is the part of that name of each score (`imapeval.combining`).
+Readings are made with --votes; stability is the part of that name of each score (`imapeval.evaluation.combine`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.coefficients import explain_undefined
-from imapeval.study.influence import average_ranks
-from imapeval.study.resample import (
+from imapeval.study.bootstrap import (
     RESAMPLES,
     compute_replicates,
     draw_resamples,
@@ -20,16 +18,18 @@ from imapeval.study.resample import (
     number_clusters,
     percentile_interval,
 )
+from imapeval.study.correlation.coefficients import explain_undefined
+from imapeval.study.correlation.influence import average_ranks
 from imapeval.study.robustness.statistics import weighted_rank_correlation
-from imapeval.study.slicing import BINS, divide_answers
+from imapeval.study.subgroups.slices import BINS, divide_answers
 from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.runs import Result
-    from imapeval.study.rated import Rated
-    from imapeval.study.resample import Counts, Floats
+    from imapeval.evaluation.runs import Result
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Rated
 
 ALL_ANSWERS = "all answers"
 """The one group that holds every answer."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.coefficients import MIN_ROWS
-from imapeval.study.weighing import weighted_correlation
+from imapeval.study.correlation.coefficients import MIN_ROWS
+from imapeval.study.correlation.weighted import weighted_correlation
 
 if TYPE_CHECKING:
-    from imapeval.study.resample import Counts, Floats
+    from imapeval.study.bootstrap import Counts, Floats
 
 _ROWS_AT_ONCE = 1024
 """Rows of the n x n matrix of pairs that are held at a time: 20 MB at n = 5,000, as `coefficients` has it."""

@@ -23,8 +23,8 @@ from inspect_ai.scorer import mean, precomputed_scores, stderr
 
 from imapeval import Scorer
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples import read
 from imapeval.integrations.inspect_ai import imapscore, write_precomputed
-from imapeval.samples import read
 
 if TYPE_CHECKING:
     from conftest import RunEval

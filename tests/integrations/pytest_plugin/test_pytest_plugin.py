@@ -43,7 +43,7 @@ def properties(path: Path) -> dict[str, list[tuple[str, str]]]:
 
 PER_ANSWER = f"""
 import pytest
-from imapeval.samples import read
+from imapeval.evaluation.samples import read
 
 @pytest.mark.parametrize("sample", read({str(ANSWERS)!r}), ids=lambda sample: str(sample.id))
 def test_answer(imapscore, sample):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
-from imapeval.evaluate import evaluate
+from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.client import Completion, Request, Token, Usage
 from imapeval.llm.scripted import ScriptedModel
 from imapeval.metrics import options

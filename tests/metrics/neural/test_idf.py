@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError
+from imapeval.evaluation.samples import read
 from imapeval.metrics.neural.idf import count, read_collection
-from imapeval.samples import read
 
 
 def test_weights_by_hand() -> None:

@@ -12,8 +12,8 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import spearmanr
 
-from imapeval.runs import Run
-from imapeval.study.findings import (
+from imapeval.evaluation.runs import Run
+from imapeval.study.data.findings import (
     ALL,
     Agreement,
     Ceiling,
@@ -25,7 +25,7 @@ from imapeval.study.findings import (
     Slice,
     Study,
 )
-from imapeval.study.rated import Rated, Scale
+from imapeval.study.data.rated import Rated, Scale
 
 DIMENSIONS = ("accuracy", "completeness", "specificity")
 SYSTEMS = ("HMedQA/GPT-4", "HMedQA/PaLM2", "iCliniq/ChatGPT", "iCliniq/GPT-4")

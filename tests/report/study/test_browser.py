@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import write_study
-from imapeval.runs import Run
-from imapeval.study.findings import Study
+from imapeval.study.data.findings import Study
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [

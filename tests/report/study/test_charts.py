@@ -4,12 +4,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from imapeval.report.study.buckets import draw_group_plot
-from imapeval.report.study.forest import draw_forest, find_axis_limits
-from imapeval.report.study.grids import draw_metric_matrix, draw_winners
-from imapeval.report.study.scatter import MAX_POINTS, draw_scatter, jitter
-from imapeval.study.findings import Ceiling, Correlation, MetricMatrix, Slice
-from imapeval.study.rated import Scale
+from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.group_plot import draw_group_plot
+from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
+from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter, jitter
+from imapeval.study.data.findings import Ceiling, Correlation, MetricMatrix, Slice
+from imapeval.study.data.rated import Scale
 
 
 def read_texts(drawing: str) -> list[str]:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import render_study, write_study
-from imapeval.runs import Run
-from imapeval.study.findings import ALL, Corrected, Heterogeneity, Study
-from imapeval.study.rated import Rated
+from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
+from imapeval.study.data.rated import Rated
 
 # A page has dozens of drawings; one is made in a second or two.
 pytestmark = pytest.mark.slow

@@ -5,8 +5,8 @@ import pytest
 
 from imapeval.study.agreement.icc import Model, measure_icc, spearman_brown
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.coefficients import Undefined
-from imapeval.study.resample import Floats
+from imapeval.study.bootstrap import Floats
+from imapeval.study.correlation.coefficients import Undefined
 
 SHROUT_FLEISS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=np.float64

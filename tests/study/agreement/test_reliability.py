@@ -4,8 +4,8 @@ import pytest
 from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.coefficients import Undefined
-from imapeval.study.resample import Floats
+from imapeval.study.bootstrap import Floats
+from imapeval.study.correlation.coefficients import Undefined
 
 
 def value(found: AgreementStatistic | Undefined) -> float:

@@ -2,7 +2,7 @@ import pytest
 
 from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.grades import measure_grades
-from imapeval.study.rated import Scale
+from imapeval.study.data.rated import Scale
 
 
 def edrm(gold: list[float], predicted: list[float], scale: Scale) -> float | None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.runs import Result, Run, RunSettings, RunWriter
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.types import Failure, Sample, Score
 
 Scores = Mapping[str, Mapping[str, float | None]]

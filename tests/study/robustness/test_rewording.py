@@ -4,11 +4,11 @@ import json
 import pytest
 
 from imapeval.errors import ExtractionError, ProviderError, ServiceError
-from imapeval.extracting import MAX_CHARACTERS
+from imapeval.evaluation.extract import MAX_CHARACTERS
+from imapeval.evaluation.samples import read
 from imapeval.extraction import prompting
 from imapeval.extraction.prompting import find_texts
 from imapeval.llm.scripted import ScriptedModel
-from imapeval.samples import read
 from imapeval.study.robustness.rewording import (
     SCHEMA,
     keep_letters_and_digits,

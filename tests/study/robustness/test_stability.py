@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.runs import Result
-from imapeval.study.rated import Rated
+from imapeval.evaluation.runs import Result
+from imapeval.study.data.rated import Rated
 from imapeval.study.robustness.stability import ALL_ANSWERS, read_stability, relate_stability, summarise_stability
 from imapeval.types import Failure, Score
 

@@ -1,0 +1,189 @@
+"""`imapeval batch`: a run in files, for servers that answer many requests at once and later."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.llm_options import check_llm_is_used
+from imapeval.cli.options import (
+    BaseUrl,
+    Data,
+    Encoder,
+    Imaps,
+    Json,
+    Kg,
+    Limit,
+    Loader,
+    Map,
+    Missing,
+    Relations,
+    Set,
+    Votes,
+    choose_metrics,
+    parse_columns,
+    parse_settings,
+)
+from imapeval.cli.output import echo
+from imapeval.cli.progress import show_indexing, show_progress
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.evaluation.forecast.batch_export import BatchExport
+    from imapeval.llm.batch import Taken
+
+app = typer.Typer(
+    help="Have texts read and judged through files of requests: OpenAI's Batch API, vllm run-batch.",
+    no_args_is_help=True,
+)
+
+_SHOWN = 5
+"""Examples of each oddity that are printed."""
+
+
+@app.command("export")
+def export(
+    data: Data,
+    llm: Annotated[str, typer.Option(metavar="SPEC", help="Who will answer, as in `imapeval score`: openai:NAME.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the batches, the same for every step.")],
+    base_url: BaseUrl = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="The metrics of the run, so that what they ask is written as well.  [default: reading alone]",
+        ),
+    ] = None,
+    set_: Set = None,
+    votes: Votes = 1,
+    relations: Relations = None,
+    imaps: Imaps = None,
+    kg: Kg = None,
+    encoder: Encoder = "use",
+    loader: Loader = None,
+    map_: Map = None,
+    missing: Missing = None,
+    limit: Limit = None,
+    json_output: Json = False,
+) -> None:
+    """Write the requests that are missing to read and judge DATA into files: OpenAI Batch JSONL, which vLLM reads too.
+
+    To be repeated after each import: answers are read once the questions have been, and judged by what was read. The
+    options are those of the `imapeval score` that follows.
+    """
+    from imapeval.evaluation.forecast.batch_export import export_missing as export_all
+    from imapeval.evaluation.forecast.dry_run import open_dry_run, require_batchable, select_llm_metrics
+    from imapeval.evaluation.pipeline import LlmSettings, open_dry_run_model
+    from imapeval.evaluation.samples import read
+    from imapeval.llm.batch import BatchFolder
+    from imapeval.llm.open import identify
+
+    provider, _, name = llm.partition(":")
+    if provider != "openai":
+        raise UsageError(
+            f"--llm {llm!r} cannot be asked in batches. Give openai:NAME, which is also right for vllm run-batch "
+            "together with any --base-url; what runs on this computer is asked at once by `imapeval score`."
+        )
+    chosen = None if metrics is None else choose_metrics(metrics, parse_settings(set_))
+    if chosen is None and set_:
+        raise UsageError(f"--set {set_[0]!r} is about a metric, but none is named. Add --metrics.")
+    require_batchable(chosen or ())
+    judging = bool(select_llm_metrics(chosen or ()))
+    # Reading alone asks for no relations.
+    relations = relations or ("graph" if chosen is None else "llm")
+    check_llm_is_used(imaps=imaps, votes=votes, relations=relations, judging=judging)
+    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
+    settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
+    with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
+        rehearsal = open_dry_run_model(settings, reply=folder.recall())
+        with show_indexing(quiet=json_output) as indexing:
+            work = open_dry_run(
+                settings, rehearsal, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
+            )
+        with show_progress("looking for what is missing", total=len(samples), quiet=json_output) as advance:
+            exported = asyncio.run(export_all(samples, work, folder=folder, progress=advance))
+        waiting = folder.count_waiting()
+    if json_output:
+        echo(json.dumps(_export_to_dict(exported, waiting), ensure_ascii=False))
+    else:
+        _print_export(exported, waiting, out)
+
+
+@app.command("import")
+def import_results(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `imapeval batch export` wrote to.")],
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Files of results, in any order.")],
+    json_output: Json = False,
+) -> None:
+    """Put the results of batches into the cache of completions, from where every command takes them."""
+    from imapeval.evaluation.pipeline import open_cached_completions
+    from imapeval.llm.batch import BatchFolder
+
+    with BatchFolder(folder) as batches:
+        taken = batches.take(results, cache=open_cached_completions(batches.identity))
+        waiting = batches.count_waiting()
+    if json_output:
+        failed = Counter(kind for kind, _ in taken.failures.values())
+        echo(json.dumps({**asdict(taken), "failed": failed, "waiting": waiting}, ensure_ascii=False))
+    else:
+        _print_import(taken, waiting, folder)
+
+
+def _export_to_dict(exported: "BatchExport", waiting: dict[str, int]) -> dict[str, object]:
+    files = [{"path": str(file.path), "requests": file.requests, "bytes": file.bytes} for file in exported.files]
+    return {
+        "requests": sum(file.requests for file in exported.files),
+        "files": files,
+        "waiting": exported.waiting,
+        "waiting_files": waiting,
+        "samples": {
+            "complete": exported.complete,
+            "pending": exported.pending,
+            "further": exported.further,
+            "failed": exported.failed,
+        },
+    }
+
+
+def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path) -> None:
+    for file in exported.files:
+        echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
+    if exported.waiting:
+        echo(
+            f"{exported.waiting} requests were written before and have no result yet: {', '.join(waiting)}. Import the "
+            "results; what is never to come is written again once its file is removed."
+        )
+    echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
+    if exported.further:
+        echo(f"         {exported.further} of them will need another stage: export again after the import")
+    for kind, count in exported.failed.most_common():
+        echo(f"         {count} failed: {kind}", err=True)
+    if exported.files or exported.waiting:
+        echo(f"next:    have the files answered, then: imapeval batch import {folder} RESULTS.jsonl")
+    else:
+        echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
+
+
+def _print_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
+    tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
+    echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
+    for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():
+        message = next(message for found, message in taken.failures.values() if found == kind)
+        echo(f"{count} failed: {kind}, such as: {message}", err=True)
+    _print_lines("differing from what is kept, which stays", taken.differing)
+    _print_lines("of requests that were not exported to this folder", taken.foreign)
+    _print_lines("not a result", [f"{place}: {why}" for place, why in taken.unreadable.items()])
+    for name, count in waiting.items():
+        echo(f"{folder / name}: {count} requests have no result yet")
+    echo("next: the same `imapeval batch export` again writes what is missing")
+
+
+def _print_lines(what: str, places: Sequence[str]) -> None:
+    if places:
+        more = "" if len(places) <= _SHOWN else f"\n  and {len(places) - _SHOWN} more"
+        echo(f"{what}: {len(places)} lines\n  " + "\n  ".join(places[:_SHOWN]) + more, err=True)

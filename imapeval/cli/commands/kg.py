@@ -1,0 +1,201 @@
+"""`imapeval kg`: what the knowledge graph holds, and what it says of two values."""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from imapeval.cli.commands import kg_build
+from imapeval.cli.options import Encoder, Json, Kg, Language, parse_lang, require_value
+from imapeval.cli.output import echo
+from imapeval.cli.progress import show_indexing
+from imapeval.errors import UsageError
+
+if TYPE_CHECKING:
+    from imapeval.graph.linker import Linker
+    from imapeval.graph.model import ConceptType
+    from imapeval.graph.store import Graph
+
+app = typer.Typer(help="The knowledge graph.", no_args_is_help=True, rich_markup_mode=None)
+app.command("build")(kg_build.build)
+app.command("index")(kg_build.index)
+
+_RELATIVES_SHOWN = 20
+"""Concepts that `info` lists of each kin, such as the narrower ones; the others are counted."""
+
+
+@app.command()
+def stats(kg: Kg = None, json_output: Json = False) -> None:
+    """Count what the graph holds: concepts, names, edges, by type, language and source."""
+    from imapeval.evaluation.pipeline import open_graph
+
+    with open_graph(kg) as graph:
+        found = {"path": str(graph.path), **graph.stats()}
+    if json_output:
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    echo(f"{found.pop('path')}: hash {found.pop('hash')[:12]}")
+    for name, value in found.items():
+        title = name.replace("_", " ")
+        if isinstance(value, dict):
+            counts = cast("dict[str, Any]", value)
+            echo(f"{title}: " + ", ".join(f"{key} {_count(number)}" for key, number in counts.items()))
+        else:
+            echo(f"{title}: {_count(value)}")
+
+
+def _count(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@app.command()
+def info(
+    concept: Annotated[str, typer.Argument(metavar="CONCEPT", help="An id such as DOID:2841, or a name.")],
+    kg: Kg = None,
+    json_output: Json = False,
+) -> None:
+    """Show a concept: its names, what it is a kind and a part of, and what is a kind of it."""
+    from imapeval.evaluation.pipeline import open_graph
+
+    require_value(concept)
+    with open_graph(kg) as graph:
+        ids = (graph.resolve(concept),) if concept in graph else graph.lookup(concept)
+        if not ids:
+            raise UsageError(
+                f"the graph {graph.path} has no concept with the id or name {concept!r}. "
+                f"Look for one with: imapeval kg search {concept!r}"
+            )
+        shown = [_describe(graph, concept_id) for concept_id in ids]
+    if json_output:
+        echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    echo("\n\n".join(map(_format_concept, shown)))
+
+
+def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
+    concept = graph.concept(concept_id)
+
+    def show(ids: Iterable[str]) -> list[dict[str, str]]:
+        return [{"id": one, "label": graph.concept(one).label} for one in ids]
+
+    return {
+        "id": concept.id,
+        "label": concept.label,
+        "type": concept.type,
+        "general": graph.is_general(concept_id),
+        "aliases": list(concept.aliases),
+        "names": [name._asdict() for name in graph.names(concept_id)],
+        "kind_of": show(concept.parents),
+        "part_of": show(concept.wholes),
+        "ancestors": show(graph.ancestors(concept_id)),
+        "kinds": show(graph.children(concept_id)),
+        "parts": show(graph.parts(concept_id)),
+    }
+
+
+def _format_concept(shown: dict[str, Any]) -> str:
+    lines = [f"{shown['label']} ({shown['id']}), {shown['type']}" + (", too general to relate by" * shown["general"])]
+    names: dict[tuple[str, str], list[str]] = {}
+    for name in shown["names"]:
+        kind = name["kind"] if name["scope"] == "exact" else f"{name['scope']} {name['kind']}"
+        names.setdefault((name["lang"], kind), []).append(f"{name['text']} [{name['source']}]")
+    lines += [f"  {lang} {kind}: {'; '.join(texts)}" for (lang, kind), texts in names.items()]
+    for key, title in (
+        ("kind_of", "a kind of"),
+        ("ancestors", "all broader"),
+        ("part_of", "a part of"),
+        ("kinds", "kinds of it"),
+        ("parts", "parts of it"),
+    ):
+        others = [f"{other['label']} ({other['id']})" for other in shown[key]]
+        if others:
+            more = f"; and {len(others) - _RELATIVES_SHOWN:,} more" if len(others) > _RELATIVES_SHOWN else ""
+            lines.append(f"  {title}: {'; '.join(others[:_RELATIVES_SHOWN])}{more}")
+    if shown["aliases"]:
+        lines.append(f"  also known as: {', '.join(shown['aliases'])}")
+    return "\n".join(lines)
+
+
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A name, or something like one.")],
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Most concepts to list.")] = 10,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as drug. Repeatable.")
+    ] = None,
+    lang: Language = None,
+    kg: Kg = None,
+    encoder: Encoder = "use",
+    json_output: Json = False,
+) -> None:
+    """List the concepts that a text may mean, most likely first."""
+    wanted = _check_types(types)
+    language = parse_lang(lang, text)
+    linker, graph = _open_linker(kg, encoder, quiet=json_output)
+    found = [
+        {
+            "concept": one.concept,
+            "label": graph.concept(one.concept).label,
+            "type": graph.concept(one.concept).type,
+            "name": one.name,
+            "score": one.score,
+            "evidence": dict(one.evidence),
+        }
+        for one in linker.search(text, lang=language, k=limit, types=wanted)
+    ]
+    if json_output:
+        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    if not found:
+        echo(f"nothing in {graph.path} is like {text!r}")
+    for one in found:
+        # Two digits that say something: the right concept of a misspelt text may have a score of .01.
+        echo(f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}")
+
+
+@app.command()
+def relate(
+    reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
+    response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each value was read, and the path.")] = False,
+    lang: Language = None,
+    kg: Kg = None,
+    encoder: Encoder = "use",
+    json_output: Json = False,
+) -> None:
+    """Say what the graph alone knows of two values; `imapeval relate` asks others besides."""
+    from imapeval.explain.evidence import explain_match as put_in_words
+    from imapeval.matching.graph import relate_links, tell_apart
+    from imapeval.types import Match, Relation
+
+    language = parse_lang(lang, reference, response)
+    linker, graph = _open_linker(kg, encoder, quiet=json_output)
+    links = linker.link_many([reference, response], lang=language)
+    relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, tell_apart(graph, *links))
+    sentences = put_in_words(Match("", reference, response, relation, 0.0, "graph", evidence))
+    if json_output:
+        found = {"relation": relation.value, "evidence": evidence, "explanation": sentences}
+        echo(json.dumps(found, ensure_ascii=False))
+        return
+    echo(f"{reference} -> {response}: {relation.value}")
+    for sentence in sentences if explain else ():
+        echo(f"  {sentence}")
+
+
+def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
+    from imapeval.graph.model import ConceptType
+
+    known = get_args(ConceptType)
+    for kind in types or ():
+        if kind not in known:
+            raise UsageError(f"unknown --type {kind!r}. There are: {', '.join(known)}.")
+    return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
+
+
+def _open_linker(kg: Any, encoder: str, *, quiet: bool) -> "tuple[Linker, Graph]":
+    from imapeval.evaluation.pipeline import open_graph, open_linker
+
+    graph = open_graph(kg)
+    with show_indexing(quiet=quiet) as progress:
+        return open_linker(graph, encoder=encoder, progress=progress), graph

@@ -1,0 +1,116 @@
+"""`imapeval kg build` and `imapeval kg index`: a graph of one's own."""
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from imapeval.cli.options import Json
+from imapeval.cli.output import echo
+from imapeval.cli.progress import show_indexing
+
+if TYPE_CHECKING:
+    from imapeval.graph.build import BuildReport, Left
+
+
+def build(
+    source: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATH",
+            help="An ontology: a file, or the folder of a release. Write FORMAT:PATH where it is not recognised. "
+            "Repeatable; what stands first has precedence.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the graph, such as my.kg.")],
+    json_output: Json = False,
+) -> None:
+    """Build a knowledge graph from ontologies: OBO, OWL, UMLS, RxNorm, SNOMED CT, MeSH, KGX, tables and others."""
+    from imapeval.graph.build import build_graph
+    from imapeval.graph.readers.formats import open_source
+
+    with _show_stages(quiet=json_output) as advance:
+        sources = [
+            open_source(spec, progress=lambda done, total, spec=spec: advance(f"reading {spec}", done, total))
+            for spec in source
+        ]
+        report = build_graph(sources, out, progress=advance)
+    if json_output:
+        echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+    else:
+        _print_report(report)
+
+
+def index(
+    kg: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a graph that `imapeval kg build` made.")],
+    encoder: Annotated[str, typer.Option(metavar="SPEC", help="use (which ships), or st:NAME_OR_PATH.")] = "use",
+    json_output: Json = False,
+) -> None:
+    """Encode the names of a graph into its index; when stopped, the same command goes on where it was.
+
+    Without it the first command that needs the index makes it, into the cache.
+    """
+    from imapeval.evaluation.pipeline import open_graph
+    from imapeval.graph.encoder import open_encoder
+    from imapeval.graph.index import NameIndex
+
+    with open_graph(kg) as graph, show_indexing(quiet=json_output) as progress:
+        path = graph.path.with_name("names.faiss")
+        made = NameIndex.build(graph, open_encoder(encoder), path, progress=progress)
+        found = {"path": str(path), "names": len(made), "bytes": path.stat().st_size, "encoder": made.encoder.identity}
+    if json_output:
+        echo(json.dumps(found, ensure_ascii=False))
+    else:
+        size = path.stat().st_size / 1e6
+        echo(f"{path}: {len(made):,} names, {size:.1f} MB, encoder {made.encoder.identity}")
+
+
+@contextmanager
+def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
+    """Show a bar for each stage, from its first call on."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), disable=quiet) as bar:
+        tasks: dict[str, int] = {}
+
+        def advance(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(escape(what), total=total)
+            bar.update(bar.task_ids[tasks[what]], completed=done, total=total)
+
+        yield advance
+
+
+def _print_report(report: "BuildReport") -> None:
+    echo(
+        f"{report.path}: {report.concepts:,} concepts, {report.names:,} names, {report.edges:,} is-a edges, "
+        f"{report.parts:,} part-of edges, hash {report.hash[:12]}"
+    )
+    for source in report.sources:
+        echo(f"{source.name} ({source.format}, {source.path}): {source.records:,} concepts, {source.names:,} names")
+        for problem in source.problems:
+            echo(f"  bad: {_format_left_out(problem)}")
+        for skipped in source.skipped:
+            echo(f"  left out: {_format_left_out(skipped)}")
+    for joined in report.joined:
+        echo(f"merged by {joined.why}: {joined.count:,} of {joined.source}, such as")
+        for one, label, into, other in joined.samples:
+            echo(f"  {label} ({one}) into {other} ({into})")
+    for left in report.left_out:
+        echo(f"not in the graph: {_format_left_out(left)}")
+    for kind, cycles in (("is-a", report.cycles), ("part-of", report.part_cycles)):
+        for cycle in cycles:
+            echo(f"{kind} cycle cut at its first step: {' -> '.join(cycle)}")
+    if report.inherited_types or report.other:
+        echo(f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)")
+
+
+def _format_left_out(left: "Left") -> str:
+    first = f" (first: {'; '.join(left.first)})" if left.first else ""
+    return f"{left.what}: {left.count:,}{first}"

@@ -1,0 +1,28 @@
+"""`imapeval study`: runs x ratings, with statistics. One file per command; this one names them."""
+
+import typer
+
+from imapeval.cli.commands.study.agreement import agreement
+from imapeval.cli.commands.study.calibrate import apply, calibrate
+from imapeval.cli.commands.study.compare import compare
+from imapeval.cli.commands.study.correlate import correlate
+from imapeval.cli.commands.study.disagreements import disagreements
+from imapeval.cli.commands.study.estimate import estimate
+from imapeval.cli.commands.study.matrix import matrix
+from imapeval.cli.commands.study.paraphrase import paraphrase
+from imapeval.cli.commands.study.power import power
+from imapeval.cli.commands.study.ratings import ratings
+from imapeval.cli.commands.study.replicate import replicate
+from imapeval.cli.commands.study.report import report
+from imapeval.cli.commands.study.robustness import robustness
+from imapeval.cli.commands.study.sensitivity import sensitivity
+from imapeval.cli.commands.study.slices import slices
+
+app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help=True, rich_markup_mode=None)
+
+
+for _command in (
+    *(report, ratings, agreement, correlate, compare, power, slices, disagreements, matrix),
+    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, replicate),
+):
+    app.command()(_command)

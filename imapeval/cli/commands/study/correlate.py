@@ -1,0 +1,175 @@
+"""`imapeval study correlate`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from imapeval.cli.commands.study.choices import choose_one
+from imapeval.cli.commands.study.inputs import (
+    Dimensions,
+    Labels,
+    Mapping,
+    Metrics,
+    RatingsFile,
+    Resamples,
+    RunFolders,
+    Scales,
+    Seed,
+    parse_names,
+    read_rated,
+)
+from imapeval.cli.options import Json
+from imapeval.cli.output import echo, print_table
+from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.number_format import format_number
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_COLUMN_WIDTH = 19
+"""Of a column of the table: an interval, or most systems' names, with its frame."""
+
+_GROUPINGS: dict[str, str] = {
+    "global": "Global: all answers are taken together, so that a difference between systems counts as agreement.",
+    "within-system": "Within system: among the answers of one system; means are over systems and dimensions.",
+    "within-question": "Within question: among the answers of different systems to one question, then the mean over "
+    "questions.",
+    "system": "System: the systems' mean scores with their mean ratings. Intervals are for these systems on other "
+    "questions.",
+}
+
+
+def correlate(
+    folders: RunFolders,
+    ratings: RatingsFile = None,
+    metrics: Metrics = None,
+    dimensions: Dimensions = None,
+    level: Annotated[
+        str, typer.Option(metavar="A,B", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
+    ] = "within-system",
+    coefficient: Annotated[
+        str, typer.Option(metavar="A,B", help=f"Which coefficients: {', '.join(get_args(CoefficientName))}.")
+    ] = "spearman,kendall_tau_b",
+    scales: Scales = None,
+    mapping: Mapping = None,
+    labels: Labels = None,
+    seed: Seed = 0,
+    resamples: Resamples = 2000,
+    json_output: Json = False,
+) -> None:
+    """Correlate each metric with the ratings, within systems, within questions, between systems or all together."""
+    from imapeval.study.correlation.levels import correlate as compute
+
+    # Before anything is read: it may be much.
+    levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
+    coefficients: list[CoefficientName] = [
+        choose_one(name, "--coefficient", get_args(CoefficientName))
+        for name in parse_names(coefficient, "--coefficient") or ()
+    ]
+    rated = read_rated(
+        folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
+    ).rated
+    rows = compute(rated, levels=levels, coefficients=coefficients, seed=seed, resamples=resamples)
+    if json_output:
+        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        return
+    for one in levels:
+        for name in coefficients:
+            _print_table([row for row in rows if (row.level, row.coefficient) == (one, name)])
+    _print_notes(rows, seed=seed, resamples=resamples)
+
+
+def _print_table(rows: Sequence[Correlation]) -> None:
+    """Print metrics x (system, dimension), in several tables where one would be wider than the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = {(row.metric, row.system, row.dimension): row for row in rows}
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    columns = list(dict.fromkeys((row.system, row.dimension) for row in rows))
+    console = Console()
+    room = (console.width - max(map(len, metrics)) - 4) // _COLUMN_WIDTH
+    # Where nobody looks at a terminal nothing is cut off, however many columns there are.
+    at_once = max(1, room) if console.is_terminal else len(columns)
+    echo(_make_title(rows))  # above the table, whose width would break it into lines
+    for start in range(0, len(columns), at_once):
+        shown = columns[start : start + at_once]
+        table = Table()
+        table.add_column(Text("metric"), no_wrap=True)
+        for column in shown:
+            table.add_column(Text(_make_heading(column, rows[0].level)), justify="right", no_wrap=True)
+        _fill(table, metrics, shown, cells)
+        print_table(table, width=200 + _COLUMN_WIDTH * len(columns))
+
+
+def _fill(
+    table: "Table",
+    metrics: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    cells: dict[tuple[str, str, str], Correlation],
+) -> None:
+    from rich.text import Text
+
+    for metric in metrics:
+        table.add_row(Text(metric), *(Text(_format_cell(cells[metric, *column])) for column in columns))
+
+
+def _make_title(rows: Sequence[Correlation]) -> str:
+    """Name the coefficient and the grouping, with how many coefficients the last mean is taken of."""
+    from imapeval.study.correlation.coefficients import TITLES
+
+    first = rows[0]
+    title = f"{TITLES[first.coefficient]}, {first.level.replace('-', ' ')}"
+    last = [row.groups for row in rows if (row.system, row.dimension) == (ALL, ALL)]
+    return f"{title}; mean of {max(last)} coefficients last" if last else title
+
+
+def _make_heading(column: tuple[str, str], level: str) -> str:
+    system, dimension = column
+    if dimension == ALL:
+        return "mean of all\ncoefficients"
+    if system == ALL:
+        return f"mean of systems\n{dimension}" if level == "within-system" else dimension
+    return f"{system or 'all'}\n{dimension}"
+
+
+def _format_cell(row: Correlation) -> str:
+    show = partial(format_number, digits=3)
+    if row.value is None:
+        return f"-\nn {row.n}"
+    interval = "-" if row.low is None or row.high is None else f"{show(row.low)} .. {show(row.high)}"
+    threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
+    return f"{show(row.value)}\n{interval}\nn {row.n}{threshold}"
+
+
+def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> None:
+    notes = [_GROUPINGS[level] for level in dict.fromkeys(row.level for row in rows)]
+    notes += ["Below each coefficient: its 95% interval, and n, the answers with both a rating and a score."]
+    made = {row.interval for row in rows}
+    if "bca" in made:
+        notes.append(
+            f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "
+            f"together, seed {seed})."
+        )
+    if "jackknife" in made:
+        notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
+    if any(row.epsilon is not None for row in rows):
+        notes.append("ties: scores that differ by no more count as tied; chosen for the highest accuracy.")
+    # The last row of a metric is the mean, which counts every answer once; without a mean it is the only one.
+    missing = {row.metric: row.n_missing for row in rows}
+    if any(missing.values()):
+        counts = ", ".join(f"{metric} {count}" for metric, count in missing.items() if count)
+        notes.append(f"Rated answers without a score (failures) are left out: {counts}.")
+    notes.extend(dict.fromkeys(_format_reason(row) for row in rows if row.reason))
+    echo("\n".join(notes))
+
+
+def _format_reason(row: Correlation) -> str:
+    state = "Undefined" if row.value is None else "Left out"
+    system, dimension = ("all" if name in ("", ALL) else name for name in (row.system, row.dimension))
+    return f"{state}: {row.metric}, {system}, {dimension}: {row.reason}."

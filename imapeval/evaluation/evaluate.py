@@ -1,0 +1,380 @@
+"""Samples x metrics: extraction, matching and scoring in batches, with every failure kept to its sample."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from imapeval.errors import ImapEvalError, UsageError
+from imapeval.evaluation.combine import References, combine_readings, combine_references
+from imapeval.evaluation.extract import extract, find_rejection, guard_sample
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, RunSettings
+from imapeval.metrics.base import Asking, Case, Metric, is_possible
+from imapeval.types import Failure, Imap, Match, Outcome, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from imapeval.extraction.extractor import Extractor
+    from imapeval.matching.matcher import Matcher
+
+BATCH = 64
+"""Samples that are matched and scored together: enough for the encoder, few enough to lose little when killed."""
+
+_NO_REFERENCE = Failure(
+    "metric",
+    "no-reference",
+    "the sample has no reference, and this metric compares with one. Fill in the column 'reference' (or 'references'), "
+    "or say which column it is with --map reference=<column>.",
+)
+
+
+class ResultStore(Protocol):
+    """Where a run is kept: on disk (`imapeval.evaluation.runs.RunWriter`), or in memory.
+
+    Attributes:
+        finished: Final outcomes that are already there, by `Result.key`.
+    """
+
+    @property
+    def finished(self) -> Mapping[tuple[str, str, str], Result]: ...
+
+    def retain_imaps(self, ids: Iterable[str]) -> None:
+        """Drop the imaps of all other samples: they are about to be made again. Called before `add`."""
+        ...
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Keep imaps and results."""
+        ...
+
+    def finish(self) -> None:
+        """Note that everything is done."""
+        ...
+
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+_SampleImaps = tuple[Sample, tuple[Imap, ...] | Failure | None]
+"""A sample with its imaps, why there are none, or None where no metric needs them."""
+
+_Records = dict[str, list[list[ImapRecord | Failure]]]
+"""What was read and judged, by sample; for each of its references, by reading."""
+
+
+async def evaluate(
+    samples: Sequence[Sample],
+    *,
+    metrics: Sequence[Metric],
+    extractor: Extractor | None = None,
+    matcher: Matcher | None = None,
+    references: References = "mean",
+    run: ResultStore | None = None,
+    progress: Callable[[int], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> list[Result]:
+    """Score every sample by every metric.
+
+    Each reference is scored, and each reading of the texts where there are several: the mean over readings counts
+    (`combine_readings`), and over the references what `references` says (`combine_references`). Where a sample has no
+    reference, the metrics that need one are `Failure("no-reference")`, and no imap is made for them. Where the
+    extractor fails, the metrics that need imaps are a `Failure` and the others are scored. What `run` already holds is
+    not computed again. Texts are read while others are being matched and scored.
+
+    Args:
+        samples: With unique ids.
+        metrics: With unique names.
+        extractor: Makes imaps; may be None where no metric requires "imap".
+        matcher: Judges values; likewise.
+        references: How the scores beside several references become one.
+        run: Where to write; None keeps the results in memory only.
+        progress: Called with the number of samples done since the last call.
+        stop: Once it is set no further sample is begun, and the results are of those that were.
+
+    Returns:
+        One result per sample and metric, those that `run` already held first, the others in the order of the samples.
+
+    Raises:
+        UsageError: A metric requires imaps and extractor or matcher is None.
+        ImapEvalError: Something that concerns all samples alike, such as a missing extra, a full disk or a server that
+            is down. What was finished before is in `run`.
+    """
+    signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
+    finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
+    pending = {
+        sample.id: [m for m in metrics if (sample.id, m.name, signatures[m.name]) not in finished] for sample in samples
+    }
+    reading = [sample for sample in samples if _needs_imap(pending[sample.id], sample)]
+    if run is not None:
+        run.retain_imaps(pending.keys() - {sample.id for sample in reading})
+    made: list[Result] = []
+
+    async def settle_batch(batch: Sequence[_SampleImaps]) -> None:
+        facts = await _match_all(batch, matcher)
+        wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
+        scored, error = await _score_all(wanting, metrics, facts, references)
+        fresh = [
+            Result(sample.id, metric.name, outcome, signatures[metric.name])
+            for metric in metrics
+            for sample, outcome in zip(wanting[metric.name], scored.get(metric.name, ()), strict=metric.name in scored)
+        ]
+        if run is not None:
+            found = (record for references in facts.values() for readings in references for record in readings)
+            run.add(imaps=[record for record in found if isinstance(record, ImapRecord)], results=fresh)
+        made.extend(fresh)
+        if error is not None:
+            raise error
+        if progress is not None:
+            progress(len(batch))
+
+    batch: list[_SampleImaps] = []
+    async with aclosing(_extract_all(samples, reading, extractor=extractor, stop=stop)) as items:
+        try:
+            async for item in items:
+                batch.append(item)
+                if len(batch) == BATCH:
+                    full, batch = batch, []
+                    await settle_batch(full)
+        except ImapEvalError:
+            # What was read before the reading ended was paid for. Who cancels does not want to wait for it.
+            await settle_batch(batch)
+            raise
+    await settle_batch(batch)
+    if run is not None and not (stop is not None and stop.is_set()):
+        run.finish()
+    place = {sample.id: index for index, sample in enumerate(samples)}
+    return [*finished.values(), *sorted(made, key=lambda result: place[result.id])]
+
+
+def score(
+    samples: Sequence[Sample],
+    *,
+    metrics: Sequence[Metric],
+    extractor: Extractor | None = None,
+    matcher: Matcher | None = None,
+    references: References = "mean",
+    run: ResultStore | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """Score every sample by every metric, from code that is not asynchronous. See `evaluate`.
+
+    Raises:
+        UsageError: An event loop is running in this thread; use `await evaluate(...)` there.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(
+            evaluate(
+                samples,
+                metrics=metrics,
+                extractor=extractor,
+                matcher=matcher,
+                references=references,
+                run=run,
+                progress=progress,
+            )
+        )
+    raise UsageError("score() was called inside a running event loop. Use `await evaluate(...)` there.")
+
+
+def full_signatures(
+    metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None, references: References = "mean"
+) -> dict[str, str]:
+    """Return the full signature by metric name: the metric's own, `references` and, where it needs imaps, their makers.
+
+    Raises:
+        UsageError: A metric requires imaps and extractor or matcher is None.
+    """
+    signatures: dict[str, str] = {}
+    for metric in metrics:
+        signatures[metric.name] = f"{metric.signature}|references:{references}"
+        if "imap" in metric.requires:
+            if extractor is None or matcher is None:
+                raise UsageError(f"the metric {metric.name!r} needs an extractor and a matcher; give both.")
+            signatures[metric.name] += f"|{extractor.signature}|{matcher.signature}"
+    return signatures
+
+
+def make_run_settings(
+    metrics: Sequence[Metric],
+    *,
+    extractor: Extractor | None,
+    matcher: Matcher | None,
+    references: References = "mean",
+    seed: int,
+    resources: Mapping[str, str] | None = None,
+) -> RunSettings:
+    """Return the settings of a run by which it can be continued."""
+    return RunSettings(
+        metrics=full_signatures(metrics, extractor=extractor, matcher=matcher, references=references),
+        extractor="" if extractor is None else extractor.signature,
+        matcher="" if matcher is None else matcher.signature,
+        seed=seed,
+        resources=dict(resources or {}),
+        ranges={metric.name: metric.range for metric in metrics},
+    )
+
+
+async def _extract_all(
+    samples: Sequence[Sample],
+    reading: Sequence[Sample],
+    *,
+    extractor: Extractor | None,
+    stop: asyncio.Event | None,
+) -> AsyncGenerator[_SampleImaps]:
+    """Yield the samples of which no imap is needed, then the others as they are read."""
+    needed = {sample.id for sample in reading}
+    for sample in samples:
+        if sample.id not in needed and not (stop is not None and stop.is_set()):
+            yield sample, None
+    if extractor is not None:
+        async with aclosing(extract(reading, extractor=extractor, stop=stop)) as items:
+            async for item in items:
+                yield item
+
+
+async def _match_all(batch: Sequence[_SampleImaps], matcher: Matcher | None) -> _Records:
+    """Return what is known about the samples that were read."""
+    facts: _Records = {}
+    pairs: list[tuple[Sample, Imap]] = []
+    for sample, imaps in batch:
+        if imaps is not None:
+            failed = [imaps] if isinstance(imaps, Failure) else []
+            facts[sample.id] = [[*failed] for _ in sample.references or ("",)]
+            pairs.extend((sample, imap) for imap in (() if isinstance(imaps, Failure) else imaps))
+    if matcher is None or not pairs:
+        return facts
+
+    async def match(items: Sequence[tuple[Sample, Imap]]) -> list[tuple[Match, ...] | Failure]:
+        return await matcher.match(
+            [imap for _, imap in items],
+            langs=[sample.lang for sample, _ in items],
+            questions=[sample.question for sample, _ in items],
+        )
+
+    judged = iter(await _guard_batch("matching", match, [pair for pair in pairs if pair[1].reference]))
+    for sample, imap in pairs:
+        matches = next(judged) if imap.reference else ()
+        record = matches if isinstance(matches, Failure) else ImapRecord(sample.id, imap, matches)
+        facts[sample.id][imap.reference_index].append(record)
+    return facts
+
+
+async def _score_all(
+    wanting: Mapping[str, Sequence[Sample]],
+    metrics: Sequence[Metric],
+    facts: _Records,
+    references: References,
+) -> tuple[dict[str, list[Outcome]], BaseException | None]:
+    """Return the outcomes of each metric that got through, and what stopped another one, if anything did.
+
+    Metrics that wait for a language model wait together, while the others have the processor, one after the other. None
+    of them loses its work because another is stopped.
+    """
+
+    async def work(some: Sequence[Metric]) -> None:
+        for metric in some:
+            found[metric.name] = await _score(metric, wanting[metric.name], facts, references)
+
+    found: dict[str, list[Outcome]] = {}
+    asking = [metric for metric in metrics if isinstance(metric, Asking)]
+    lines = [[metric] for metric in asking] + [[metric for metric in metrics if metric not in asking]]
+    ends = await asyncio.gather(*map(work, lines), return_exceptions=True)
+    return found, next((end for end in ends if end is not None), None)
+
+
+async def _score(metric: Metric, samples: Sequence[Sample], facts: _Records, references: References) -> list[Outcome]:
+    """Return the metric's outcome for each sample, over readings and references."""
+    views = [_make_cases(metric, sample, facts) for sample in samples]
+    cases = [case for view in views for readings in view for case in readings if isinstance(case, Case)]
+
+    def compute(batch: Sequence[Case]) -> list[Outcome]:
+        try:
+            return metric.score(batch)
+        except StopIteration as error:
+            # Which no future can carry out of a thread: who waits for it would wait for ever.
+            raise RuntimeError(f"StopIteration in {metric.name}") from error
+
+    async def work(batch: Sequence[Case]) -> list[Outcome]:
+        if isinstance(metric, Asking):
+            return await metric.ask(batch)
+        return await asyncio.to_thread(compute, batch)
+
+    scored = iter([_check_range(outcome, metric) for outcome in await _guard_batch("metric", work, cases)])
+    return [
+        combine_references(
+            [
+                combine_readings([next(scored) if isinstance(case, Case) else case for case in readings], metric.range)
+                for readings in view
+            ],
+            sample.references,
+            references=references,
+            higher_is_better=metric.higher_is_better,
+            lang=sample.lang,
+        )
+        for sample, view in zip(samples, views, strict=True)
+    ]
+
+
+def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
+    if isinstance(outcome, Failure) or is_possible(outcome.value, metric.range):
+        return outcome
+    low, high = ("open" if bound is None else f"{bound:g}" for bound in metric.range)
+    return Failure(
+        "metric",
+        "out-of-range",
+        f"{metric.name} gave {outcome.value:g}, which is beyond its own range ({low} to {high}). Report it to whoever "
+        "wrote the metric.",
+    )
+
+
+def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Case | Failure]]:
+    """Return what the metric is shown of each reading of each reference, or why it cannot be shown anything."""
+    if refused := find_rejection(sample):
+        return [[refused]]
+    if not _can_score(metric, sample):
+        return [[_NO_REFERENCE]]
+    cases = [
+        Case(sample.id, sample.question, reference, sample.response, sample.lang)
+        for reference in sample.references or ("",)
+    ]
+    if "imap" not in metric.requires:
+        return [[case] for case in cases]
+    return [
+        [
+            record if isinstance(record, Failure) else replace(case, imap=record.imap, matches=record.matches)
+            for record in readings
+        ]
+        for case, readings in zip(cases, facts[sample.id], strict=True)
+    ]
+
+
+async def _guard_batch(
+    stage: str, work: Callable[[Sequence[_Item]], Awaitable[list[_Made]]], items: Sequence[_Item]
+) -> list[_Made | Failure]:
+    """Do the work on all samples at once; where that fails, one by one, to find the one at fault."""
+
+    async def checked() -> list[_Made]:
+        made = await work(items)
+        if len(made) != len(items):
+            raise ValueError(f"{len(made)} outcomes for {len(items)} cases")
+        return made
+
+    made = await guard_sample(stage, checked()) if items else []
+    if not isinstance(made, Failure):
+        return list(made)
+    if len(items) == 1:
+        return [made]
+    return [(await _guard_batch(stage, work, [item]))[0] for item in items]
+
+
+def _can_score(metric: Metric, sample: Sample) -> bool:
+    return bool(sample.references) or "reference" not in metric.requires
+
+
+def _needs_imap(metrics: Sequence[Metric], sample: Sample) -> bool:
+    return any("imap" in metric.requires and _can_score(metric, sample) for metric in metrics)

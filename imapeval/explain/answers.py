@@ -1,0 +1,95 @@
+"""The answers of a run, each with what came out for it: what JUnit and Markdown show one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval.evaluation.samples import system_label
+from imapeval.explain.comparison import compare, write_sentence
+from imapeval.types import Failure, Outcome, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Result
+    from imapeval.types import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer:
+    """One answer with what came out for it.
+
+    Attributes:
+        sample: The answer.
+        outcomes: By metric, in the run's order; None where the run has stopped before it.
+        record: Its facts beside those of the reference that counts; None where none were read.
+    """
+
+    sample: Sample
+    outcomes: Mapping[str, Outcome | None]
+    record: ImapRecord | None
+
+    @property
+    def system(self) -> str:
+        """Who gave it, as everywhere in reports."""
+        return system_label(self.sample)
+
+    @property
+    def unscored(self) -> dict[str, Failure]:
+        """Why there is no score, by metric; empty where every metric has one."""
+        return {
+            name: _PENDING if outcome is None else outcome
+            for name, outcome in self.outcomes.items()
+            if not isinstance(outcome, Score)
+        }
+
+    @property
+    def facts(self) -> str:
+        """What it has of the reference's facts and what it lacks, in a sentence; "" where none were read."""
+        rows = [] if self.record is None else compare(self.record)
+        return write_sentence(rows) if rows else ""
+
+
+_PENDING = Failure("metric", "pending", "The run has stopped before it. Repeat the command that began the run.")
+
+
+def collect_answers(
+    samples: Sequence[Sample], results: Iterable[Result], imaps: Iterable[ImapRecord], *, metrics: Sequence[str]
+) -> list[ScoredAnswer]:
+    """Return the answers in the order of the data."""
+    outcomes = {(result.id, result.metric): result.outcome for result in results}
+    records: dict[str, list[ImapRecord]] = {}
+    for record in imaps:
+        records.setdefault(record.id, []).append(record)
+    return [
+        _make_answer(sample, {name: outcomes.get((sample.id, name)) for name in metrics}, records) for sample in samples
+    ]
+
+
+def describe_failure(failure: Failure) -> str:
+    """Return why there is no score, as an assessment says it."""
+    return f"not scored: {failure.message} ({failure.stage}/{failure.kind})"
+
+
+def find_counted_record(
+    sample: Sample, outcomes: Mapping[str, Outcome | None], records: Iterable[ImapRecord]
+) -> ImapRecord | None:
+    """Return the facts beside those of the reference that counts: to imapScore, else to the first metric with a score.
+
+    Returns:
+        None where they were not read.
+    """
+    scores = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Score)}
+    ours = (score for name, score in scores.items() if name.startswith("imapscore"))
+    counting = next(ours, next(iter(scores.values()), None))
+    # With one reference a part of this name may be something else, of a metric of another package.
+    index = 0 if counting is None or len(sample.references) < 2 else int(counting.parts.get("reference", 0))
+    return next((record for record in records if record.imap.reference_index == index), None)
+
+
+def _make_answer(
+    sample: Sample, outcomes: Mapping[str, Outcome | None], records: Mapping[str, Sequence[ImapRecord]]
+) -> ScoredAnswer:
+    return ScoredAnswer(sample, outcomes, find_counted_record(sample, outcomes, records.get(sample.id, ())))

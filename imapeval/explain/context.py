@@ -1,0 +1,98 @@
+"""Imaps and matches for the prompt of a judge elsewhere: a ready text, and its pieces to be put into a prompt's places.
+
+A line of the file that is written has
+
+    {"id", "system", "lang", "question", "reference", "response",          the texts as they were given
+     "query", "constraint", "reference_imap", "response_imap", "matches",  what prompts for `geval-file:` show
+     "table",                                                              the facts side by side, in Markdown
+     "context",                                                            all of that as one text
+     "scores": {metric: number or null}, "failures": {metric: {"stage", "kind", "message"}}}
+
+What is read out of the texts is null where no facts were read; `failures` says why. In it nothing can end its place
+in a prompt, and facts are left out that are none but orders to a judge (`imapeval.metrics.judges.facts`); the texts
+themselves are untouched, and the table has all facts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imapeval.explain.answers import collect_answers
+from imapeval.explain.comparison import compare, write_markdown
+from imapeval.extraction.prompting import neutralise
+from imapeval.metrics.judges.facts import show_imap
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Run
+    from imapeval.explain.answers import ScoredAnswer
+    from imapeval.types import Lang
+
+_TITLES: Mapping[Lang, Mapping[str, str]] = {
+    "en": {
+        "query": "What is asked",
+        "constraint": "What is given",
+        "reference_imap": "Facts of the reference",
+        "response_imap": "Facts of the response",
+        "matches": "Matches, as a program found them (exact: both mean the same; belonging: the response is more "
+        "general; containment: the response is more specific; contradiction: they cannot both hold)",
+    },
+    "zh": {
+        "query": "问的是什么",
+        "constraint": "已知条件",
+        "reference_imap": "参考答案的事实",
+        "response_imap": "回答的事实",
+        "matches": "程序找到的匹配（exact：意思相同；belonging：回答更笼统；containment：回答更具体；"
+        "contradiction：两者不能同时成立）",
+    },
+}
+_COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}
+
+
+def write_context(record: ImapRecord, lang: Lang) -> str:
+    """Return what was read out of question, reference and response, and how it matches, as one text for a prompt."""
+    return _join_sections(show_imap(record.imap, record.matches or ()), lang)
+
+
+def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each line, in the order of the data; see the module's docstring.
+
+    Raises:
+        InputError: The run cannot be read.
+    """
+    metrics = list(run.manifest["settings"]["metrics"])
+    for answer in collect_answers(run.samples(), run.results(), run.imaps(), metrics=metrics):
+        yield _answer_to_context(answer)
+
+
+def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:
+    sample, record = answer.sample, answer.record
+    index = 0 if record is None else record.imap.reference_index
+    facts: dict[str, str | None] = dict.fromkeys((*_TITLES["en"], "table", "context"))
+    if record is not None:
+        shown = show_imap(record.imap, record.matches or ())
+        table = neutralise(write_markdown(compare(record)))
+        facts = {**shown, "table": table, "context": _join_sections(shown, sample.lang)}
+    return {
+        "id": sample.id,
+        "system": sample.system,
+        "lang": sample.lang,
+        "question": sample.question,
+        "reference": sample.references[index] if index < len(sample.references) else None,
+        "response": sample.response,
+        **facts,
+        "scores": {
+            name: outcome.value if isinstance(outcome, Score) else None for name, outcome in answer.outcomes.items()
+        },
+        "failures": {
+            name: {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
+            for name, failure in answer.unscored.items()
+        },
+    }
+
+
+def _join_sections(shown: Mapping[str, str], lang: Lang) -> str:
+    return "\n\n".join(f"{title}{_COLON[lang]}\n{shown[name]}" for name, title in _TITLES[lang].items())

@@ -1,0 +1,228 @@
+"""Between a host and a scorer: the texts out of whatever a host hands over, and what came out for each metric.
+
+Some hosts hand over what their users put in (`Keys`): a text, a dict that holds it under some name, messages of a
+chat, or what a model's client returned. Others hand over a row of data whose columns are known (`Columns`). Nothing
+here raises for an answer's sake: what no text can be found in is handed on as it is, and the scorer says why it is not
+scored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import UsageError
+from imapeval.evaluation.samples.rows import read_lang
+from imapeval.scoring import Scorer, shared_scorer
+from imapeval.types import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.scoring import Assessment
+
+QUESTION_KEYS = ("question", "query", "input", "prompt", "messages")
+RESPONSE_KEYS = ("response", "answer", "output", "messages", "choices")
+REFERENCE_KEYS = (
+    *("reference", "references", "expected_response", "expected_output", "expected", "ground_truth"),
+    *("answer", "output", "response", "messages"),
+)
+"""Where each is looked for in a dict, the first one that is there."""
+
+_ROLES = {"user": "user", "human": "user", "system": "system", "assistant": "assistant", "ai": "assistant"}
+"""Roles of chats by their names, those of LangChain included. Others, such as tools, say nothing in a dialogue."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKeys:
+    """Where the texts are in dicts of one's own; None looks under the usual names.
+
+    Attributes:
+        question: Key of what was asked.
+        response: Key of the answer.
+        reference: Key of the clinician's answer, or of several.
+    """
+
+    question: str | None = None
+    response: str | None = None
+    reference: str | None = None
+
+    def read(self, *, question: Any, response: Any, reference: Any) -> dict[str, Any]:
+        """Return the arguments of `Scorer.score`."""
+        asked = _find_text(question, QUESTION_KEYS if self.question is None else (self.question,))
+        said = _last_assistant_text(_find_text(response, RESPONSE_KEYS if self.response is None else (self.response,)))
+        expected = _find_text(reference, REFERENCE_KEYS if self.reference is None else (self.reference,))
+        fields: dict[str, Any] = {"response": said, "reference": _read_references(expected)}
+        messages = _list_messages(asked)
+        if messages is None:
+            return {"question": asked, **fields}
+        turns = _read_turns(messages)
+        # One turn that is not the user's asks nothing. With no response, a dialogue's last turn would be taken for it.
+        if said is None or [turn["role"] for turn in turns] == ["user"]:
+            return {"question": turns[-1]["content"] if turns else None, **fields}
+        return {"turns": turns, **fields}
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumns:
+    """The texts out of a row of data, for hosts that hand over the response apart from it, and the row's `lang`.
+
+    Attributes:
+        question: Column of the question; None for "question".
+        reference: Column of the clinician's answer, or of several; None for "reference" or "references".
+    """
+
+    question: str | None = None
+    reference: str | None = None
+
+    def read(self, row: Mapping[str, Any], response: Any) -> dict[str, Any]:
+        """Return an item of `Scorer.score_all`.
+
+        Raises:
+            UsageError: A column that is named is not there.
+        """
+        for key in (self.question, self.reference):
+            if key is not None and key not in row:
+                raise UsageError(f"the data has no {key!r}. It has: {', '.join(map(str, row))}.")
+        reference = row.get(self.reference or "reference")
+        if self.reference is None and reference is None:
+            reference = row.get("references")
+        return {
+            "question": row.get(self.question or "question"),
+            "references" if isinstance(reference, list) else "reference": reference,
+            "response": response,
+            "lang": read_lang(row),
+        }
+
+
+def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
+    """Return the scorer that is given, or the one of these options, of which those that are None are not given.
+
+    Raises:
+        UsageError: There are both, or one of them cannot be meant.
+    """
+    if scorer is None:
+        return shared_scorer(**options)
+    # Where options come from a command line, any of them is a text.
+    if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
+    if given := [name for name, value in options.items() if value is not None]:
+        raise UsageError(f"there is a scorer, and {min(given)!r} is an option of another. Give one of the two.")
+    return scorer
+
+
+def check_single_metric(name: str | None, scorer: Scorer) -> None:
+    """Refuse one name for several metrics.
+
+    Raises:
+        UsageError: There are several.
+    """
+    if name is not None and len(scorer.metrics) > 1:
+        raise UsageError(
+            f"{name!r} names one metric, but there are {len(scorer.metrics)}. Leave the name out, or make one for each."
+        )
+
+
+def split_by_metric(assessment: Assessment, scorer: Scorer) -> Iterator[Assessment]:
+    """Yield an assessment for each metric, with the facts where the metric looks at them."""
+    for metric in scorer.metrics:
+        records = assessment.records if "imap" in metric.requires else ()
+        yield replace(assessment, outcomes={metric.name: assessment.outcomes[metric.name]}, records=records)
+
+
+def describe_score(assessment: Assessment) -> dict[str, Any]:
+    """Return what belongs to the first metric's score beside its value and reason, as JSON values.
+
+    `signature`, `parts`, `table` (of the facts, Markdown), `failure` (stage/kind), `tokens` and `usd` of a language
+    model; what there is none of is left out.
+    """
+    spent, outcome = assessment.spent, assessment.outcomes[assessment.metric]
+    told = {
+        "signature": assessment.signatures[assessment.metric],
+        "parts": dict(assessment.parts),
+        "table": assessment.table,
+        "failure": f"{outcome.stage}/{outcome.kind}" if isinstance(outcome, Failure) else "",
+        "tokens": None if spent is None else spent.prompt_tokens + spent.completion_tokens,
+        "usd": None if spent is None else spent.usd,
+    }
+    return {name: value for name, value in told.items() if value not in (None, "", {})}
+
+
+def _find_text(value: Any, keys: Sequence[str]) -> Any:
+    value = _to_plain(value)
+    if not isinstance(value, Mapping):
+        return value
+    fields = cast("Mapping[str, Any]", value)
+    # An empty dict is how LangSmith writes that there is nothing.
+    if not fields:
+        return None
+    found = [key for key in keys if key in fields]
+    if not found:
+        return fields
+    return _to_plain(next((fields[key] for key in found if fields[key] is not None), None))
+
+
+def _to_plain(value: Any) -> Any:
+    """Return objects of clients as dicts, and what data frames put where nothing is as None."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return dump()
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _list_messages(value: Any) -> list[Mapping[str, Any]] | None:
+    """Return the messages that a value is; None where it is something else."""
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        return None
+    items = [_to_plain(item) for item in cast("Sequence[Any]", value)]
+    messages = [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
+    # Chat completions wrap each message.
+    messages = [
+        cast("Mapping[str, Any]", wrapped) if isinstance(wrapped := message.get("message"), Mapping) else message
+        for message in messages
+    ]
+    whole = len(messages) == len(items) and any("content" in message and _speaker(message) for message in messages)
+    return messages if whole else None
+
+
+def _speaker(message: Mapping[str, Any]) -> str | None:
+    role = message.get("role") or message.get("type")
+    return _ROLES.get(role) if isinstance(role, str) else None
+
+
+def _read_content(message: Mapping[str, Any]) -> Any:
+    """Return the text of a message, which may come in blocks."""
+    content = message.get("content")
+    if not isinstance(content, (list, tuple)):
+        return content
+    blocks = cast("Sequence[Any]", content)
+    texts = [cast("Mapping[str, Any]", block).get("text") if isinstance(block, Mapping) else block for block in blocks]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _read_turns(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    turns = [{"role": _speaker(message), "content": _read_content(message)} for message in messages]
+    # An assistant that only calls a tool says nothing.
+    return [turn for turn in turns if turn["role"] and turn["content"] not in (None, "")]
+
+
+def _last_assistant_text(value: Any) -> Any:
+    """Return what the assistant said last, where these are messages; else the value."""
+    messages = _list_messages(value)
+    if messages is None:
+        return value
+    said = [_read_content(message) for message in messages if _speaker(message) == "assistant"]
+    return said[-1] if said else None
+
+
+def _read_references(value: Any) -> Any:
+    value = _last_assistant_text(value)
+    if value is None or isinstance(value, str):
+        return value
+    # A dict would be taken for the list of its keys.
+    whole = isinstance(value, Mapping) or not isinstance(value, Iterable)
+    return [cast("Any", value)] if whole else list(cast("Iterable[Any]", value))

@@ -1,0 +1,102 @@
+"""What all pages share: frame, look, and a policy that lets nothing run or load but what stands in the page.
+
+Style and script stand in the page and are named by hash in its content security policy, so that nothing that comes
+in with the data could run or be fetched, even where escaping failed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from imapeval import __version__
+from imapeval.errors import UsageError
+from imapeval.files import replace_file
+from imapeval.report.explorer_data import dump_for_script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PAGE = Path(__file__).parent / "page"
+_SCRIPTS = ("dom.js", "list.js", "sample.js", "main.js")
+
+
+def render_page(
+    heading: str,
+    main: str,
+    *,
+    kind: str,
+    lead: str,
+    sections: Mapping[str, str],
+    skip_to: str,
+    styles: tuple[str, ...] = (),
+    answers: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a whole page.
+
+    Args:
+        heading: What it is about, as text.
+        main: Its sections, as markup.
+        kind: Of page, as text.
+        lead: The line below the heading, as text.
+        sections: Titles for the navigation, as text, by the section's id.
+        skip_to: The section that the first link of the page leads to.
+        styles: Files of `page/` that come after the common style.
+        answers: What the explorer's script reads (see `payload.collect`); None where the page has no explorer, and
+            then no script either.
+    """
+    style = "\n".join(_read(name) for name in ("style.css", *styles))
+    script = "" if answers is None else "\n".join(map(_read, _SCRIPTS))
+    scripts = (
+        ""
+        if answers is None
+        else f'<script type="application/json" id="data">{dump_for_script(answers)}</script>\n'
+        f'<script type="module">{script}</script>\n'
+    )
+    return Template(_read("frame.html")).substitute(
+        title=escape(f"{heading}: {kind}"),
+        kind=escape(kind),
+        heading=escape(heading),
+        lead=escape(lead),
+        nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in sections.items()),
+        main=main,
+        skip_to=skip_to,
+        version=__version__,
+        style=style,
+        style_hash=_hash(style),
+        script_hash=_hash(script) if script else "'none'",
+        scripts=scripts,
+    )
+
+
+def load_explorer() -> str:
+    """Return the part of a section in which single answers are looked at; the script fills it."""
+    return _read("explorer.html")
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page to a file.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    try:
+        # A column that is only passed through may hold half a character, which UTF-8 cannot.
+        replace_file(path, page.encode(errors="replace"))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."
+        ) from error
+
+
+def _read(name: str) -> str:
+    return (_PAGE / name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,180 @@
+"""The parts of the page that need no script: scores, failures, settings."""
+
+from __future__ import annotations
+
+import shlex
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from imapeval.llm.ledger import describe
+from imapeval.redaction import redact
+from imapeval.report.histogram import Axis, draw_histogram
+from imapeval.report.summary import label_system
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from imapeval.evaluation.runs import Result
+    from imapeval.report.summary import SummaryRow
+    from imapeval.types import Sample
+
+_MESSAGES_SHOWN = 8
+"""Different messages of one kind of failure that are listed; the others are counted."""
+
+
+def render_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result]) -> str:
+    """Return the table of scores: per metric a row for all systems together and one for each."""
+    system_by_id = {sample.id: label_system(sample) for sample in samples}
+    values: dict[tuple[str, str], list[float]] = {}
+    for result in results:
+        if isinstance(result.outcome, Score):
+            for system in ("", system_by_id[result.id]):
+                values.setdefault((result.metric, system), []).append(result.outcome.value)
+    bodies: list[str] = []
+    for metric in dict.fromkeys(row.metric for row in rows):
+        of_metric = [row for row in rows if row.metric == metric]
+        axis = Axis.around(values.get((metric, ""), []))
+        lines = "".join(
+            _render_row(row, draw_histogram(values.get((metric, row.system), []), row, axis)) for row in of_metric
+        )
+        ends = f'<div class="ends" aria-hidden="true"><span>{axis.low:g}</span><span>{axis.high:g}</span></div>'
+        # The axis's numbers stand under the last of its histograms.
+        lines = f"{lines.removesuffix('</td></tr>')}{ends}</td></tr>"
+        head = f'<tr class="head"><th scope="rowgroup" colspan="6">{escape(metric)}</th></tr>'
+        bodies.append(f"<tbody>{head}{lines}</tbody>")
+    columns = ("scored", "failed", "mean", "95% interval")
+    titles = "".join(f'<th scope="col" class="number">{title}</th>' for title in columns)
+    return (
+        '<section id="scores" aria-labelledby="scores-title"><h2 id="scores-title">Scores</h2>'
+        '<p class="note">Failures have no score and enter no mean. Intervals are percentile bootstraps in which '
+        "answers to the same question are drawn together; there is none where there is only one question. Bars show "
+        "how the scores are distributed, each row by its own highest bar, on one axis per metric; the upright line is "
+        "the mean, the flat one its interval.</p>"
+        f'<table class="scores"><thead><tr><th scope="col">system</th>{titles}<th scope="col">distribution</th></tr>'
+        f"</thead>{''.join(bodies)}</table></section>"
+    )
+
+
+def _render_row(row: SummaryRow, chart: str) -> str:
+    mean = "–" if row.mean is None else format_number(row.mean)
+    interval = "–" if row.low is None or row.high is None else f"{format_number(row.low)} to {format_number(row.high)}"
+    return (
+        f'<tr class="{"one" if row.system else "all"}">'
+        f'<th scope="row">{escape(row.system or "all")}</th>'
+        f'<td class="number counted">{row.n}</td>'
+        f'<td class="number {"failed" if row.failed else "failed zero"}">{row.failed}</td>'
+        f'<td class="number mean-value">{mean}</td><td class="number interval-value">{interval}</td>'
+        f'<td class="chart">{chart}</td></tr>'
+    )
+
+
+def render_failures(results: Sequence[Result]) -> str:
+    """Return the failures by stage and kind with their messages, or nothing where there are none."""
+    groups: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    for result in results:
+        if isinstance(result.outcome, Failure):
+            of_kind = groups.setdefault((result.outcome.stage, result.outcome.kind), {})
+            of_kind.setdefault(result.outcome.message, []).append(result)
+    if not groups:
+        return ""
+    rows = "".join(
+        f'<tr><td data-label="Kind"><code>{escape(stage)}/{escape(kind)}</code></td>'
+        f'<td class="number" data-label="Samples">{_count_samples(messages.values())}</td>'
+        f'<td data-label="Metrics">{escape(", ".join(_name_metrics(messages.values())))}</td>'
+        f'<td data-label="Message"><div>{_render_messages(messages)}</div></td></tr>'
+        for (stage, kind), messages in groups.items()
+    )
+    return (
+        '<section id="failures" aria-labelledby="failures-title"><h2 id="failures-title">Failures</h2>'
+        '<p class="note">What could not be scored, and why. Undefined is not zero: these answers enter no mean.</p>'
+        '<table class="stack"><thead><tr><th scope="col">kind</th><th scope="col" class="number">samples</th>'
+        f'<th scope="col">metrics</th><th scope="col">message</th></tr></thead><tbody>{rows}</tbody></table></section>'
+    )
+
+
+def _count_samples(groups: Iterable[Sequence[Result]]) -> int:
+    return len({result.id for group in groups for result in group})
+
+
+def _name_metrics(groups: Iterable[Sequence[Result]]) -> list[str]:
+    return list(dict.fromkeys(result.metric for group in groups for result in group))
+
+
+def _render_messages(messages: Mapping[str, Sequence[Result]]) -> str:
+    shown = [
+        f"<div>{escape(message)} {_render_link(of_message)}{_render_raw(of_message)}</div>"
+        for message, of_message in list(messages.items())[:_MESSAGES_SHOWN]
+    ]
+    if len(messages) > _MESSAGES_SHOWN:
+        shown.append(f"<div>and {len(messages) - _MESSAGES_SHOWN} other messages</div>")
+    return "".join(shown)
+
+
+def _render_raw(results: Sequence[Result]) -> str:
+    """Return the text that could not be used, of the first sample, which is the one that is linked."""
+    raw = results[0].outcome.raw if isinstance(results[0].outcome, Failure) else None
+    if raw is None:
+        return ""
+    return f'<details class="raw"><summary>The text that could not be used</summary><pre>{escape(raw)}</pre></details>'
+
+
+def _render_link(results: Sequence[Result]) -> str:
+    ids = list(dict.fromkeys(result.id for result in results))
+    more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+    return f'(<a href="#sample={escape(quote(ids[0], safe="", errors="replace"))}">{escape(ids[0])}</a>{more})'
+
+
+def render_settings(manifest: Mapping[str, Any]) -> str:
+    """Return how the run was made: everything that can change a number."""
+    settings: Mapping[str, Any] = manifest["settings"]
+    resources: Mapping[str, str] = settings["resources"]
+    libraries: Mapping[str, str] = manifest.get("libraries", {})
+    usage: Mapping[str, Any] | None = manifest.get("usage")
+    lines = [
+        ("data", f"{manifest['data']['source']} ({manifest['data']['samples']} samples)"),
+        ("data hash", manifest["data"]["sha256"]),
+        ("started", manifest.get("started")),
+        ("finished", manifest.get("finished") or "not yet"),
+        ("command", _format_command(manifest.get("command", []))),
+        ("extractor", settings["extractor"] or "none needed"),
+        ("language model", usage and describe(usage)),
+        ("matcher", settings["matcher"] or "none needed"),
+        *((name, value) for name, value in resources.items()),
+        ("seed", settings["seed"]),
+        ("imapeval", manifest["imapeval"]),
+        ("Python", f"{manifest.get('python', '')} on {manifest.get('platform', '')}"),
+        ("libraries", ", ".join(f"{name} {version}" for name, version in libraries.items())),
+    ]
+    shown = "".join(
+        f"<dt>{escape(name)}</dt><dd><code>{escape(str(value))}</code></dd>"
+        for name, value in lines
+        if value is not None
+    )
+    signatures = "".join(
+        f'<tr><td data-label="Metric">{escape(metric)}</td><td data-label="Signature"><code>{escape(signature)}</code>'
+        "</td></tr>"
+        for metric, signature in settings["metrics"].items()
+    )
+    return (
+        '<section id="settings" aria-labelledby="settings-title"><h2 id="settings-title">How it was made</h2>'
+        '<p class="note">Two numbers can be compared when their signatures are the same.</p>'
+        f'<dl class="settings">{shown}</dl><h3>Signatures</h3>'
+        '<table class="stack"><thead><tr><th scope="col">metric</th><th scope="col">signature</th></tr></thead>'
+        f"<tbody>{signatures}</tbody></table></section>"
+    )
+
+
+def _format_command(words: Sequence[str]) -> str:
+    """Return the command line as one would type it: the program by its name, not by its path."""
+    if not words:
+        return "none: called from Python"
+    # Those of earlier versions were recorded as they were given.
+    return shlex.join(["imapeval", *map(redact, words[1:])])
+
+
+def format_number(number: float) -> str:
+    """Write a score with as many digits as are worth reading."""
+    text = f"{number:.1f}" if abs(number) >= 10 else f"{number:.3f}"
+    return text.replace("-", "−")

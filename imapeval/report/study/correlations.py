@@ -1,0 +1,171 @@
+"""How far each metric agrees with the raters: forest plots, and all correlations by level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    label_dimension,
+    label_system,
+)
+from imapeval.report.study.markup import (
+    Markup,
+    escape_text,
+    join,
+    render_details,
+    render_figure,
+    render_figures,
+    render_heading,
+    render_note,
+    render_reasons,
+    render_section,
+    render_table,
+)
+from imapeval.report.study.selection import CorrelationTable, list_levels, main_correlations, main_dimension
+from imapeval.study.data.findings import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level, Study
+
+
+def render_correlations(study: Study) -> Markup:
+    """Return the section."""
+    if not study.correlations:
+        return render_section("metrics", "Metrics and raters", render_note("No correlation was computed."))
+    name = f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}"
+    tables = [_render_level(study, level, coefficient) for level, coefficient in list_levels(study)]
+    return render_section(
+        "metrics",
+        "Metrics and raters",
+        render_note(
+            f"{name}. A line is a metric: the dot is its coefficient, the bar the {study.confidence:.0%} interval, n "
+            "the answers with a rating and a score, failed those with a rating and no score, which enter no "
+            "coefficient. Of a metric of which low is good the scores are turned round."
+        ),
+        _render_forests(study),
+        render_heading("All correlations"),
+        *tables,
+    )
+
+
+def _render_forests(study: Study) -> Markup:
+    grid, first = main_correlations(study), main_dimension(study)
+    if first is None:
+        return render_note(
+            f"The study has no {COEFFICIENTS[study.coefficient]} at the level that it draws conclusions at "
+            f"({LEVELS[study.level]})."
+        )
+    # One order for all plots, so that a metric stands at the same height in each.
+    ranked = grid.rank(first)
+    rows_by_dimension = {
+        dimension: [row for metric in ranked if (row := grid.find(metric, dimension)) is not None]
+        for dimension in grid.columns
+    }
+    ceilings = {dimension: _find_ceiling(study, dimension) for dimension in grid.columns}
+    limits = find_axis_limits(
+        [row for rows in rows_by_dimension.values() for row in rows],
+        [ceiling for ceiling in ceilings.values() if ceiling is not None],
+    )
+    figures: list[Markup] = []
+    for number, (dimension, rows) in enumerate(rows_by_dimension.items()):
+        ceiling = ceilings[dimension]
+        label = (
+            f"Forest plot of {len(rows)} metrics, {label_dimension(dimension)}: {COEFFICIENTS[study.coefficient]} with "
+            f"{study.confidence:.0%} intervals. The table below has the same numbers."
+        )
+        drawing = draw_forest(
+            rows,
+            limits=limits,
+            ceiling=ceiling,
+            confidence=study.confidence,
+            name=f"forest-{number}",
+            label=label,
+        )
+        figures.append(
+            render_figure(drawing, join([_render_bold(label_dimension(dimension)), _describe_ceiling(ceiling)]))
+        )
+    missing = (
+        (f"no ceiling: {ceiling.reason or 'no reason given'}", label_dimension(dimension))
+        for dimension, ceiling in ceilings.items()
+        if ceiling is not None and ceiling.value is None
+    )
+    return join([render_figures(figures), render_reasons(missing)])
+
+
+def _render_bold(text: str) -> Markup:
+    return Markup(f"<b>{escape_text(text)}</b>")
+
+
+def _find_ceiling(study: Study, dimension: str) -> Ceiling | None:
+    found = [row for row in study.ceilings if (row.dimension, row.coefficient) == (dimension, study.coefficient)]
+    return found[0] if found else None
+
+
+def _describe_ceiling(ceiling: Ceiling | None) -> str:
+    if ceiling is None or ceiling.value is None:
+        return ""
+    interval = format_interval(ceiling.low, ceiling.high, digits=2)
+    within = f" ({interval})" if interval else ""
+    value = format_coefficient(ceiling.value, digits=2)
+    return f". Dashed: the ceiling {value}{within}, what a perfect metric could be expected to reach"
+
+
+def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> Markup:
+    """Return the table of one level and coefficient, and those of single systems."""
+    title = f"{COEFFICIENTS[coefficient]}, {LEVELS[level]}"
+    rows = [row for row in study.correlations if (row.level, row.coefficient) == (level, coefficient)]
+    grid = CorrelationTable(study, level=level, coefficient=coefficient)
+    parts: list[Markup] = []
+    if grid.columns:
+        ranked = grid.rank(grid.columns[0])
+        lines = [
+            [metric, *(render_cell(grid.find(metric, dimension)) for dimension in grid.columns)] for metric in ranked
+        ]
+        parts.append(render_table(["metric", *map(label_dimension, grid.columns)], lines))
+    parts.append(_render_reasons(rows))
+    systems = [system for system in dict.fromkeys(row.system for row in rows) if system != ALL]
+    # Of one system the table above shows all there is.
+    if len(systems) > 1:
+        parts.append(_render_systems(rows, systems, grid))
+    if (level, coefficient) != (study.level, study.coefficient):
+        return render_details(title, *parts)
+    return join([render_note(f"{title}. Beside each coefficient: its {study.confidence:.0%} interval, and n."), *parts])
+
+
+def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: CorrelationTable) -> Markup:
+    by_cell = {(row.metric, row.system, row.dimension): row for row in rows}
+    columns = list(dict.fromkeys((row.system, row.dimension) for row in rows if row.system in systems))
+    columns.sort(key=lambda column: systems.index(column[0]))
+    heads = [
+        Markup(f"{escape_text(label_system(system))}<br>{escape_text(label_dimension(name))}")
+        for system, name in columns
+    ]
+    ranked = grid.rank(grid.columns[0]) if grid.columns else grid.metrics
+    lines = [[metric, *(render_cell(by_cell.get((metric, *column))) for column in columns)] for metric in ranked]
+    return render_details("System by system", render_table(["metric", *heads], lines))
+
+
+def render_cell(row: Correlation | None) -> Markup:
+    """Return a coefficient with its interval and n below, or a dash; why there is none is told below the table."""
+    if row is None:
+        return Markup("")
+    interval = format_interval(row.low, row.high)
+    below = f"{interval}, n {row.n}" if interval else f"n {row.n}"
+    return Markup(f"{escape_text(format_coefficient(row.value))}<small>{escape_text(below)}</small>")
+
+
+def _render_reasons(rows: Sequence[Correlation]) -> Markup:
+    about: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.reason:
+            of_all = "mean" if row.dimension == ALL else row.dimension
+            where = of_all if row.system == ALL else f"{label_system(row.system)}: {row.dimension}"
+            about.setdefault((row.reason, row.metric), []).append(where)
+    return render_reasons((reason, f"{metric} ({', '.join(where)})") for (reason, metric), where in about.items())

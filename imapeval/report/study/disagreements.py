@@ -1,0 +1,114 @@
+"""Answers that a metric and the raters place far apart: a table, and the texts and matches behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from imapeval.report import explorer_data
+from imapeval.report.page_frame import load_explorer
+from imapeval.report.study.formatting import format_coefficient, format_measure, label_dimension
+from imapeval.report.study.markup import Markup, escape_text, render_note, render_section, render_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Result, Run
+    from imapeval.study.data.findings import Disagreement, Study
+    from imapeval.types import Sample
+
+MAX_ROWS = 60
+"""Disagreements that the page lists, with the texts of their answers; disagreements.csv has all."""
+
+
+def list_disagreements(study: Study) -> list[Disagreement]:
+    """Return those that the page shows, the widest gap first."""
+    return sorted(study.disagreements, key=lambda row: -abs(row.score_rank - row.rating_rank))[:MAX_ROWS]
+
+
+def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bool) -> Markup:
+    """Return the section; "" where there are none.
+
+    Args:
+        rows: Of `list_disagreements`.
+        study: Where they come from.
+        linked: Whether the page has the texts, so that an id leads to them.
+    """
+    if not rows:
+        return Markup("")
+    heads = ["answer", "metric", "dimension", "score", "rating", "score's rank", "rating's rank", "the metric is"]
+    lines = [
+        [
+            _link_answer(row.id, linked=linked),
+            row.metric,
+            label_dimension(row.dimension),
+            format_measure(row.score),
+            format_measure(row.rating),
+            format_coefficient(row.score_rank, digits=2),
+            format_coefficient(row.rating_rank, digits=2),
+            "too high" if row.score_rank > row.rating_rank else "too low",
+        ]
+        for row in rows
+    ]
+    of = "" if len(rows) == len(study.disagreements) else f" of {len(study.disagreements):,}"
+    return render_section(
+        "disagreements",
+        "Largest disagreements",
+        render_note(
+            f"The widest gaps in each dimension ({len(rows):,}{of}) between where a metric and where the raters place "
+            "an answer, from 0 (worst) to 1 (best) among all answers with both. They are for reading: what did the "
+            "metric miss, or the raters?"
+        ),
+        render_table(heads, lines, texts=(0, 1, 2, 7)),
+        Markup(load_explorer())
+        if linked
+        else render_note("The runs were not given, so the page has no texts of them."),
+    )
+
+
+def collect_disagreements(rows: Sequence[Disagreement], study: Study, runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Return what the page's script shows of the answers (see `explorer_data.collect_explorer_data`); None where no run has any.
+
+    Ratings are the study's, which may come from another file than the run's samples.
+    """
+    wanted = dict.fromkeys(row.id for row in rows)
+    samples: dict[str, Sample] = {}
+    results: dict[tuple[str, str], Result] = {}
+    imaps: dict[str, list[ImapRecord]] = {}
+    for run in runs:
+        of_samples = {sample.id: sample for sample in run.samples()}
+        samples = {**{id_: of_samples[id_] for id_ in wanted if id_ in of_samples}, **samples}
+        for result in run.stream_results(of_samples):
+            if result.id in wanted:
+                results.setdefault((result.id, result.metric), result)
+        of_run: dict[str, list[ImapRecord]] = {}
+        for record in run.find_imaps(wanted):
+            of_run.setdefault(record.id, []).append(record)
+        # Two runs may have read the same answer; one reading is shown.
+        imaps = {**of_run, **imaps}
+    if not samples:
+        return None
+    row_by_id = {id_: row for row, id_ in enumerate(study.rated.ids) if id_ in wanted}
+    shown = [replace(samples[id_], ratings=_ratings_of(study, row_by_id[id_])) for id_ in wanted if id_ in samples]
+    return explorer_data.collect_explorer_data(
+        shown,
+        list(results.values()),
+        [record for records in imaps.values() for record in records],
+        metrics=study.rated.metrics,
+    )
+
+
+def _ratings_of(study: Study, row: int) -> dict[str, float]:
+    rated = study.rated
+    pairs = zip(rated.dimensions, rated.ratings[row].tolist(), strict=True)
+    return {dimension: round(value, 4) for dimension, value in pairs if not np.isnan(value)}
+
+
+def _link_answer(id_: str, *, linked: bool) -> Markup:
+    if not linked:
+        return escape_text(id_)
+    return Markup(f'<a href="#sample={escape_text(quote(id_, safe="", errors="replace"))}">{escape_text(id_)}</a>')

@@ -1,0 +1,81 @@
+"""Names and numbers as a reader sees them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.study.data.findings import ALL
+
+if TYPE_CHECKING:
+    from imapeval.study.data.findings import CoefficientName, Level
+
+LEVELS: dict[Level, str] = {
+    "global": "all answers together",
+    "within-system": "within each system, then the mean",
+    "within-question": "within each question, then the mean",
+    "system": "systems' means",
+}
+COEFFICIENTS: dict[CoefficientName, str] = {
+    "spearman": "Spearman's ρ",
+    "kendall_tau_b": "Kendall's τ-b",
+    "kendall_tau_c": "Kendall's τ-c",
+    "pearson": "Pearson's r",
+    "pairwise_accuracy": "pairwise accuracy",
+    "soft_pairwise_accuracy": "soft pairwise accuracy",
+}
+
+NO_VALUE = "–"
+"""Stands where there is no number; the reason is told beside it."""
+
+
+def label_dimension(dimension: str) -> str:
+    """Return a dimension's name, or what stands for the mean over all."""
+    return "mean of dimensions" if dimension == ALL else dimension
+
+
+def label_system(system: str) -> str:
+    """Return a system's name, or what stands for all of them, or for the one that nobody named."""
+    return "all systems" if system == ALL else system or "unnamed system"
+
+
+def format_coefficient(value: float | None, *, digits: int = 3) -> str:
+    """Write a number between -1 and 1 the way journals do: .574, −.020, 1.000."""
+    if value is None:
+        return NO_VALUE
+    text = f"{value:.{digits}f}"
+    if text.lstrip("-").startswith("0."):
+        text = text.replace("0.", ".", 1)
+    return text.replace("-", "−") if text.strip("-.0") else text.replace("-", "")
+
+
+def format_tick(value: float) -> str:
+    """Write a number beside an axis of coefficients, with as few digits as it needs: 0, .2, −.25, 1."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.3g}").replace("-", "−")
+
+
+def format_interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
+    """Write the two ends; "" where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"{format_coefficient(low, digits=digits)} to {format_coefficient(high, digits=digits)}"
+
+
+def format_p(p: float | None) -> str:
+    """Write a p-value: .031, < .001."""
+    if p is None:
+        return NO_VALUE
+    return "< .001" if p < 0.001 else format_coefficient(p)
+
+
+def format_measure(value: float | None) -> str:
+    """Write a score or a rating with as many digits as are worth reading: 4.5, 0.31, 87.2."""
+    if value is None:
+        return NO_VALUE
+    text = f"{value:.{1 if abs(value) >= 10 else 3}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def pluralize(number: int, noun: str) -> str:
+    """Write a number and its noun: "1 answer", "2,000 answers"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,93 @@
+"""What of a study is shown first: the rows that conclusions are drawn from, and the metrics in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.study.data.findings import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level, Study
+
+TOP_METRICS = 4
+"""Metrics that scatter and bucket plots show: more lines than that cannot be told apart in one plot."""
+
+
+class CorrelationTable:
+    """The correlations at one level and coefficient that stand for all systems, by metric and dimension.
+
+    Attributes:
+        columns: Dimensions; the mean over them first where there are several.
+    """
+
+    def __init__(self, study: Study, *, level: Level, coefficient: CoefficientName) -> None:
+        rows = [row for row in study.correlations if (row.level, row.coefficient) == (level, coefficient)]
+        systems = {row.system for row in rows if row.system != ALL}
+        # With several systems only the rows that average over them, or pool them, stand for all; one system does so
+        # itself.
+        own = systems if len(systems) == 1 else set[str]()
+        standing = [row for row in rows if row.system in own] + [row for row in rows if row.system == ALL]
+        # Where there is one dimension, what stands for all of them is its own.
+        only = study.rated.dimensions[0] if len(study.rated.dimensions) == 1 else ALL
+        self._rows = {(row.metric, only if row.dimension == ALL else row.dimension): row for row in standing}
+        found = {dimension for _, dimension in self._rows}
+        single = [dimension for dimension in study.rated.dimensions if dimension in found]
+        self.columns = [ALL, *single] if ALL in found else single
+        self.metrics = list(dict.fromkeys(row.metric for row in rows))
+
+    def find(self, metric: str, dimension: str) -> Correlation | None:
+        """Return the row of a metric in a dimension, or None where the study has none."""
+        return self._rows.get((metric, dimension))
+
+    def list_rows(self, dimension: str) -> list[Correlation]:
+        """Return the rows of all metrics in a dimension, in the study's order."""
+        return [row for metric in self.metrics if (row := self.find(metric, dimension)) is not None]
+
+    def rank(self, dimension: str) -> list[str]:
+        """Return the metrics by their coefficient, best first; those without one last, in the study's order."""
+        rows = {metric: self.find(metric, dimension) for metric in self.metrics}
+        return sorted(rows, key=lambda metric: _sort_key(rows[metric]))
+
+
+def main_correlations(study: Study) -> CorrelationTable:
+    """Return the correlations that conclusions are drawn from."""
+    return CorrelationTable(study, level=study.level, coefficient=study.coefficient)
+
+
+def main_dimension(study: Study) -> str | None:
+    """Return the dimension that metrics are ranked by: the mean over all, or the only one; None without any."""
+    return next(iter(main_correlations(study).columns), None)
+
+
+def rank_metrics(study: Study) -> list[str]:
+    """Return all metrics of the study, those of the highest coefficient first."""
+    dimension = main_dimension(study)
+    ranked = [] if dimension is None else main_correlations(study).rank(dimension)
+    return list(dict.fromkeys([*ranked, *study.rated.metrics]))
+
+
+def select_top_metrics(study: Study) -> list[str]:
+    """Return the few metrics that are shown in single plots: the best of those that have a coefficient."""
+    grid, dimension = main_correlations(study), main_dimension(study)
+    if dimension is None:
+        return []
+    rows = ((metric, grid.find(metric, dimension)) for metric in grid.rank(dimension))
+    return [metric for metric, row in rows if row is not None and row.value is not None][:TOP_METRICS]
+
+
+def order_dimensions(study: Study, found: Iterable[str]) -> list[str]:
+    """Return dimensions in the study's order, the mean over all first."""
+    present = set(found)
+    return [dimension for dimension in (ALL, *study.rated.dimensions) if dimension in present]
+
+
+def list_levels(study: Study) -> Sequence[tuple[Level, CoefficientName]]:
+    """Return the levels and coefficients that the study has, those of the conclusions first."""
+    found: list[tuple[Level, CoefficientName]] = [(row.level, row.coefficient) for row in study.correlations]
+    return sorted(dict.fromkeys(found), key=lambda pair: pair != (study.level, study.coefficient))
+
+
+def _sort_key(row: Correlation | None) -> float:
+    return 2.0 if row is None or row.value is None else -row.value

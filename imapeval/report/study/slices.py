@@ -1,0 +1,220 @@
+"""Where metrics agree with the raters and where not: score against rating, and the coefficients of groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from imapeval.report.study.canvas import SERIES
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    format_p,
+    label_dimension,
+    label_system,
+    pluralize,
+)
+from imapeval.report.study.group_plot import draw_group_plot
+from imapeval.report.study.markup import (
+    Markup,
+    escape_text,
+    join,
+    render_details,
+    render_figure,
+    render_figures,
+    render_heading,
+    render_legend,
+    render_list,
+    render_note,
+    render_reasons,
+    render_section,
+    render_table,
+)
+from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter
+from imapeval.report.study.selection import main_correlations, order_dimensions, select_top_metrics
+from imapeval.study.data.findings import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.data.findings import Slice, Study
+
+
+def render_scatters(study: Study) -> Markup:
+    """Return the section of score against rating for the best metrics; "" where no metric has a coefficient."""
+    leading = select_top_metrics(study)
+    if not leading:
+        return Markup("")
+    rated, grid = study.rated, main_correlations(study)
+    # Systems in order of their answers; what has no colour of its own would need a legend that nobody reads.
+    frequent = [system for system, _ in Counter(rated.systems).most_common()]
+    colours = frequent if 1 < len(frequent) <= len(SERIES) else []
+    plots: list[Markup] = []
+    for place, metric in enumerate(leading):
+        figures: list[Markup] = []
+        for dimension in rated.dimensions:
+            scores, ratings = rated.scores[:, rated.metrics.index(metric)], rated.ratings_of(dimension)
+            row = grid.find(metric, dimension)
+            figure = draw_scatter(
+                scores,
+                ratings,
+                systems=rated.systems,
+                colours=colours,
+                axes=(metric, dimension),
+                scale=rated.scales.get(dimension),
+                seed=study.seed,
+                name=f"scatter-{place}-{rated.dimensions.index(dimension)}",
+                label=f"Scatter plot of {metric} against ratings of {dimension}, with the distribution of each.",
+            )
+            said = "" if row is None else f": {format_coefficient(row.value, digits=2)}, n {row.n:,}"
+            figures.append(
+                render_figure(figure, join([Markup(f"<b>{escape_text(metric)}</b>, "), f"{dimension}{said}"]))
+            )
+        plots.append(render_figures(figures, kind="figures-small"))
+    crowded = len(rated.ids) > MAX_POINTS
+    points = (
+        "hexagons are darker where there are more answers"
+        if crowded
+        else "a point is an answer; ratings that lie on a grid are moved by up to a third of its step at random, so "
+        "that equal ones do not hide each other"
+    )
+    return render_section(
+        "scatter",
+        "Score against rating",
+        render_note(
+            f"The best metrics: {points}. Beside the axes: how scores and ratings are distributed. The number is "
+            f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
+            + (" Scores are as the metric gave them: of some, low is good." if rated.lower_is_better else "")
+        ),
+        render_legend([label_system(system) for system in colours]) if colours and not crowded else "",
+        *plots,
+    )
+
+
+def render_slices(study: Study) -> Markup:
+    """Return the section on groups of answers; "" where nothing was divided."""
+    if not study.slices:
+        return Markup("")
+    leading = [metric for metric in select_top_metrics(study) if any(row.metric == metric for row in study.slices)]
+    # A study may have divided the answers for one metric only, and that one need not lead.
+    divided = list(dict.fromkeys(row.metric for row in study.slices))
+    leading = leading or divided[:1]
+    # By dimension all metrics stand in the table of correlations already.
+    facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
+    numeric = [facet for facet in facets if facet in study.rated.covariates]
+    parts: list[str] = [
+        render_note(
+            f"{COEFFICIENTS[study.slices[0].coefficient]} among some of the answers, for the best metrics. Groups are "
+            "smaller than the whole, so their intervals are wider: a difference between groups whose intervals "
+            f"overlap widely is no finding. slices.csv has {pluralize(len(divided), 'metric')}."
+        )
+    ]
+    if numeric:
+        parts += [render_legend(leading), render_figures(_render_numeric_facets(study, numeric, leading))]
+    parts += _render_heterogeneities(study, leading)
+    parts += [_render_facet(study, facet, leading) for facet in facets]
+    return render_section("slices", "Where and where not", *parts)
+
+
+def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup]:
+    """Return whether groups differ by more than chance: a sentence where they do, all tests folded."""
+    rows = [row for row in study.heterogeneities if row.metric in metrics]
+    if not rows:
+        return []
+    alpha = 1 - study.confidence
+    # What holds for the mean over dimensions is not said again for each of them; the table has all.
+    told = ALL if any(row.dimension == ALL for row in rows) else None
+    found = [
+        row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and told in (None, row.dimension)
+    ]
+    lines = [
+        [
+            row.metric,
+            row.facet,
+            label_dimension(row.dimension),
+            f"{row.groups}",
+            format_coefficient(row.lowest),
+            format_coefficient(row.highest),
+            format_p(row.p),
+            format_p(row.p_adjusted),
+            f"{row.n:,}",
+            row.reason or "",
+        ]
+        for row in rows
+    ]
+    heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
+    none = (
+        f"Between groups nothing differs by more than chance would (p of {alpha:.2g} or more after Holm's correction)."
+    )
+    return [
+        render_heading("Do groups differ?"),
+        render_list([row.sentence for row in found], kind="sentences") if found else render_note(none),
+        render_details(
+            f"{pluralize(len(rows), 'test')} of differences between groups",
+            render_table(heads, lines, texts=(0, 1, 2, 9)),
+        ),
+    ]
+
+
+def _render_numeric_facets(study: Study, facets: Sequence[str], metrics: Sequence[str]) -> list[Markup]:
+    figures: list[Markup] = []
+    for facet in facets:
+        rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
+        found = order_dimensions(study, (row.dimension for row in rows))
+        # The mean over dimensions says it in one plot; without it each dimension has its own.
+        for dimension in [ALL] if ALL in found else found:
+            groups = _list_groups(rows, dimension)
+            cells = {(row.metric, row.group): row for row in rows if row.dimension == dimension}
+            number = f"{facets.index(facet)}-{found.index(dimension)}"
+            drawing = draw_group_plot(
+                metrics,
+                groups,
+                cells,
+                name=f"buckets-{number}",
+                label=f"Coefficients of {len(metrics)} metrics in {len(groups)} groups of answers by {facet}.",
+            )
+            figures.append(
+                render_figure(drawing, join([Markup(f"<b>{escape_text(facet)}</b>, "), label_dimension(dimension)]))
+            )
+    return figures
+
+
+def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
+    """Return the tables of one division: a row per group, a column per metric."""
+    rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
+    if not rows:
+        return Markup("")
+    tables: list[Markup] = []
+    for dimension in order_dimensions(study, (row.dimension for row in rows)):
+        of = [row for row in rows if row.dimension == dimension]
+        cells = {(row.metric, row.group): row for row in of}
+        lines = [
+            [group or "unknown", *(_render_cell(cells.get((metric, group))) for metric in metrics)]
+            for group in _list_groups(of, dimension)
+        ]
+        table = render_table([facet, *metrics], lines)
+        tables.append(table if not tables else render_details(label_dimension(dimension), table))
+        if len(tables) == 1:
+            tables.insert(0, render_heading(f"By {facet}: {label_dimension(dimension)}"))
+    reasons = [
+        (row.reason, f"{row.metric}, {row.group or 'unknown'} ({label_dimension(row.dimension)})")
+        for row in rows
+        if row.reason
+    ]
+    if reasons:
+        tables.append(render_details(f"Notes on {facet}", render_reasons(reasons)))
+    return join(tables)
+
+
+def _list_groups(rows: Sequence[Slice], dimension: str) -> list[str]:
+    return list(dict.fromkeys(row.group for row in rows if row.dimension == dimension))
+
+
+def _render_cell(row: Slice | None) -> Markup:
+    if row is None:
+        return Markup("")
+    interval = format_interval(row.low, row.high)
+    below = f"{interval}, n {row.n}" if interval else f"n {row.n}"
+    return Markup(f"{escape_text(format_coefficient(row.value))}<small>{escape_text(below)}</small>")

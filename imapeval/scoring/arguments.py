@@ -1,0 +1,209 @@
+"""What callers give: names of metrics, and texts that have yet to be checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.combine import References
+from imapeval.evaluation.samples import make_sample
+from imapeval.llm.prices import Price
+from imapeval.metrics import registry
+from imapeval.metrics.base import Device
+from imapeval.types import Failure, Sample, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from imapeval.evaluation.pipeline import LlmSettings
+    from imapeval.llm.client import Model
+    from imapeval.metrics.base import Metric
+    from imapeval.types import Lang
+
+_MODEL_ATTRIBUTES = ("identity", "concurrency", "complete")
+"""What a `Model` has."""
+
+
+def choose_metrics(
+    metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None
+) -> list[Metric]:
+    """Return the metrics that are named, with their options, and those that are given, in that order.
+
+    Raises:
+        UsageError: There is none of a name, or two share one.
+    """
+    # Who has no types checked may give None.
+    if not isinstance(cast("object", metrics), Iterable):
+        raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
+    wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
+    for item in wanted:
+        # A name, or what has one.
+        if not isinstance(getattr(item, "name", item), str):
+            raise UsageError(f"{item!r} is neither a metric nor the name of one. `imapeval metrics` lists them.")
+    by_name = {m.name: m for m in registry.choose([item for item in wanted if isinstance(item, str) and item], options)}
+    own: dict[str, Metric] = {}
+    for item in wanted:
+        if not isinstance(item, str):
+            if item.name in own or item.name in by_name:
+                raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
+            own[item.name] = item
+    ordered = [_metric_name(item) for item in wanted]
+    # "all-offline" stands for many.
+    chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
+    if not chosen:
+        raise UsageError(f"{metrics!r} names no metric. `imapeval metrics` lists them.")
+    return list(chosen.values())
+
+
+def _metric_name(wanted: str | Metric) -> str:
+    """Return what a metric is called that is named or given; a prompt file says it itself."""
+    if isinstance(wanted, str):
+        return registry.get(wanted).name if wanted.startswith(registry.GEVAL_FILE) else wanted
+    return wanted.name
+
+
+def check_llm_arguments(metrics: Sequence[Metric], **given: bool) -> None:
+    """Make sure that nothing needs or describes a language model where none is named.
+
+    Args:
+        metrics: Those that were chosen.
+        **given: Of each option that describes one, whether it is given.
+
+    Raises:
+        UsageError: A metric asks one, or an option is given.
+    """
+    for asking in (metric.name for metric in metrics if metric.requires & {"llm", "logprobs"}):
+        raise UsageError(f"the metric {asking!r} asks a language model, but none is named. Give llm as well.")
+    for name in (name for name, there in given.items() if there):
+        raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
+
+
+def check_arguments(
+    llm: str | Model | None, settings: LlmSettings, *, relations: str, references: str, device: str
+) -> None:
+    """Make sure that the language model and what describes it, relations, references and device can be meant.
+
+    Raises:
+        UsageError: One cannot: it is something else, a number less than there may be, or none of the names there are.
+    """
+    if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL_ATTRIBUTES)):
+        raise UsageError(
+            f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL_ATTRIBUTES)}."
+        )
+    for name, number in (
+        ("votes", settings.votes),
+        ("concurrency", settings.concurrency),
+        ("rpm", settings.rpm),
+        ("tpm", settings.tpm),
+    ):
+        if number is not None and (type(number) is not int or number < 1):
+            raise UsageError(f"{name} is {number!r}. Give a whole number, 1 or more.")
+    if settings.max_cost is not None and not settings.max_cost >= 0:
+        raise UsageError(f"max_cost is {settings.max_cost}. Give the most USD that the model may cost, 0 or more.")
+    # Likewise a pair, as --price has it.
+    if not isinstance(cast("object", settings.price), Price | None):
+        raise UsageError(f"price is {settings.price!r}. Give an imapeval.llm.prices.Price, in USD per million tokens.")
+    for name, value, known in (
+        ("relations", relations, ("graph", "llm")),
+        ("references", references, get_args(References)),
+        ("device", device, get_args(Device)),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} is {value!r}. Give one of: {', '.join(known)}.")
+
+
+def make_row(
+    response: str | None,
+    question: str | None,
+    reference: str | Sequence[str] | None,
+    turns: Sequence[Turn | Mapping[str, str]] | None,
+    lang: Lang | None,
+    id_: str,
+) -> dict[str, Any]:
+    """Return what was given as the fields of a row."""
+    fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
+    if turns is not None:
+        fields["turns"] = _as_list(turns, _turn_to_dict)
+    if isinstance(reference, str) or reference is None:
+        fields["reference"] = reference
+    else:
+        fields["references"] = _as_list(reference)
+    return fields
+
+
+def _as_list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
+    """Return a list of what was given; what is none is refused where samples are made, with a reason."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return given
+    return [read(item) for item in cast("Iterable[Any]", given)]
+
+
+def _turn_to_dict(turn: Any) -> Any:
+    if isinstance(turn, Turn):
+        return asdict(turn)
+    return dict(cast("Mapping[Any, Any]", turn)) if isinstance(turn, Mapping) else turn
+
+
+def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapping[str, Any]]:
+    """Return samples and rows as a list.
+
+    Raises:
+        UsageError: They are something else, such as the name of a file.
+    """
+    rows: list[Any] = [given] if isinstance(given, str) else list(given)
+    for row in rows:
+        if not isinstance(row, Sample | Mapping):
+            shown = f"{type(row).__name__} {str(row)[:80]!r}"
+            raise UsageError(
+                "score_all takes a list of samples, or of mappings with the columns of a file; this holds or is the "
+                f"{shown}. imapeval.evaluation.samples.read reads files."
+            )
+    return rows
+
+
+def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
+    """Return the sample of each, or why it makes none."""
+    names = {name for item in given if isinstance(item, Mapping) for name in item}
+    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, names) for item in given]
+
+
+def _mark_unanswered(sample: Sample) -> Sample:
+    # Who has no types checked may give None.
+    if cast("str | None", sample.response) is None:
+        return replace(sample, response="", answered=False)
+    return sample
+
+
+def _make_sample(fields: Mapping[str, Any], names: Collection[str]) -> Sample | Failure:
+    try:
+        return make_sample(fields, columns=names)
+    except InputError as error:
+        return Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
+
+
+def given_id(given: Sample | Mapping[str, Any]) -> str:
+    """Return the id of an answer as it was given; "" where it has none."""
+    found = given.id if isinstance(given, Sample) else given.get("id")
+    return "" if found is None else str(found)
+
+
+def assign_ids(samples: Sequence[Sample]) -> list[Sample]:
+    """Return samples with ids that are fit for a run: numbers from 1 where none has one.
+
+    Raises:
+        UsageError: Some have none, or two share one.
+    """
+    if not any(sample.id for sample in samples):
+        return [replace(sample, id=str(number)) for number, sample in enumerate(samples, 1)]
+    ids = Counter(sample.id for sample in samples)
+    id_, count = ids.most_common(1)[0]
+    if count > 1 or "" in ids:
+        raise UsageError(
+            "some answers have an id and others have none. Give every answer an id, or none."
+            if "" in ids
+            else f"{count} answers have the id {id_!r}. Make ids unique, for example by adding the system's name."
+        )
+    return list(samples)

@@ -1,0 +1,192 @@
+"""The statistics of agreement by name, which of them suit which ratings, and findings with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.agreement.icc import measure_icc
+from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
+from imapeval.study.agreement.krippendorff import measure_alpha
+from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
+from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
+from imapeval.study.agreement.resampling import bootstrap_intervals
+from imapeval.study.agreement.statistic import AgreementStatistic
+from imapeval.study.bootstrap import RESAMPLES, number_clusters
+from imapeval.study.correlation.coefficients import Undefined
+from imapeval.study.data.findings import Agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats, Interval
+    from imapeval.study.data.rated import Rated, Scale
+
+Measure: TypeAlias = "Callable[[Floats, Scale | None], AgreementStatistic | Undefined]"
+
+ONLY_AVERAGES = (
+    "only average ratings are known; agreement and its ceiling need what each rater gave (a column `rater`, and a row "
+    "per answer and rater)"
+)
+
+
+def _measure_within_step(ratings: Floats, scale: Scale | None) -> AgreementStatistic | Undefined:
+    if scale is None or scale.step is None:
+        return Undefined("no scale with a step is declared")
+    return measure_within(ratings, distance=scale.step)
+
+
+STATISTICS: dict[str, Measure] = {
+    "exact": lambda ratings, _: measure_exact(ratings),
+    "within_step": _measure_within_step,
+    "mad": lambda ratings, _: measure_distance(ratings),
+    "cohen_kappa": lambda ratings, scale: measure_cohen_kappa(ratings, scale=scale),
+    "weighted_kappa_linear": lambda ratings, scale: measure_cohen_kappa(ratings, weighting="linear", scale=scale),
+    "weighted_kappa_quadratic": lambda ratings, scale: measure_cohen_kappa(ratings, weighting="quadratic", scale=scale),
+    "fleiss_kappa": lambda ratings, scale: measure_fleiss_kappa(ratings, scale=scale),
+    "gwet_ac1": lambda ratings, scale: measure_gwet_ac(ratings, scale=scale),
+    "gwet_ac2_linear": lambda ratings, scale: measure_gwet_ac(ratings, weighting="linear", scale=scale),
+    "gwet_ac2_quadratic": lambda ratings, scale: measure_gwet_ac(ratings, weighting="quadratic", scale=scale),
+    "krippendorff_alpha_nominal": lambda ratings, _: measure_alpha(ratings, level="nominal"),
+    "krippendorff_alpha_ordinal": lambda ratings, _: measure_alpha(ratings, level="ordinal"),
+    "krippendorff_alpha_interval": lambda ratings, _: measure_alpha(ratings, level="interval"),
+    "krippendorff_alpha_ratio": lambda ratings, _: measure_alpha(ratings, level="ratio"),
+    "icc_1_1": lambda ratings, _: measure_icc(ratings, model=1),
+    "icc_2_1": lambda ratings, _: measure_icc(ratings, model=2),
+    "icc_3_1": lambda ratings, _: measure_icc(ratings, model=3),
+    "icc_1_k": lambda ratings, _: measure_icc(ratings, model=1, mean=True),
+    "icc_2_k": lambda ratings, _: measure_icc(ratings, model=2, mean=True),
+    "icc_3_k": lambda ratings, _: measure_icc(ratings, model=3, mean=True),
+    "pearson": lambda ratings, _: measure_pearson(ratings),
+    "spearman": lambda ratings, _: measure_spearman(ratings),
+    "rater_with_others_spearman": lambda ratings, _: measure_with_others(ratings),
+}
+"""By the name that stands in findings."""
+
+
+def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...]:
+    """Return the few statistics that suit ratings of shape (answers, raters).
+
+    - two categories (yes or no): exact agreement, kappa (Cohen's of two raters, Fleiss' of several), AC1 and nominal
+      alpha;
+    - a scale with steps: shares, mean distance, AC2, alpha for ordinal and for interval ratings, ICC, rho;
+    - anything else: mean distance, alpha for interval ratings, ICC, r and rho. Kappa is not for numbers without
+      categories.
+
+    The ICC is the two-way one where all raters rated all answers, and the one-way one otherwise.
+    """
+    table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
+    icc = ("icc_2_1", "icc_2_k") if _is_complete(ratings) else ("icc_1_1", "icc_1_k")
+    step = None if scale is None else scale.step
+    different = len(np.unique(table[~np.isnan(table)]))
+    if different == 2 if scale is None or step is None else step == scale.high - scale.low:
+        kappa = "cohen_kappa" if table.shape[1] == 2 else "fleiss_kappa"
+        return ("exact", kappa, "gwet_ac1", "krippendorff_alpha_nominal")
+    if step is not None:
+        alphas = ("krippendorff_alpha_ordinal", "krippendorff_alpha_interval")
+        return ("exact", "within_step", "mad", "gwet_ac2_quadratic", *alphas, *icc, "spearman")
+    return ("mad", "krippendorff_alpha_interval", *icc, "pearson", "spearman")
+
+
+def _is_complete(ratings: Floats) -> bool:
+    """Say whether every rater who rated any answer rated each that has a rating. Shape (answers, raters)."""
+    rated = ~np.isnan(ratings)
+    return bool(rated[rated.any(axis=1)][:, rated.any(axis=0)].all())
+
+
+def measure_agreement(
+    rated: Rated,
+    *,
+    statistics: Sequence[str] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+) -> list[Agreement]:
+    """Measure how far raters agree, by dimension.
+
+    Intervals are BCa bootstraps over questions (`resampling.find_intervals`). The ICC of answers that are all to
+    different questions and have equally many ratings has its interval by the F distribution (extra "study").
+
+    Args:
+        rated: Answers with what each rater gave.
+        statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
+        seed: Of the bootstrap.
+        resamples: Of the bootstrap.
+        confidence: Share of resamples inside an interval, above 0 and below 1.
+
+    Returns:
+        A row per dimension and statistic. Where raters are not known one by one, a row per dimension of the statistic
+        "agreement", with the reason.
+
+    Raises:
+        UsageError: There is no such statistic.
+        ValueError: A rating lies outside its declared scale, or off its steps.
+    """
+    for name in statistics or ():
+        if name not in STATISTICS:
+            raise UsageError(f"unknown statistic {name!r}. Statistics: {', '.join(STATISTICS)}.")
+    rows: list[Agreement] = []
+    for dimension in rated.dimensions:
+        if dimension not in rated.by_rater:
+            rows.append(Agreement(dimension, "agreement", None, None, None, n=0, raters=0, reason=ONLY_AVERAGES))
+            continue
+        ratings, codes = ratings_in_dimension(rated, dimension)
+        scale = rated.scales.get(dimension)
+        names = choose_statistics(ratings, scale=scale) if statistics is None else tuple(statistics)
+        found = {name: STATISTICS[name](ratings, scale) for name in names}
+        intervals = _find_intervals(found, ratings, codes, seed=seed, resamples=resamples, confidence=confidence)
+        rows += [_report(dimension, name, found[name], intervals.get(name)) for name in names]
+    return rows
+
+
+def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
+    """Return what raters gave to the answers that have a rating, and the questions of those, numbered from 0.
+
+    Returns:
+        Shapes (answers, raters) and (answers,).
+    """
+    table = rated.by_rater[dimension]
+    used = ~np.isnan(table).all(axis=1)
+    return table[used], number_clusters(rated.questions[used].tolist())
+
+
+def _find_intervals(
+    found: Mapping[str, AgreementStatistic | Undefined],
+    ratings: Floats,
+    codes: Counts,
+    *,
+    seed: int,
+    resamples: int,
+    confidence: float,
+) -> dict[str, Interval]:
+    defined = {
+        name: statistic
+        for name, statistic in found.items()
+        if isinstance(statistic, AgreementStatistic) and np.isfinite(statistic.value)
+    }
+    if not defined or codes.max() == 0:
+        return {}
+    independent = int(codes.max()) + 1 == len(codes)
+    by_formula = {
+        name: statistic.formula(confidence) for name, statistic in defined.items() if statistic.formula and independent
+    }
+    drawn = {name: statistic for name, statistic in defined.items() if name not in by_formula}
+    if not drawn:
+        return by_formula
+    intervals = bootstrap_intervals(
+        list(drawn.values()), ratings, codes, seed=seed, resamples=resamples, confidence=confidence
+    )
+    return by_formula | dict(zip(drawn, intervals, strict=True))
+
+
+def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:
+    if isinstance(found, Undefined):
+        return Agreement(dimension, name, None, None, None, n=0, raters=0, reason=found.reason)
+    value, n, raters = found.value, found.n, found.raters
+    if not np.isfinite(value):
+        reason = "it is a division by 0: chance, or a variance, leaves nothing to agree beyond"
+        return Agreement(dimension, name, None, None, None, n=n, raters=raters, reason=reason)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Agreement(dimension, name, value, low, high, n=n, raters=raters, reason=found.note)

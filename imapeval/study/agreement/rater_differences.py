@@ -1,0 +1,122 @@
+"""How far two raters lie apart, in the bins of Wang et al. 2024 (Findings of ACL, imapScore).
+
+There, ratings go from 0 to 5 in halves, and absolute differences fall into {0}, {.5, 1, 1.5}, {2, 2.5}, {3, 3.5},
+{4, 4.5} and {5}. In parts of the scale's length, which is how other scales are divided: none; above 0 and below 2/5;
+from there to below 3/5; 4/5; the whole; and the whole.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.categories import MOST_CATEGORIES
+from imapeval.study.agreement.raw_agreement import STEP_TOLERANCE
+from imapeval.study.data.findings import ALL, Differences
+from imapeval.study.data.rated import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Rated
+
+EDGES = (0.4, 0.6, 0.8, 1.0)
+"""Where bins end, as parts of the scale's length: 2, 3, 4 and 5 of 5 in the paper."""
+
+_MOST_LISTED = 4
+"""Differences that a bin's name lists one by one; a bin of more is named by its ends."""
+
+
+def count_differences(rated: Rated) -> list[Differences]:
+    """Count how often each pair of raters lies how far apart, by dimension.
+
+    Returns:
+        A row per dimension and pair of raters with an answer in common; after several pairs one of all pairs together,
+        with the raters `ALL`. Nothing for a dimension of which only averages are known. Where no scale is declared the
+        lowest and the highest rating given stand for its ends, and the smallest distance of two for its step, if all
+        lie on it.
+    """
+    rows: list[Differences] = []
+    for dimension in rated.dimensions:
+        table = rated.by_rater.get(dimension)
+        if table is None or np.isnan(table).all():
+            continue
+        scale = rated.scales.get(dimension) or _guess_scale(table)
+        pairs: list[tuple[str, str, Floats]] = []
+        for first, second in combinations(range(table.shape[1]), 2):
+            apart = np.abs(table[:, first] - table[:, second])
+            apart = apart[~np.isnan(apart)]
+            if apart.size:
+                pairs.append((rated.raters[first], rated.raters[second], apart))
+        if len(pairs) > 1:
+            pairs.append((ALL, ALL, np.concatenate([apart for _, _, apart in pairs])))
+        rows += [
+            Differences(dimension, first, second, bin_differences(apart, scale=scale), float(apart.mean()), len(apart))
+            for first, second, apart in pairs
+        ]
+    return rows
+
+
+def bin_differences(differences: Floats, *, scale: Scale | None) -> dict[str, float]:
+    """Return the share of absolute differences in each bin, by its name, in order.
+
+    Bins that no two ratings of the scale can fall into are left out.
+
+    Args:
+        differences: Finite, 0 or more, at least one; shape (n,).
+        scale: Of the ratings; None where all ratings are the same, so that there is no length to divide.
+
+    Raises:
+        ValueError: A difference is larger than the scale is long.
+    """
+    if scale is None:
+        if differences.any():
+            raise ValueError("differences without a scale")
+        return {"0": 1.0}
+    length = scale.high - scale.low
+    unit = scale.step or length
+    parts = _find_bins(differences, length=length, unit=unit)
+    if parts.max() > len(EDGES) + 1:
+        raise ValueError(f"a difference of {differences.max():g} is larger than the scale is long ({length:g})")
+    shares = np.bincount(parts, minlength=len(EDGES) + 2) / len(differences)
+    return {name: float(shares[number]) for number, name in _name_bins(scale)}
+
+
+def _find_bins(differences: Floats, *, length: float, unit: float) -> Counts:
+    # An edge belongs to the bin above it, also where rounding put a difference just below.
+    reach = differences + unit * STEP_TOLERANCE
+    bins = 1 + np.searchsorted(np.array(EDGES) * length, reach, side="right")
+    beyond = differences > length + unit * STEP_TOLERANCE
+    return np.where(differences <= unit * STEP_TOLERANCE, 0, bins + beyond).astype(np.int64)
+
+
+def _name_bins(scale: Scale) -> list[tuple[int, str]]:
+    length = scale.high - scale.low
+    if scale.step is None:
+        low, *edges = (f"{edge * length:g}" for edge in (0.0, *EDGES))
+        ends = [f"above {low}, below {edges[0]}"]
+        ends += [f"{start} to below {end}" for start, end in pairwise(edges)]
+        return list(enumerate(["0", *ends, edges[-1]]))
+    steps = scale.step * np.arange(int(length / scale.step * (1 + STEP_TOLERANCE)) + 1, dtype=np.float64)
+    bins = _find_bins(steps, length=length, unit=scale.step)
+    members = [(number, steps[bins == number].tolist()) for number in range(len(EDGES) + 2)]
+    return [(number, _name(values)) for number, values in members if values]
+
+
+def _name(values: Sequence[float]) -> str:
+    shown = [f"{value:g}" for value in values]
+    return ", ".join(shown) if len(shown) <= _MOST_LISTED else f"{shown[0]} to {shown[-1]}"
+
+
+def _guess_scale(table: Floats) -> Scale | None:
+    """Return what the ratings given suggest: their ends and, where all lie on it, a grid as fine as they are close."""
+    values = np.unique(table[~np.isnan(table)])
+    if len(values) < 2:
+        return None
+    step = float(np.diff(values).min())
+    steps = (values - values[0]) / step
+    on_grid = (np.abs(steps - np.rint(steps)) <= STEP_TOLERANCE).all() and steps[-1] < MOST_CATEGORIES
+    return Scale(float(values[0]), float(values[-1]), step if on_grid else None)

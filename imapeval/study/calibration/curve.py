@@ -1,0 +1,250 @@
+"""A metric on the scale of the ratings: what rating does a score of .62 stand for?
+
+Two curves: a straight line (least squares), and the best one that never falls (isotonic regression; Barlow et al. 1972,
+by scipy). How good the curve is is measured on answers that it was not made from: questions are dealt into folds, and
+every answer is predicted by a curve made without its question (cross-fitting). The same errors give the interval
+around a prediction (cross-conformal prediction, Vovk 2015).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import Interval, draw_resamples, percentile_interval
+
+if TYPE_CHECKING:
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Rated, Scale
+
+Method = Literal["isotonic", "linear"]
+METHODS: tuple[Method, ...] = ("isotonic", "linear")
+
+FOLDS = 10
+"""Kohavi 1995, "A study of cross-validation and bootstrap for accuracy estimation and model selection"."""
+
+MIN_QUESTIONS = 20
+"""Two questions in every fold."""
+
+_BINS = 10
+"""Of the calibration error, as in Guo et al. 2017, "On calibration of modern neural networks", which take 15 for
+10,000 rows and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """From scores to ratings: straight between its knots, flat outside them (a line goes on).
+
+    Attributes:
+        method: How it was made.
+        scores: Of the knots, rising, k of them; of a line its two ends.
+        ratings: Of the knots.
+    """
+
+    method: Method
+    scores: tuple[float, ...]
+    ratings: tuple[float, ...]
+
+    def predict(self, scores: Floats, scale: Scale | None = None) -> Floats:
+        """Return a rating for each score, shape (n,); within the scale where there is one, NaN for NaN."""
+        predicted = np.interp(scores, self.scores, self.ratings)
+        if self.method == "linear" and len(self.scores) > 1:
+            slope = (self.ratings[-1] - self.ratings[0]) / (self.scores[-1] - self.scores[0])
+            predicted = self.ratings[0] + slope * (scores - self.scores[0])
+        if scale is not None:
+            predicted = np.clip(predicted, scale.low, scale.high)
+        return np.where(np.isnan(scores), np.nan, predicted)
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionErrors:
+    """How far cross-fitted predictions are from the ratings, in rating points.
+
+    Attributes:
+        mean_absolute: Mean of |rating - prediction|, with its interval.
+        root_mean_square: Root of the mean of the squares, with its interval.
+        calibration: Mean over bins of equally many predictions of |mean rating - mean prediction|, with its interval.
+        baseline: Mean absolute error of predicting the mean rating for everything.
+        half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
+        confidence: Of `half_width` and of the intervals.
+        n: Answers.
+        questions: Different ones among them.
+    """
+
+    mean_absolute: tuple[float, Interval]
+    root_mean_square: tuple[float, Interval]
+    calibration: tuple[float, Interval]
+    baseline: float
+    half_width: float
+    confidence: float
+    n: int
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A curve with what it was made from.
+
+    Attributes:
+        metric: The metric's name.
+        signature: Its signature: scores with another one cannot be put on this curve.
+        dimension: Of the ratings.
+        scale: Of the ratings, where it was declared.
+        curve: The curve, made from all answers.
+        errors: Of curves made without the answer's question.
+        data: First 16 hex digits of the sha256 of ids, scores and ratings.
+    """
+
+    metric: str
+    signature: str
+    dimension: str
+    scale: Scale | None
+    curve: Curve
+    errors: PredictionErrors
+    data: str
+
+
+def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
+    """Make a curve.
+
+    Args:
+        scores: Shape (n,), finite, not all the same.
+        ratings: Of the same answers, shape (n,), finite.
+        method: Which curve.
+
+    Raises:
+        UsageError: All scores are the same.
+        MissingExtraError: scipy is not there, which isotonic regression needs.
+    """
+    levels, number = np.unique(scores, return_inverse=True)
+    if len(levels) < 2:
+        raise UsageError("all scores that a curve is to be made from are the same. Take another metric.")
+    if method == "linear":
+        slope, offset = np.polyfit(scores, ratings, 1)
+        ends = (float(levels[0]), float(levels[-1]))
+        return Curve(method, ends, (float(offset + slope * ends[0]), float(offset + slope * ends[1])))
+    optimize = require("scipy.optimize", distribution="scipy", extra="study", needed_for="isotonic calibration")
+    sizes = np.bincount(number)
+    means = np.bincount(number, ratings) / sizes
+    steps: Floats = optimize.isotonic_regression(means, weights=sizes).x
+    # A flat stretch needs its two ends only.
+    inner = (np.diff(steps, prepend=np.nan) != 0) | (np.diff(steps, append=np.nan) != 0)
+    return Curve(method, tuple(levels[inner].tolist()), tuple(steps[inner].tolist()))
+
+
+def calibrate(
+    rated: Rated,
+    metric: str,
+    dimension: str,
+    *,
+    signature: str,
+    method: Method = "isotonic",
+    seed: int = 0,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+) -> Calibration:
+    """Make a metric's curve for one dimension, and measure it on answers that it did not see.
+
+    Args:
+        rated: Scores beside ratings; answers without one of them are left out.
+        metric: Which; its scores as they are, whichever way is good.
+        dimension: Of the ratings.
+        signature: Of the metric.
+        method: An isotonic curve of a metric of which low scores are good falls.
+        seed: Deals the folds and draws the resamples.
+        resamples: Of the intervals of the errors, which draw questions.
+        confidence: Of the intervals.
+
+    Raises:
+        UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.
+    """
+    falls = -1.0 if metric in rated.lower_is_better else 1.0
+    every, given = rated.scores_of(metric), rated.ratings_of(dimension)
+    rows = np.flatnonzero(np.isfinite(every) & np.isfinite(given))
+    scores, ratings = every[rows], given[rows]
+    _, questions = np.unique(rated.questions[rows], return_inverse=True)
+    if (count := int(questions.max(initial=-1)) + 1) < MIN_QUESTIONS:
+        raise UsageError(
+            f"{count} questions have both a score by {metric} and a rating of {dimension}; a curve needs "
+            f"{MIN_QUESTIONS}. Rate more answers."
+        )
+    scale = rated.scales.get(dimension)
+    predicted = cross_fit(scores, ratings, questions, method=method, scale=scale, seed=seed)
+    errors = _measure(predicted, ratings, questions, seed=seed, resamples=resamples, confidence=confidence)
+    curve = fit_curve(scores, ratings, method=method)
+    if falls < 0:
+        curve = Curve(method, tuple(-score for score in reversed(curve.scores)), tuple(reversed(curve.ratings)))
+    digest = hashlib.sha256("\0".join(rated.ids[row] for row in rows).encode())
+    digest.update((falls * scores).tobytes() + ratings.tobytes())
+    return Calibration(metric, signature, dimension, scale, curve, errors, digest.hexdigest()[:16])
+
+
+def cross_fit(
+    scores: Floats, ratings: Floats, questions: Counts, *, method: Method, scale: Scale | None = None, seed: int = 0
+) -> Floats:
+    """Predict every answer's rating by a curve made from the answers to other questions.
+
+    Args:
+        scores: Shape (n,), finite.
+        ratings: Of the same answers, shape (n,), finite.
+        questions: A number from 0 per question, shape (n,).
+        method: Which curve.
+        scale: Predictions stay within it.
+        seed: Deals the questions into `FOLDS` folds.
+
+    Returns:
+        The predictions, shape (n,).
+    """
+    count = int(questions.max()) + 1
+    dealt = np.empty(count, dtype=np.int64)
+    dealt[np.random.default_rng(seed).permutation(count)] = np.arange(count) % FOLDS
+    folds = dealt[questions]
+    predicted = np.empty(len(scores))
+    for fold in range(FOLDS):
+        out = folds == fold
+        predicted[out] = fit_curve(scores[~out], ratings[~out], method=method).predict(scores[out], scale)
+    return predicted
+
+
+def _measure(
+    predicted: Floats, ratings: Floats, questions: Counts, *, seed: int, resamples: int, confidence: float
+) -> PredictionErrors:
+    count = int(questions.max()) + 1
+    distance = np.abs(ratings - predicted)
+    order = np.argsort(predicted, kind="stable")
+    bins = np.empty(len(order), dtype=np.int64)
+    bins[order] = np.arange(len(order)) * min(_BINS, len(order)) // len(order)
+
+    # Sums per question: of rows, of errors, of squares, and of signed errors in each bin.
+    columns = [np.ones_like(distance), distance, distance**2]
+    columns += [np.where(bins == number, ratings - predicted, 0.0) for number in range(_BINS)]
+    sums = np.stack([np.bincount(questions, column, minlength=count) for column in columns], axis=1)
+
+    def weigh(weights: Floats) -> Floats:
+        totals = weights @ sums
+        rows = totals[:, :1]
+        calibration = np.abs(totals[:, 3:]).sum(axis=1, keepdims=True) / rows
+        return np.hstack([totals[:, 1:2] / rows, np.sqrt(totals[:, 2:3] / rows), calibration])
+
+    values = weigh(np.ones((1, count)))[0]
+    drawn = weigh(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
+    figures = [
+        (float(value), percentile_interval(column, confidence=confidence))
+        for value, column in zip(values, drawn.T, strict=True)
+    ]
+    n = len(distance)
+    rank = min(n, ceil(confidence * (n + 1)))
+    return PredictionErrors(
+        *(figures[0], figures[1], figures[2]),
+        baseline=float(np.abs(ratings - ratings.mean()).mean()),
+        half_width=float(np.sort(distance)[rank - 1]),
+        confidence=confidence,
+        n=n,
+        questions=count,
+    )

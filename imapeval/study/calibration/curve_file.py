@@ -1,0 +1,141 @@
+"""Calibrations on disk: one JSON object, small enough to be read and to be put beside a paper."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from imapeval.errors import InputError, UsageError
+from imapeval.files import replace_file
+from imapeval.study.bootstrap import Interval
+from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
+from imapeval.study.data.rated import Scale
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FORMAT = 1
+
+
+class _Scale(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    low: float
+    high: float
+    step: float | None = None
+
+
+class _Figure(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    value: float
+    low: float
+    high: float
+
+
+class _CurveFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    imapeval_calibration: Literal[1]
+    metric: str
+    signature: str
+    dimension: str
+    scale: _Scale | None
+    method: Literal["isotonic", "linear"]
+    knots: list[tuple[float, float]] = Field(min_length=1)
+    mean_absolute_error: _Figure
+    root_mean_square_error: _Figure
+    calibration_error: _Figure
+    baseline_error: float
+    half_width: float = Field(ge=0)
+    confidence: float = Field(gt=0, lt=1)
+    n: int
+    questions: int
+    data: str
+
+    @model_validator(mode="after")
+    def _rise(self) -> _CurveFile:
+        scores = [score for score, _ in self.knots]
+        if any(later <= earlier for earlier, later in pairwise(scores)):
+            raise ValueError("the scores of the knots must rise")
+        return self
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    """Write a calibration.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    errors = calibration.errors
+    scale = calibration.scale
+    content = _CurveFile(
+        imapeval_calibration=_FORMAT,
+        metric=calibration.metric,
+        signature=calibration.signature,
+        dimension=calibration.dimension,
+        scale=None if scale is None else _Scale(low=scale.low, high=scale.high, step=scale.step),
+        method=calibration.curve.method,
+        knots=list(zip(calibration.curve.scores, calibration.curve.ratings, strict=True)),
+        mean_absolute_error=_to_figure(errors.mean_absolute),
+        root_mean_square_error=_to_figure(errors.root_mean_square),
+        calibration_error=_to_figure(errors.calibration),
+        baseline_error=errors.baseline,
+        half_width=errors.half_width,
+        confidence=errors.confidence,
+        n=errors.n,
+        questions=errors.questions,
+        data=calibration.data,
+    )
+    try:
+        replace_file(path, f"{content.model_dump_json(indent=2)}\n".encode())
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path} ({error.strerror}). Name a file in a folder that exists and is writable."
+        ) from error
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Read what `write_calibration` wrote.
+
+    Raises:
+        InputError: The file is unreadable, or is no calibration.
+    """
+    try:
+        content = _CurveFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a file that exists.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"is no calibration: {place + ': ' if place else ''}{first['msg']}",
+            path=path,
+            fix="Make one with `imapeval study calibrate`.",
+        ) from error
+    scale = content.scale
+    return Calibration(
+        content.metric,
+        content.signature,
+        content.dimension,
+        None if scale is None else Scale(scale.low, scale.high, scale.step),
+        Curve(content.method, *(tuple(side) for side in zip(*content.knots, strict=True))),
+        PredictionErrors(
+            _from_figure(content.mean_absolute_error),
+            _from_figure(content.root_mean_square_error),
+            _from_figure(content.calibration_error),
+            baseline=content.baseline_error,
+            half_width=content.half_width,
+            confidence=content.confidence,
+            n=content.n,
+            questions=content.questions,
+        ),
+        content.data,
+    )
+
+
+def _to_figure(figure: tuple[float, Interval]) -> _Figure:
+    return _Figure(value=figure[0], low=figure[1].low, high=figure[1].high)
+
+
+def _from_figure(figure: _Figure) -> tuple[float, Interval]:
+    return figure.value, Interval(figure.low, figure.high)

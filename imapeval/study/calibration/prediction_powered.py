@@ -1,0 +1,290 @@
+"""How good is a system? Its mean rating from many scores and few ratings (prediction-powered inference).
+
+The mean of the ratings alone is right but wide; the mean of the scores is narrow but on another scale and off. The
+mean rating is estimated as
+
+    mean of (rating - weight x score) over rated answers + weight x mean score over unrated answers,
+
+which is right whatever the metric is worth (Angelopoulos et al. 2023, "Prediction-powered inference"), with the weight
+that makes its variance smallest (Angelopoulos, Duchi and Zrnic 2023, "PPI++", example 6.1). The weight is not cut to
+0..1 as there: a score need not be on the scale of the ratings. A worthless metric gets the weight 0, and the estimate
+is the mean of the ratings.
+
+It holds when the rated answers are a random sample of the system's answers. Answers to one question are not
+independent, so variances are cluster-robust (Liang and Zeger 1986), with t quantiles of the rated questions less two:
+the mean and the weight were estimated from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval._optional import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Rated
+
+MIN_RATED = 5
+"""Rated questions: with fewer, neither weight nor variance can be estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanEstimate:
+    """An estimated mean, or a difference of two.
+
+    Attributes:
+        value: On the scale of the ratings.
+        low, high: Ends of its interval.
+        influence: What each question adds to the value's error, shape (questions,); their squares sum to the variance.
+        rated: Questions with a rating.
+        weight: Of the scores.
+    """
+
+    value: float
+    low: float
+    high: float
+    influence: Floats
+    rated: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMean:
+    """How good one system is in one dimension.
+
+    Attributes:
+        system: Its name.
+        dimension: Of the ratings.
+        metric: Whose scores helped.
+        rated: Answers with a rating and a score.
+        unrated: Answers with a score only.
+        value, low, high: The mean rating with the metric's help, and its interval; None where it is undefined.
+        plain, plain_low, plain_high: The mean of the ratings alone.
+        weight: Of the scores; 0 where they say nothing.
+        worth: How many ratings alone would give so narrow an interval.
+        note: Why there is no value, or what speaks against it.
+    """
+
+    system: str
+    dimension: str
+    metric: str
+    rated: int
+    unrated: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    plain: float | None = None
+    plain_low: float | None = None
+    plain_high: float | None = None
+    weight: float | None = None
+    worth: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemDifference:
+    """One system less another.
+
+    Attributes:
+        first, second: The systems.
+        dimension, metric: As in `SystemMean`.
+        value, low, high: The difference of the means on the rating scale, and its interval.
+        plain, plain_low, plain_high: By the ratings alone.
+    """
+
+    first: str
+    second: str
+    dimension: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    plain: float
+    plain_low: float
+    plain_high: float
+
+
+def estimate_mean(
+    ratings: Floats,
+    scores: Floats,
+    unrated_scores: Floats,
+    *,
+    questions: Counts | None = None,
+    unrated_questions: Counts | None = None,
+    weight: float | None = None,
+    confidence: float = 0.95,
+) -> MeanEstimate:
+    """Estimate a mean rating.
+
+    Args:
+        ratings: Shape (n,), finite.
+        scores: Of the same answers, shape (n,).
+        unrated_scores: Of answers without a rating, shape (N,); with N = 0 the scores are of no use.
+        questions: Of the rated answers, a number from 0 per question; None takes every answer for a question of its
+            own.
+        unrated_questions: Of the unrated answers, numbered like `questions`.
+        weight: Of the scores; None chooses the best, 0 takes the mean of the ratings alone.
+        confidence: Of the interval.
+
+    Raises:
+        ValueError: Shapes differ, or fewer than `MIN_RATED` questions are rated.
+        MissingExtraError: scipy is not there.
+    """
+    n, unrated = len(ratings), len(unrated_scores)
+    own = np.arange(n) if questions is None else questions
+    others = n + np.arange(unrated) if unrated_questions is None else unrated_questions
+    if not len(ratings) == len(scores) == len(own) or len(unrated_scores) != len(others):
+        raise ValueError("ratings, scores and questions have as many rows as there are answers")
+    rated = len(np.unique(own))
+    if rated < MIN_RATED:
+        raise ValueError(f"{rated} rated questions are fewer than {MIN_RATED}")
+    if weight is None:
+        weight = _choose_weight(ratings, scores, unrated_scores)
+    if unrated == 0:
+        weight = 0.0
+    rest = ratings - weight * scores
+    value = float(rest.mean() + (weight * unrated_scores.mean() if unrated else 0.0))
+    size = int(max(own.max(), others.max(initial=-1))) + 1
+    # The usual factor for few clusters, of each half by itself.
+    influence: Floats = sqrt(rated / (rated - 1)) * _add_up(own, (rest - rest.mean()) / n, size)
+    if unrated > 1:
+        clusters = len(np.unique(others))
+        factor = sqrt(clusters / max(1, clusters - 1))
+        shifted = weight * (unrated_scores - unrated_scores.mean()) / unrated
+        influence += factor * _add_up(others, shifted, size)
+    return _close(value, influence, rated, weight, confidence)
+
+
+def _choose_weight(ratings: Floats, scores: Floats, unrated_scores: Floats) -> float:
+    """Return the weight that makes the variance smallest, for independent answers."""
+    every: Floats = np.concatenate([scores, unrated_scores])
+    spread = float(((every - every.mean()) ** 2).mean())
+    if spread == 0 or len(unrated_scores) == 0:
+        return 0.0
+    together = float(((ratings - ratings.mean()) * (scores - scores.mean())).mean())
+    return together / (spread * (1 + len(ratings) / len(unrated_scores)))
+
+
+def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
+    return np.bincount(questions, numbers, minlength=size).astype(np.float64)
+
+
+def _close(value: float, influence: Floats, rated: int, weight: float, confidence: float) -> MeanEstimate:
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="estimates from few ratings")
+    quantile: float = stats.t.ppf((1 + confidence) / 2, rated - 1 - (weight != 0))
+    half = quantile * sqrt(float((influence**2).sum()))
+    return MeanEstimate(value, value - half, value + half, influence, rated, weight)
+
+
+def estimate_systems(
+    rated: Rated, metric: str, dimension: str, *, confidence: float = 0.95
+) -> tuple[list[SystemMean], list[SystemDifference]]:
+    """Estimate the mean rating of every system, and of every two systems the difference.
+
+    Args:
+        rated: All answers, rated or not.
+        metric: Whose scores help.
+        dimension: Of the ratings.
+        confidence: Of the intervals.
+
+    Returns:
+        A row per system, and a row for every two systems that both have a value.
+    """
+    scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
+    sign = -1.0 if metric in rated.lower_is_better else 1.0
+    systems = np.array(rated.systems)
+    rows: list[SystemMean] = []
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]] = {}
+    for system in dict.fromkeys(rated.systems):
+        theirs = systems == system
+        with_both = theirs & np.isfinite(scores) & np.isfinite(ratings)
+        only_scored = theirs & np.isfinite(scores) & ~np.isfinite(ratings)
+        n, unrated = int(with_both.sum()), int(only_scored.sum())
+        questions = rated.questions[with_both]
+        if (clusters := len(np.unique(questions))) < MIN_RATED:
+            note = f"{clusters} rated questions with a score are fewer than {MIN_RATED}"
+            rows.append(SystemMean(system, dimension, metric, n, unrated, note=note))
+            continue
+        helped, plain = (
+            estimate_mean(
+                ratings[with_both],
+                scores[with_both],
+                scores[only_scored],
+                questions=questions,
+                unrated_questions=rated.questions[only_scored],
+                weight=weight,
+                confidence=confidence,
+            )
+            for weight in (None, 0.0)
+        )
+        found[system] = helped, plain
+        notes = [note] if (note := _doubt(scores[with_both], scores[only_scored], sign=sign)) else []
+        if unscored := int((theirs & np.isnan(scores) & np.isfinite(ratings)).sum()):
+            notes.append(f"{unscored} rated answers without a score by {metric} are left out")
+        variance, alone = (float((mean.influence**2).sum()) for mean in (helped, plain))
+        rows.append(
+            SystemMean(
+                system,
+                dimension,
+                metric,
+                n,
+                unrated,
+                *(helped.value, helped.low, helped.high),
+                *(plain.value, plain.low, plain.high),
+                weight=helped.weight,
+                worth=n * alone / variance if variance else None,
+                note="; ".join(notes) or None,
+            )
+        )
+    return rows, _subtract(found, dimension, metric, confidence)
+
+
+def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None:
+    """Say where the rated answers do not look like a random sample of all; scores times `sign` are the metric's own."""
+    if len(unrated_scores) == 0:
+        return "all answers with a score are rated: the scores add nothing"
+    error = sqrt(scores.var(ddof=1) / len(scores) + unrated_scores.var() / len(unrated_scores))
+    distance = float(scores.mean() - unrated_scores.mean())
+    # Three standard errors: with a random sample once in 370 times.
+    if error == 0 or abs(distance) <= 3 * error:
+        return None
+    return (
+        f"the rated answers have other scores (mean {sign * scores.mean():.3f}) than the unrated ones "
+        f"({sign * unrated_scores.mean():.3f}): they are no random sample, and the estimate may be off"
+    )
+
+
+def _subtract(
+    found: dict[str, tuple[MeanEstimate, MeanEstimate]], dimension: str, metric: str, confidence: float
+) -> list[SystemDifference]:
+    names: Sequence[str] = list(found)
+    rows: list[SystemDifference] = []
+    for index, first in enumerate(names):
+        for second in names[index + 1 :]:
+            helped, plain = (
+                _differ(one, other, confidence) for one, other in zip(found[first], found[second], strict=True)
+            )
+            rows.append(
+                SystemDifference(
+                    *(first, second, dimension, metric),
+                    *(helped.value, helped.low, helped.high),
+                    *(plain.value, plain.low, plain.high),
+                )
+            )
+    return rows
+
+
+def _differ(first: MeanEstimate, second: MeanEstimate, confidence: float) -> MeanEstimate:
+    """Return the difference; what both say of the same questions is taken together."""
+    size = max(len(first.influence), len(second.influence))
+    one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))
+    weight = first.weight or second.weight
+    mean = _close(first.value - second.value, one - other, min(first.rated, second.rated), weight, confidence)
+    return replace(mean, weight=0.0)

@@ -1,0 +1,333 @@
+"""Which of two metrics agrees better with the raters? Each pair on the answers that both scored.
+
+`permutation` says how a difference is tested where answers share questions or a coefficient is a mean, `paired` how it
+is tested in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import RESAMPLES
+from imapeval.study.comparison import closed_form
+from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.comparison.permutation.answers import contrast_answers
+from imapeval.study.comparison.permutation.questions import contrast_questions
+from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
+from imapeval.study.comparison.permutation.systems import contrast_systems
+from imapeval.study.correlation.coefficients import MIN_ROWS
+from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.data.findings import ALL, Comparison
+from imapeval.study.number_format import format_number, format_p
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.comparison.permutation.swaps import Contrast
+    from imapeval.study.data.findings import CoefficientName, Level
+    from imapeval.study.data.rated import Rated
+
+TestName = Literal["perm-both", "perm-inputs", "williams", "steiger"]
+
+TESTS: tuple[TestName, ...] = ("perm-both", "perm-inputs", "williams", "steiger")
+
+COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "pearson", "kendall_tau_b", "kendall_tau_c")
+"""Those that metrics can be compared by."""
+
+PERMUTATIONS_PER_COMPARISON = 25
+"""Permutations for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm multiplies the
+smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
+
+SIGNIFICANCE_LEVEL = 0.05
+"""Of the sentences: below it one metric is said to agree better."""
+
+
+def compare(
+    rated: Rated,
+    *,
+    metrics: Sequence[str] | None = None,
+    against: str | None = None,
+    coefficient: CoefficientName = "spearman",
+    level: Level = "within-system",
+    dimensions: Sequence[str] | None = None,
+    test: TestName = "perm-inputs",
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> list[Comparison]:
+    """Compare metrics in pairs, by each dimension of the ratings and by the mean over them.
+
+    Args:
+        rated: Scores beside ratings.
+        metrics: Which, in the order of the answer; None takes all.
+        against: Compare each of the others with this one alone; None compares all pairs.
+        coefficient: One of `COEFFICIENTS`.
+        level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
+            both metrics have.
+        dimensions: Which; None takes all.
+        test: perm-inputs and perm-both permute (see `permutation.swaps`). perm-both also asks whether the finding would
+            hold for other systems, but among answers it takes those to one question for independent and finds too much
+            where they are not: 9% instead of 5% among 200 answers of two systems to 100 questions
+            (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers
+            for independent and one coefficient only: there is no result, and a reason, where answers share a question
+            or coefficients are averaged.
+        seed: Of the permutations.
+        resamples: Permutations, at least; there are `PER_COMPARISON` for each comparison in a dimension, except at the
+            level of systems, where few systems make small p-values impossible anyway.
+
+    Returns:
+        For each dimension a row per pair, `against` (or the metric that comes first) first; last the rows of their
+        mean, if there are several. Holm's correction is over the rows of one dimension.
+
+    Raises:
+        UsageError: A name is unknown, there are no two metrics, or the coefficient is none to compare by.
+    """
+    names = _choose(metrics, rated.metrics, "metric")
+    columns = _choose(dimensions, rated.dimensions, "dimension")
+    if coefficient not in COEFFICIENTS:
+        raise UsageError(f"metrics are not compared by {coefficient}. Coefficients: {', '.join(COEFFICIENTS)}.")
+    if test not in TESTS:
+        raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
+    if against is not None and against not in rated.metrics:
+        raise UsageError(f"there is no metric {against!r}. There are: {', '.join(rated.metrics)}.")
+    pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
+    if not pairs:
+        raise UsageError("comparing takes two metrics or more.")
+    if test == "williams" or test == "steiger":
+        rows = [_test_in_closed_form(rated, pair, d, coefficient, level, test) for d in columns for pair in pairs]
+    else:
+        permutations = resamples if level == "system" else max(resamples, PERMUTATIONS_PER_COMPARISON * len(pairs))
+        rows = _permute(rated, pairs, columns, coefficient, level, test, seed, permutations)
+    several = len(columns) > 1
+    return [
+        replace(row, sentence=write_sentence(row, several=several))
+        for dimension in (*columns, *([ALL] if several else []))
+        for row in _adjust([row for row in rows if row.dimension == dimension])
+    ]
+
+
+def _choose(wanted: Sequence[str] | None, known: Sequence[str], kind: str) -> list[str]:
+    for name in wanted or ():
+        if name not in known:
+            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
+    return list(dict.fromkeys(known if wanted is None else wanted))
+
+
+def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
+    adjusted = holm_adjust([row.p for row in rows])
+    return [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def _permute(
+    rated: Rated,
+    pairs: Sequence[tuple[str, str]],
+    dimensions: Sequence[str],
+    coefficient: CoefficientName,
+    level: Level,
+    test: Literal["perm-both", "perm-inputs"],
+    seed: int,
+    permutations: int,
+) -> list[Comparison]:
+    ratings = np.column_stack([rated.ratings_of(dimension) for dimension in dimensions])
+    has_rating = ~np.isnan(ratings).all(axis=1)
+    has_score = {name: ~np.isnan(rated.scores_of(name)) & has_rating for name in dict.fromkeys(sum(pairs, ()))}
+    # Pairs whose metrics scored the same answers are compared at once.
+    alike: dict[bytes, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        alike.setdefault(np.packbits(has_score[pair[0]] & has_score[pair[1]]).tobytes(), []).append(pair)
+    of_pair: dict[tuple[str, str], list[Comparison]] = {}
+    for together in alike.values():
+        rows = np.flatnonzero(has_score[together[0][0]] & has_score[together[0][1]])
+        names = list(dict.fromkeys(name for pair in together for name in pair))
+        answers = ComparedAnswers(
+            np.column_stack([rated.scores_of(name)[rows] for name in names]),
+            ratings[rows],
+            _number(rated.questions[rows]),
+            _number(np.asarray(rated.systems)[rows]),
+        )
+        columns = MetricPairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
+        contrast = None
+        if len(rows):
+            if level == "within-question":
+                contrast = contrast_questions(
+                    answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations
+                )
+            elif level == "system":
+                contrast = contrast_systems(
+                    answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations
+                )
+            else:
+                contrast = contrast_answers(
+                    answers,
+                    columns,
+                    by_system=level == "within-system",
+                    coefficient=coefficient,
+                    test=test,
+                    seed=seed,
+                    permutations=permutations,
+                )
+        for p, pair in enumerate(together):
+            blank = [
+                _start(pair, dimension, coefficient, level, test, "bootstrap" if level == "system" else "jackknife")
+                for dimension in (*dimensions, ALL)
+            ]
+            of_pair[pair] = [_fill(row, d, p, answers, contrast) for d, row in enumerate(blank)]
+    return [row for pair in pairs for row in of_pair[pair]]
+
+
+def _number(groups: np.ndarray) -> np.ndarray:
+    return np.unique(groups, return_inverse=True)[1]
+
+
+def _start(
+    pair: tuple[str, str], dimension: str, coefficient: CoefficientName, level: Level, test: TestName, interval: str
+) -> Comparison:
+    """Return a comparison without a result."""
+    return Comparison(
+        first=pair[0],
+        second=pair[1],
+        level=level,
+        dimension=dimension,
+        coefficient=coefficient,
+        first_value=None,
+        second_value=None,
+        difference=None,
+        low=None,
+        high=None,
+        interval=interval,
+        test=test,
+        p=None,
+        p_adjusted=None,
+        n=0,
+        questions=0,
+        reason=None,
+        sentence="",
+    )
+
+
+def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
+    """Put the p-th pair's result in the d-th dimension (or the mean over them) into a row."""
+    rated = ~np.isnan(answers.ratings)
+    there = np.asarray((rated if row.dimension == ALL else rated[:, [d]]).any(axis=1))
+    n, questions = int(there.sum()), len(np.unique(answers.questions[there]))
+    row = replace(row, n=n, questions=questions)
+    if contrast is None or np.isnan(contrast.first[d, p]):
+        return replace(row, reason=_explain(row, answers, there))
+    left_out = int(contrast.groups[d] - contrast.defined[d, p])
+    first, second = float(contrast.first[d, p]), float(contrast.second[d, p])
+    row = replace(row, first_value=first, second_value=second, difference=first - second)
+    if questions < 2:
+        return replace(row, reason="all answers share one question: there is nothing to permute")
+    notes: list[str] = []
+    if left_out:
+        notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
+    refused = row.test == "perm-both" and row.level in ("global", "within-system") and questions < n
+    if refused:
+        notes.append(
+            f"perm-both takes answers for independent, but {n} share {questions} questions and it would find too much: "
+            "use perm-inputs"
+        )
+    return replace(
+        row,
+        low=float(contrast.low[d, p]),
+        high=float(contrast.high[d, p]),
+        p=None if refused else float(contrast.p[d, p]),
+        reason="; ".join(notes) or None,
+    )
+
+
+def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> str:
+    if row.n < MIN_ROWS:
+        return f"{row.n} answers with a rating and both scores are fewer than {MIN_ROWS}"
+    systems = len(np.unique(answers.systems[there]))
+    if row.level == "system" and systems < MIN_ROWS:
+        return f"{systems} systems are fewer than {MIN_ROWS}"
+    where = {"global": "", "system": "", "within-system": " in every system", "within-question": " in every question"}
+    return (
+        f"the ratings or one metric's scores are constant, or answers fewer than {MIN_ROWS},{where[row.level]}".rstrip(
+            ","
+        )
+    )
+
+
+def _test_in_closed_form(
+    rated: Rated,
+    pair: tuple[str, str],
+    dimension: str,
+    coefficient: CoefficientName,
+    level: Level,
+    test: Literal["williams", "steiger"],
+) -> Comparison:
+    spearman = coefficient == "spearman"
+    if not spearman and coefficient != "pearson":
+        raise UsageError(
+            f"{test} is a test of spearman or pearson, not of {coefficient}. perm-inputs is of all of them."
+        )
+    row = _start(pair, dimension, coefficient, level, test, "zou")
+    columns = np.column_stack([rated.ratings_of(dimension), *(rated.scores_of(name) for name in pair)])
+    there = ~np.isnan(columns).any(axis=1)
+    systems = _number(np.asarray(rated.systems)[there])
+    n, groups = int(there.sum()), int(systems.max(initial=-1)) + 1
+    row = replace(row, n=n, questions=len(np.unique(rated.questions[there])))
+    if level == "within-question" or (level == "within-system" and groups > 1):
+        return replace(row, reason=f"{test} is a test of one coefficient, not of a mean of several: use perm-inputs")
+    columns = columns[there]
+    if level == "system":
+        columns = np.stack([columns[systems == system].mean(axis=0) for system in range(groups)])
+    elif row.questions < n:
+        return replace(
+            row,
+            reason=f"{test} takes answers for independent, but {n} share {row.questions} questions: use perm-inputs",
+        )
+    if len(columns) < closed_form.MIN_ANSWERS:
+        what = "systems" if level == "system" else "answers with a rating and both scores"
+        return replace(row, reason=f"{len(columns)} {what} are fewer than {closed_form.MIN_ANSWERS}")
+    target, first, second = columns.T
+    r12, r13, r23 = (
+        correlate_with_influences(coefficient, a, b).value
+        for a, b in ((first, target), (second, target), (first, second))
+    )
+    if np.isnan([r12, r13, r23]).any():
+        return replace(row, reason="the ratings or one metric's scores are constant")
+    row = replace(row, first_value=r12, second_value=r13, difference=r12 - r13)
+    try:
+        compute = closed_form.williams_test if test == "williams" else closed_form.steiger_test
+        found = compute(r12, r13, r23=r23, n=len(columns), spearman=spearman)
+        low, high = closed_form.zou_interval(r12, r13, r23=r23, n=len(columns), spearman=spearman)
+    except ValueError as error:
+        return replace(row, reason=str(error))
+    return replace(row, low=low, high=high, p=found.p)
+
+
+def write_sentence(row: Comparison, *, several: bool) -> str:
+    """Say in plain words what a comparison found.
+
+    Args:
+        row: With its adjusted p-value.
+        several: There are several dimensions, so the sentence names the row's.
+    """
+    over = "" if not several else "Over all dimensions, " if row.dimension == ALL else f"On {row.dimension}, "
+    if row.p_adjusted is None or row.first_value is None or row.second_value is None or row.difference is None:
+        return _begin(f"{over}{row.first} and {row.second} were not compared: {row.reason}.")
+    first, second, n = format_number(row.first_value), format_number(row.second_value), f"n = {row.n}"
+    p = f"{format_p(row.p_adjusted)} after Holm"
+    if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
+        return _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
+    low, high = row.low or 0.0, row.high or 0.0
+    better, worse, ends = f"{row.first} ({first})", f"{row.second} ({second})", (low, high)
+    if row.difference < 0:
+        better, worse, ends = worse, better, (-high, -low)
+    interval = " to ".join(map(format_number, ends))
+    return (
+        f"{over}{better} agrees better with the raters than {worse}: "
+        f"difference {format_number(abs(row.difference))}, 95% interval {interval}, {p}, {n}."
+    )
+
+
+def _begin(sentence: str) -> str:
+    """Write "At" for "at", but leave the name of a metric as it is."""
+    return "At" + sentence[2:] if sentence.startswith("at n =") else sentence

@@ -1,0 +1,290 @@
+"""Metric against metric among all answers, or within each system and then on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
+from imapeval.study.correlation.coefficients import MIN_ROWS
+from imapeval.study.correlation.influence import correlate_with_influences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, Swaps, TestName
+    from imapeval.study.data.findings import CoefficientName
+
+_NUMBERS = 8_000_000
+"""Most numbers of the pairs' influences at a time: 64 MB."""
+
+_MANY = 2_000
+"""Questions beyond which p of PERM-INPUTS is computed, not counted: a permuted difference is then a sum of so many
+independent terms of either sign, and its kurtosis, the first moment that is not a normal's, is off by about 1 / n."""
+
+_PAIRS = 128
+"""Pairs that are counted at a time: their permuted differences then stay in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The answers of one system in a cell: their questions, and what these add to the coefficients.
+
+    `adds` has the shape (dimensions, m, questions) and sums to the coefficients over all parts of the cell.
+    """
+
+    system: int
+    questions: Counts
+    adds: Float32s
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Answers that are correlated together: one system's or all, rated in the same dimensions.
+
+    Attributes:
+        dimensions: Which.
+        values: Coefficients, shape (dimensions, m); 0 where undefined.
+        defined: Which of them are.
+        questions: Different questions.
+        influences: Of the questions on the coefficients, shape (dimensions, m, questions).
+        parts: By system.
+    """
+
+    dimensions: list[int]
+    values: Floats
+    defined: npt.NDArray[np.bool_]
+    questions: Counts
+    influences: Floats
+    parts: Sequence[_Part]
+
+
+def contrast_answers(
+    answers: ComparedAnswers,
+    pairs: MetricPairs,
+    *,
+    by_system: bool,
+    coefficient: CoefficientName,
+    test: TestName,
+    seed: int,
+    permutations: int,
+    confidence: float = 0.95,
+) -> Contrast:
+    """Compare metrics by how they correlate with the ratings among answers.
+
+    What is swapped is what each answer adds to the metrics' coefficients: the coefficient over n, and the answer's
+    influence on it. So all metrics are on one scale, ranks need not be counted again for every permutation, and the
+    spread of the permuted differences is that of the difference itself even where two equally good metrics are
+    distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
+    the tests have both side by side.
+
+    With more than `_MANY` questions in every dimension p of PERM-INPUTS is that of the normal distribution which the
+    permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
+    any.
+
+    Intervals are the difference and the normal quantile times its infinitesimal-jackknife standard error, questions
+    taken as wholes (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3).
+
+    Args:
+        answers: With finite scores.
+        pairs: Which metrics are compared.
+        by_system: Within each system, or all answers together.
+        coefficient: Any but soft pairwise accuracy.
+        test: What is swapped.
+        seed: Of the swaps.
+        permutations: How many.
+        confidence: Of the intervals.
+    """
+    cells, groups = _build(answers, by_system=by_system, coefficient=coefficient)
+    shape = (answers.ratings.shape[1], len(pairs.first))
+    first, second, defined = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)
+    for cell in cells:
+        use = cell.defined[:, pairs.first] & cell.defined[:, pairs.second]
+        first[cell.dimensions] += cell.values[:, pairs.first] * use
+        second[cell.dimensions] += cell.values[:, pairs.second] * use
+        defined[cell.dimensions] += use
+    firsts, seconds = average_dimensions(first, defined), average_dimensions(second, defined)
+    difference = firsts - seconds
+    questions = int(answers.questions.max()) + 1
+    squares = _add_squares(answers, cells, pairs, defined, parts=lambda cell: [(cell.questions, cell.influences)])
+    # The usual factor for a sample of questions; with one there is no telling.
+    errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
+    if test == "perm-inputs" and _count_fewest(answers) > _MANY:
+        swapped = _add_squares(
+            answers, cells, pairs, defined, parts=lambda cell: [(part.questions, part.adds) for part in cell.parts]
+        )
+        p = _find_normal_p(difference, np.sqrt(swapped))
+    else:
+        larger = _count_larger(
+            answers, cells, pairs, difference, defined, test=test, seed=seed, permutations=permutations
+        )
+        p = (larger + 1) / (permutations + 1)
+    return Contrast(
+        first=firsts,
+        second=seconds,
+        low=np.maximum(difference - reach, -2.0),
+        high=np.minimum(difference + reach, 2.0),
+        p=np.where(np.isnan(difference), np.nan, p),
+        groups=np.append(groups, groups.sum()),
+        defined=np.concatenate([defined, defined.sum(axis=0, keepdims=True)]),
+    )
+
+
+def _count_larger(
+    answers: ComparedAnswers,
+    cells: Sequence[_Cell],
+    pairs: MetricPairs,
+    difference: Floats,
+    defined: Counts,
+    *,
+    test: TestName,
+    seed: int,
+    permutations: int,
+) -> Counts:
+    """Return how many permuted differences are as far from 0 as the observed ones, shape (d + 1, p)."""
+    larger = np.zeros(difference.shape, dtype=np.int64)
+    alike = _group_pairs(cells, pairs)
+    questions, systems = int(answers.questions.max()) + 1, int(answers.systems.max()) + 1
+    size = (answers.ratings.shape[1], answers.scores.shape[1])
+    for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
+        permuted = [_permute(cell, swaps) for cell in cells]
+        for together in alike:
+            f, s = pairs.first[together[0]], pairs.second[together[0]]
+            sums = np.zeros((*size, len(swaps.questions)), dtype=np.float32)
+            for cell, values in zip(cells, permuted, strict=True):
+                use = cell.defined[:, f] & cell.defined[:, s]
+                sums[cell.dimensions] += values * use[:, None, None]
+            for start in range(0, len(together), _PAIRS):
+                block = together[start : start + _PAIRS]
+                apart = sums[:, pairs.first[block]] - sums[:, pairs.second[block]]
+                larger[:, block] += count_extreme(apart, difference[:, block], defined[:, block])
+    return larger
+
+
+def _count_fewest(answers: ComparedAnswers) -> int:
+    """Return how many questions the dimension with the fewest has, of those that have any."""
+    counts = [len(np.unique(answers.questions[~np.isnan(column)])) for column in answers.ratings.T]
+    return min((count for count in counts if count), default=0)
+
+
+def _find_normal_p(difference: Floats, spread: Floats) -> Floats:
+    """Return two-sided p-values, above 0."""
+    normal = NormalDist()
+    far = np.divide(np.abs(difference), spread, out=np.zeros_like(spread), where=spread > 0)
+    # Beyond some 38 spreads the distribution function is 0 in floating point.
+    p = [max(2 * normal.cdf(-z), np.finfo(float).tiny) for z in far.ravel().tolist()]
+    return np.array(p).reshape(far.shape)
+
+
+def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: CoefficientName) -> tuple[list[_Cell], Counts]:
+    """Return the cells, and how many coefficients a dimension should have."""
+    groups = np.zeros(answers.ratings.shape[1], dtype=np.int64)
+    cells: list[_Cell] = []
+    systems = answers.systems if by_system else np.zeros_like(answers.systems)
+    for system in range(int(systems.max()) + 1):
+        of_system = np.flatnonzero(systems == system)
+        rated = ~np.isnan(answers.ratings[of_system])
+        groups += rated.any(axis=0)
+        # Dimensions in which the same answers are rated share their rows.
+        alike: dict[bytes, list[int]] = {}
+        for dimension in np.flatnonzero(rated.sum(axis=0) >= MIN_ROWS).tolist():
+            alike.setdefault(rated[:, dimension].tobytes(), []).append(dimension)
+        cells.extend(
+            _build_cell(answers, of_system[rated[:, dimensions[0]]], dimensions, coefficient)
+            for dimensions in alike.values()
+        )
+    return cells, groups
+
+
+def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], coefficient: CoefficientName) -> _Cell:
+    scores, ratings = answers.scores[rows], answers.ratings[rows][:, dimensions]
+    metrics, of_system, of_question = scores.shape[1], answers.systems[rows], answers.questions[rows]
+    values = np.zeros((len(dimensions), metrics))
+    by_row = np.zeros((len(dimensions), metrics, len(rows)))
+    for m in range(metrics):
+        for d in range(len(dimensions)):
+            values[d, m], by_row[d, m] = correlate_with_influences(coefficient, scores[:, m], ratings[:, d])
+    defined = ~np.isnan(values)
+    values = np.where(defined, values, 0.0)
+    parts: list[_Part] = []
+    for system in np.unique(of_system).tolist():
+        own = np.flatnonzero(of_system == system)
+        questions, added = _add_up(by_row[..., own] + values[..., None] / len(rows), of_question[own])
+        parts.append(_Part(system, questions, added.astype(np.float32)))
+    return _Cell(dimensions, values, defined, *_add_up(by_row, of_question), parts)
+
+
+def _add_up(columns: Floats, questions: Counts) -> tuple[Counts, Floats]:
+    """Return the different questions, and the columns (the last axis) added up by them."""
+    different, codes = np.unique(questions, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(different)))
+    return different, np.add.reduceat(columns[..., order], starts, axis=-1)
+
+
+def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
+    """Return the pairs (as column numbers) that are defined in the same cells and dimensions, together."""
+    if not cells:
+        return []
+    defined = np.concatenate([cell.defined for cell in cells])
+    use = np.ascontiguousarray((defined[:, pairs.first] & defined[:, pairs.second]).T)
+    alike: dict[bytes, list[int]] = {}
+    for pair, of_pair in enumerate(use):
+        alike.setdefault(of_pair.tobytes(), []).append(pair)
+    return [np.array(together, dtype=np.int64) for together in alike.values()]
+
+
+def _permute(cell: _Cell, swaps: Swaps) -> Float32s:
+    """Return what the answers add, with the signs of the swaps, shape (dimensions, m, b).
+
+    One metric's less another's is their difference after the swap.
+    """
+    shape = (*cell.values.shape, len(swaps.questions))
+    total = np.zeros((cell.values.size, len(swaps.questions)), dtype=np.float32)
+    for part in cell.parts:
+        signs = swaps.questions[:, part.questions] * swaps.systems[:, [part.system]]
+        total += part.adds.reshape(-1, len(part.questions)) @ signs.T
+    return total.reshape(shape)
+
+
+def _add_squares(
+    answers: ComparedAnswers,
+    cells: Sequence[_Cell],
+    pairs: MetricPairs,
+    defined: Counts,
+    *,
+    parts: Callable[[_Cell], list[tuple[Counts, Floats | Float32s]]],
+) -> Floats:
+    """Add up the squares, over questions, of the differences between two metrics' columns, shape (d + 1, p).
+
+    Args:
+        answers: All answers.
+        cells: Of all answers.
+        pairs: Which metrics are compared.
+        defined: Coefficients in each mean, shape (d, p).
+        parts: The columns of a cell: question numbers, and numbers of the shape (dimensions, m, questions).
+    """
+    questions = int(answers.questions.max()) + 1
+    squares = np.zeros((defined.shape[0] + 1, defined.shape[1]))
+    for block in _block_pairs(len(pairs.first), questions * (len(squares) + 1)):
+        f, s = pairs.first[block], pairs.second[block]
+        moves = np.zeros((defined.shape[0], len(f), questions))
+        for cell in cells:
+            use = cell.defined[:, f] & cell.defined[:, s]
+            for codes, columns in parts(cell):
+                for d, dimension in enumerate(cell.dimensions):
+                    moves[dimension][:, codes] += (columns[d, f] - columns[d, s]) * use[d, :, None]
+        squares[:, block] = (average_dimensions(moves, defined[:, block, None]) ** 2).sum(axis=-1)
+    return squares
+
+
+def _block_pairs(pairs: int, numbers: int) -> Iterator[slice]:
+    at_once = max(1, _NUMBERS // numbers)
+    for start in range(0, pairs, at_once):
+        yield slice(start, min(pairs, start + at_once))

@@ -1,0 +1,139 @@
+"""What is swapped between two metrics, and what comes of it.
+
+Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods"
+(TACL 9), section 5: if two metrics were equally good, one could be put for the other. PERM-INPUTS swaps the scores of
+all answers to a question, or of none; PERM-BOTH does so with questions and with systems, and an answer to which both
+happens keeps its scores. Answers that share a question are so kept together. The metrics are put on one scale first.
+
+A swap is a sign, -1 where it happens: products of signs with what the answers add to a coefficient then give all
+permutations of all pairs of metrics at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.study.bootstrap import Counts, Floats
+
+Float32s: TypeAlias = npt.NDArray[np.float32]
+TestName = Literal["perm-both", "perm-inputs"]
+
+MAX_CELLS = 4_000_000
+"""Most numbers of a block of signs: 16 MB. More would leave the processor's cache."""
+
+MAX_PERMUTATIONS = 512
+"""Most permutations of a block: what comes of them is as large for every pair of metrics."""
+
+TOLERANCE = 1e-5
+"""A permuted difference that is this much smaller counts as equal: it is a sum of single-precision numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedAnswers:
+    """Answers that all metrics at hand scored.
+
+    Attributes:
+        scores: Finite, high is good, shape (n, m).
+        ratings: Shape (n, d); NaN where there is none.
+        questions: Numbers from 0 without a gap, shape (n,).
+        systems: Numbers from 0 without a gap, shape (n,).
+    """
+
+    scores: Floats
+    ratings: Floats
+    questions: Counts
+    systems: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPairs:
+    """Which metrics are compared, as columns of the scores: `first` with `second`, shape (p,) each."""
+
+    first: Counts
+    second: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two metrics side by side, for each pair and dimension; the last row is the mean over dimensions.
+
+    Attributes:
+        first, second: Their coefficients, shape (d + 1, p); NaN where there is none.
+        low, high: Ends of the difference's interval, shape (d + 1, p).
+        p: Two-sided p-values, (b + 1) / (permutations + 1), shape (d + 1, p).
+        groups: Coefficients that could have gone into the mean, shape (d + 1,).
+        defined: How many did, shape (d + 1, p).
+    """
+
+    first: Floats
+    second: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    groups: Counts
+    defined: Counts
+
+
+class Swaps(NamedTuple):
+    """Signs of some permutations: of questions, shape (b, questions), and of systems, shape (b, systems)."""
+
+    questions: Float32s
+    systems: Float32s
+
+
+def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permutations: int) -> Iterator[Swaps]:
+    """Yield the signs of all permutations, some at a time.
+
+    Raises:
+        ValueError: `permutations` is not positive.
+    """
+    if permutations < 1:
+        raise ValueError(f"permutations must be at least 1, not {permutations}")
+    generator = np.random.default_rng(seed)
+    at_once = max(1, min(MAX_PERMUTATIONS, MAX_CELLS // questions))
+    for start in range(0, permutations, at_once):
+        rows = min(at_once, permutations - start)
+        of_questions = _draw_signs(generator, rows, questions)
+        of_systems = (
+            _draw_signs(generator, rows, systems) if test == "perm-both" else np.ones((rows, systems), dtype=np.float32)
+        )
+        yield Swaps(of_questions, of_systems)
+
+
+def _draw_signs(generator: np.random.Generator, rows: int, columns: int) -> Float32s:
+    return generator.integers(0, 2, size=(rows, columns), dtype=np.int8).astype(np.float32) * 2 - 1
+
+
+def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats | Counts) -> Counts:
+    """Return how many permuted differences are as far from 0 as the observed one.
+
+    One that is undefined (NaN) counts as far: what cannot be computed must not make a difference look rare.
+
+    Args:
+        permuted: Sums of differences over what is averaged, shape (d, p, b).
+        observed: Averages, shape (d + 1, p); the last row is over all dimensions.
+        counts: What the sums are to be divided by for an average, shape (d, p).
+
+    Returns:
+        Shape (d + 1, p).
+    """
+    least = (np.abs(observed) - TOLERANCE) * np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+    single = least.astype(np.float32)[..., None]
+    near = [
+        (np.abs(sums) < at).sum(axis=-1) for sums, at in zip([*permuted, permuted.sum(axis=0)], single, strict=True)
+    ]
+    return permuted.shape[-1] - np.stack(near)
+
+
+def average_dimensions(sums: Floats, counts: Floats | Counts) -> Floats:
+    """Divide, dimension by dimension and over all of them: shape (d, ...) in, (d + 1, ...) out; NaN for 0 / 0."""
+    together = np.concatenate([sums, sums.sum(axis=0, keepdims=True)])
+    by = np.concatenate([counts, counts.sum(axis=0, keepdims=True)]).astype(np.float64)
+    return together / np.where(by > 0, by, np.nan)

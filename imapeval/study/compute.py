@@ -1,0 +1,288 @@
+"""A whole study: everything that can be said of these scores and these ratings, with the conclusions in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.agreement.measure import measure_agreement
+from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.agreement.rater_differences import count_differences
+from imapeval.study.agreement.sentences import describe_agreement
+from imapeval.study.bootstrap import RESAMPLES
+from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL, compare
+from imapeval.study.correlation.coefficients import TITLES
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.correlation.metric_matrix import correlate_metrics
+from imapeval.study.data.findings import ALL, Study
+from imapeval.study.number_format import format_number
+from imapeval.study.subgroups.disagreements import find_disagreements
+from imapeval.study.subgroups.heterogeneity import compare_slices
+from imapeval.study.subgroups.slices import slice_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level, Slice
+    from imapeval.study.data.rated import Rated
+
+CONFIDENCE = 0.95
+
+_COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
+
+MAX_METRICS_BY_GROUP = 6
+"""Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
+
+_MIN_SYSTEMS = 3
+"""Two systems make one pair, of which every correlation is 1 or -1."""
+
+_PRINTED = 10
+"""Disagreements of each metric and direction that a page shows."""
+
+
+def compute_study(
+    rated: Rated,
+    *,
+    title: str,
+    signatures: Mapping[str, str],
+    account: Sequence[str] = (),
+    level: Level | None = None,
+    coefficient: CoefficientName = "spearman",
+    against: str | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Study:
+    """Compute everything that a report shows.
+
+    Args:
+        rated: Scores beside ratings.
+        title: Of the page.
+        signatures: Of the metrics.
+        account: What was read and what did not join, in sentences.
+        level: What conclusions are drawn from; None takes within-system, or global where there is one system.
+        coefficient: What conclusions are drawn from; one that metrics can be compared by.
+        against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
+            all pairs, which takes a larger difference to find one.
+        seed: Of all random draws.
+        resamples: Of intervals and tests.
+
+    Raises:
+        UsageError: Nobody rated an answer, or the coefficient is none to compare by.
+        MissingExtraError: scipy is not there.
+    """
+    levels = available_levels(rated)
+    chosen = level or ("within-system" if "within-system" in levels else "global")
+    correlations = correlate(
+        rated,
+        coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
+        levels=tuple(dict.fromkeys((chosen, *levels))),
+        confidence=CONFIDENCE,
+        seed=seed,
+        resamples=resamples,
+    )
+    if "system" in levels:
+        correlations += correlate(
+            rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
+        )
+    ranked = rank_metrics(correlations, level=chosen, coefficient=coefficient)
+    best = [row.metric for row in ranked[:MAX_METRICS_BY_GROUP]]
+    comparisons: list[Comparison] = []
+    if len(rated.metrics) > 1:
+        comparisons = compare(
+            rated, against=against, coefficient=coefficient, level=chosen, seed=seed, resamples=resamples
+        )
+    agreements = measure_agreement(rated, seed=seed, resamples=resamples)
+    ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
+    slices: list[Slice] = []
+    if best:
+        slices = slice_answers(rated, metrics=best, coefficient=coefficient)
+    heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
+    several = len(rated.dimensions) > 1
+    single = [row for row in correlations if row.level == "global" and row.dimension != ALL]
+    return Study(
+        title=title,
+        rated=rated,
+        signatures=signatures,
+        account=tuple(account),
+        correlations=tuple(correlations),
+        comparisons=tuple(comparisons),
+        agreements=tuple(agreements),
+        differences=tuple(count_differences(rated)),
+        ceilings=tuple(ceilings),
+        slices=tuple(slices),
+        disagreements=tuple(
+            row
+            for metric in best[:1]
+            for dimension in rated.dimensions
+            for row in find_disagreements(rated, metric, dimension, count=_PRINTED)
+        ),
+        matrix=correlate_metrics(rated) if len(rated.metrics) > 1 else None,
+        level=chosen,
+        coefficient=coefficient,
+        seed=seed,
+        resamples=resamples,
+        confidence=CONFIDENCE,
+        conclusions=(
+            *write_conclusions(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
+            *_tell_undefined(rated.metrics, ranked),
+            *describe_agreement(rated, agreements, ceilings),
+            *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
+            *_tell_levels(rated, levels),
+        ),
+        corrected=tuple(correct_for_attenuation(single, ceilings)),
+        heterogeneities=tuple(heterogeneities),
+    )
+
+
+def available_levels(rated: Rated) -> tuple[Level, ...]:
+    """Return the levels that these answers have: one system makes no difference between systems, and so on."""
+    systems = np.unique(rated.systems)
+    levels: list[Level] = ["global"]
+    if len(systems) > 1:
+        levels.append("within-system")
+        seen = {(question, system) for question, system in zip(rated.questions.tolist(), rated.systems, strict=True)}
+        per_question = np.bincount([question for question, _ in seen])
+        if per_question.max() >= _MIN_SYSTEMS:
+            levels.append("within-question")
+    if len(systems) >= _MIN_SYSTEMS:
+        levels.append("system")
+    return tuple(levels)
+
+
+def rank_metrics(
+    correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName
+) -> list[Correlation]:
+    """Return the row of each metric that sums it up (the mean, or the only one), best first, undefined ones left out.
+
+    Args:
+        correlations: Of all metrics.
+        level: Which rows.
+        coefficient: Which rows.
+    """
+    of_metric: dict[str, Correlation] = {}
+    for row in correlations:
+        if (row.level, row.coefficient) == (level, coefficient):
+            # The last row of a metric is its mean; without a mean it is the only one.
+            of_metric[row.metric] = row
+    defined = [(row.value, row) for row in of_metric.values() if row.value is not None]
+    return [row for _, row in sorted(defined, key=lambda pair: -pair[0])]
+
+
+def write_conclusions(
+    ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
+) -> list[str]:
+    """Say which metric agrees best with the raters, and which ones another metric beats or cannot be told from.
+
+    Args:
+        ranked: What `rank` gave.
+        comparisons: Of the same level and coefficient.
+        dimension: Which comparisons: `ALL` for those of the mean.
+        focus: The metric that is compared with the others; None for the best.
+    """
+    if not ranked:
+        return ["No metric has a defined correlation with the ratings; the reasons stand with the correlations."]
+    best = ranked[0]
+    sentences = [
+        f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_quote(best)}."
+        if len(ranked) > 1
+        else f"{best.metric} agrees with the raters at {_quote(best)}."
+    ]
+    if best.low is not None and best.low <= 0:
+        sentences.append("Its interval does not lie above 0: that it agrees with the raters at all is not shown.")
+    chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
+    if chosen is None:
+        return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
+    name = "It"
+    if chosen is not best:
+        name = chosen.metric
+        sentences.append(f"{name} agrees with them at {_quote(chosen)}.")
+    theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
+    others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
+    compared = [row.metric for row in ranked if row.metric in others]
+    for what, direction in (
+        ("cannot be told apart from", 0),
+        ("agrees better than", 1),
+        ("agrees worse than", -1),
+    ):
+        if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
+            sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
+    if left := [other for other in compared if others[other].p_adjusted is None]:
+        sentences.append(f"{name} was not compared with {_list(left)}; the reasons stand with the comparisons.")
+    nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
+    if nearest is not None:
+        sentences.append(nearest.sentence)
+    failed = [row for row in ranked if row.n_missing]
+    if failed:
+        worst = max(failed, key=lambda row: row.n_missing)
+        sentences.append(
+            f"{len(failed)} metric{'' if len(failed) == 1 else 's'} gave some rated answers no score, {worst.metric} "
+            f"most often ({worst.n_missing} of {worst.n + worst.n_missing}); comparisons are on the answers that both "
+            "metrics scored."
+        )
+    return sentences
+
+
+def _judge(row: Comparison, metric: str) -> int | None:
+    """Return 1 where the metric agrees better than the other one, -1 where worse, 0 where nothing shows either."""
+    if row.p_adjusted is None or row.difference is None:
+        return None
+    if row.p_adjusted >= SIGNIFICANCE_LEVEL:
+        return 0
+    return 1 if (row.difference > 0) == (row.first == metric) else -1
+
+
+def _quote(row: Correlation) -> str:
+    value = format_number(row.value or 0.0)
+    if row.low is not None and row.high is not None:
+        value += f" [{format_number(row.low)}, {format_number(row.high)}]"
+    return f"{_name(row)} {value}, n = {row.n}"
+
+
+def _name(row: Correlation) -> str:
+    over = {
+        "global": "over all answers",
+        "within-system": "within systems",
+        "within-question": "within questions",
+        "system": "between systems",
+    }[row.level]
+    mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
+    return f"{TITLES[row.coefficient]} {over} ({mean})"
+
+
+def _list(names: Sequence[str], *, most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _tell_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dimension: str) -> list[str]:
+    """Return what differs between groups of answers, for the best metric."""
+    return [
+        row.sentence
+        for row in rows
+        if row.metric in best[:1]
+        and row.dimension == dimension
+        and row.p_adjusted is not None
+        and row.p_adjusted < SIGNIFICANCE_LEVEL
+    ]
+
+
+def _tell_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> list[str]:
+    """Return which metrics `conclude` says nothing of; without any it says so itself."""
+    defined = {row.metric for row in ranked}
+    left = [name for name in metrics if name not in defined]
+    if not left or not ranked:
+        return []
+    verb = "has" if len(left) == 1 else "have"
+    return [f"{_list(left)} {verb} no defined correlation with the ratings; the reasons stand with the correlations."]
+
+
+def _tell_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:
+    missing = [name for name in ("within-system", "within-question", "system") if name not in levels]
+    if not missing:
+        return []
+    systems = len(np.unique(rated.systems))
+    return [
+        f"Not computed: {_list(missing)} correlations ({systems} system{'' if systems == 1 else 's'}; within-system "
+        f"takes 2, within-question {_MIN_SYSTEMS} that answer the same question, system {_MIN_SYSTEMS})."
+    ]

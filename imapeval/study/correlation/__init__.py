@@ -1,0 +1,1 @@
+"""Agreement of scores with ratings as correlations, pooled or within groups."""

@@ -1,0 +1,149 @@
+"""Coefficients within each question, and between systems. See `estimating` for those of answers taken together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.bootstrap import iterate_resamples
+from imapeval.study.correlation.coefficients import MINIMUM
+from imapeval.study.correlation.grouped import correlate_groups
+from imapeval.study.correlation.pairs import calibrate_ties
+from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
+from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pairwise_accuracy, explain_few_systems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.correlation.pooled import Block, Columns
+    from imapeval.study.data.findings import CoefficientName
+
+
+def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
+    """Return the mean over questions of the coefficients among the answers to each.
+
+    A question counts where enough answers by different systems have a score and a rating, and a coefficient exists.
+    Questions are drawn with their coefficients.
+
+    Args:
+        columns: The answers.
+        name: The coefficient. Pairwise accuracy has one tie threshold for all questions, as in Deutsch et al. 2023.
+        seed: Of the bootstrap.
+        resamples: Of the bootstrap.
+    """
+    m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
+    found, epsilons = np.full((clusters, m, d), np.nan), np.full((m, d), np.nan)
+    by_size = list(_gather_questions(columns.questions))
+    for metric in range(m):
+        for dimension in range(d):
+            x, y = columns.scores[:, metric], columns.ratings[:, dimension]
+            there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+            if name == "pairwise_accuracy":
+                epsilons[metric, dimension] = calibrate_ties(x[there], y[there], groups=columns.questions[there])
+            epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
+            for questions, rows in by_size:
+                within = correlate_groups(name, x[rows], y[rows], epsilon=epsilon)
+                few = _count_systems(columns, rows, x[rows] + y[rows]) < MINIMUM[name]
+                found[questions, metric, dimension] = np.where(few, np.nan, within)
+    defined = ~np.isnan(found)
+    groups = defined.sum(axis=0)
+    filled = np.where(defined, found, 0.0)
+    values = np.divide(filled.sum(axis=0), groups, out=np.full((m, d), np.nan), where=groups > 0)
+    influences = np.where(defined, found - values, 0.0) / np.maximum(groups, 1)
+    replicates = _draw_means(filled, defined, seed=seed, resamples=resamples) if clusters > 1 else None
+    reasons: dict[tuple[int, int], str] = {}
+    enough = f"{MINIMUM[name]} answers by different systems"
+    for metric, dimension in np.argwhere(groups < clusters).tolist():
+        left_out = clusters - int(groups[metric, dimension])
+        reasons[metric, dimension] = (
+            f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal"
+        )
+    lows, highs = fill_undefined(name, replicates)
+    return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
+
+
+def _gather_questions(questions: Counts) -> Iterator[tuple[Counts, Counts]]:
+    """Yield the questions with the same number of answers, and their rows: shapes (groups,), (groups, k)."""
+    order = np.argsort(questions, kind="stable")
+    size = np.bincount(questions)
+    start = np.cumsum(size) - size
+    for k in np.unique(size).tolist():
+        alike = np.flatnonzero(size == k)
+        yield alike, order[start[alike][:, None] + np.arange(k)]
+
+
+def _count_systems(columns: Columns, rows: Counts, there: Floats) -> Counts:
+    """Return how many different systems have an answer with both numbers in each group, shape (groups,)."""
+    systems = np.sort(np.where(np.isnan(there), np.nan, columns.systems[rows]), axis=1)
+    change = np.diff(systems, axis=1) != 0
+    return (~np.isnan(systems[:, 0])).astype(np.int64) + (change & ~np.isnan(systems[:, 1:])).sum(axis=1)
+
+
+def _draw_means(filled: Floats, defined: Floats, *, seed: int, resamples: int) -> Floats:
+    clusters, shape = len(filled), filled.shape[1:]
+    flat, there = filled.reshape(clusters, -1), defined.reshape(clusters, -1).astype(np.float64)
+    parts: list[Floats] = []
+    for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
+        weights = drawn.astype(np.float64)
+        size = weights @ there
+        parts.append(np.divide(weights @ flat, size, out=np.full_like(size, np.nan), where=size > 0))
+    return np.concatenate(parts).reshape(resamples, *shape)
+
+
+def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
+    """Correlate the systems' mean scores with their mean ratings, over answers that have both.
+
+    Questions are drawn; the systems are fixed: an interval speaks of these systems on other questions. Pairwise
+    accuracy is the share of pairs of systems that the means order alike (Kocmi et al. 2021), without tie calibration.
+    """
+    if name == "soft_pairwise_accuracy":
+        return estimate_soft_pairwise_accuracy(columns, seed=seed, resamples=resamples)
+    m, d = len(columns.metrics), len(columns.dimensions)
+    values = np.full((m, d), np.nan)
+    replicates = np.full((resamples, m, d), np.nan) if columns.clusters > 1 else None
+    reasons: dict[tuple[int, int], str] = {}
+    for block in find_blocks(columns, np.arange(len(columns.questions))):
+        places = block.metrics[:, None], block.dimensions
+        systems = len(np.unique(columns.systems[block.rows]))
+        if systems < MINIMUM[name]:
+            reason = explain_few_systems(systems, name)
+        else:
+            reason = "the systems' mean scores or mean ratings are all equal"
+            values[places] = _correlate_means(columns, block, name, np.ones((1, columns.clusters)))[0]
+            if replicates is not None:
+                parts = [
+                    _correlate_means(columns, block, name, drawn.astype(np.float64))
+                    for drawn in iterate_resamples(columns.clusters, seed=seed, resamples=resamples)
+                ]
+                replicates[:, *places] = np.concatenate(parts)
+        for metric, dimension in ((p, q) for p in block.metrics.tolist() for q in block.dimensions.tolist()):
+            if np.isnan(values[metric, dimension]):
+                reasons[metric, dimension] = reason
+    lows, highs = fill_undefined(name, replicates)
+    # Of few systems a coefficient is a step function of the questions: no single question moves it.
+    influences = np.zeros((columns.clusters, m, d))
+    groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
+    return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
+
+
+def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weights: Floats) -> Floats:
+    """Return the coefficients of the systems' means, questions weighted by rows of `weights`: shape (b, p, q)."""
+    systems = columns.systems[block.rows]
+    present = np.unique(systems)
+    x = np.full((len(weights), len(block.metrics), len(present)), np.nan)
+    y = np.full((len(weights), len(block.dimensions), len(present)), np.nan)
+    for place, system in enumerate(present.tolist()):
+        rows = block.rows[systems == system]
+        drawn = weights[:, columns.questions[rows]]
+        total = drawn.sum(axis=1, keepdims=True)
+        for side, table, numbers in ((x, columns.scores, block.metrics), (y, columns.ratings, block.dimensions)):
+            sums = drawn @ table[rows][:, numbers]
+            side[:, :, place] = np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
+    found = np.empty((len(weights), len(block.metrics), len(block.dimensions)))
+    for p in range(len(block.metrics)):
+        means = np.broadcast_to(x[:, p, None, :], y.shape)
+        flat = correlate_groups(name, means.reshape(-1, len(present)), y.reshape(-1, len(present)))
+        found[:, p, :] = flat.reshape(len(weights), -1)
+    return found

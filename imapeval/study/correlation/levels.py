@@ -1,0 +1,291 @@
+"""How well metrics agree with people: a coefficient per metric, and with what grouping of the answers.
+
+The grouping decides what a coefficient says, so it is always named (`findings.Level`). Answers without a score
+(failures) are left out of their metric's coefficients and counted in `n_missing`; nothing is filled in. Scores of
+metrics of which a low one is good are turned round: a positive coefficient always means agreement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import RESAMPLES, iterate_resamples
+from imapeval.study.correlation.coefficients import BOUNDS, COUNTS_PAIRS
+from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
+from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
+from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.intervals import bca_intervals, jackknife_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.correlation.pooled import Columns, Draws
+    from imapeval.study.data.rated import Rated
+
+MAX_RESAMPLED = 1000
+"""Most answers taken together that are resampled. Beyond, an end of a BCa interval from 2,000 resamples is off by .06
+standard errors (Monte Carlo) while skewness, what BCa adds, moves it by about 1 / sqrt(1000) = .03."""
+
+
+def correlate(
+    rated: Rated,
+    *,
+    metrics: Sequence[str] | None = None,
+    coefficients: Sequence[CoefficientName] = ("spearman", "kendall_tau_b"),
+    levels: Sequence[Level] = ("within-system",),
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    confidence: float = 0.95,
+) -> list[Correlation]:
+    """Correlate scores with ratings.
+
+    Intervals treat questions as the sample: all answers to a question are drawn together, and one draw serves every
+    metric, system and dimension, so that means keep what their parts have in common. They are BCa bootstraps; where
+    more than `RESAMPLED` answers are taken together, they come from the influence of each question instead
+    (`intervals`). A resample in which a coefficient is undefined counts as the lowest possible value for the lower end
+    and as the highest for the upper end.
+
+    Args:
+        rated: Scores and ratings.
+        metrics: Which, in the order of the answer; None takes all.
+        coefficients: Which.
+        levels: Which groupings.
+        seed: Of the bootstrap.
+        resamples: Of the bootstrap.
+        confidence: Of the intervals, above 0 and below 1.
+
+    Returns:
+        By metric, level and coefficient: a row per system and dimension (within-system), or per dimension (other
+        levels); then, where several systems have a dimension, the mean over systems for each dimension; last, where
+        there are several coefficients, the mean of all of them.
+
+    Raises:
+        UsageError: Nobody rated an answer, or a name is unknown.
+    """
+    names = tuple(dict.fromkeys(rated.metrics if metrics is None else metrics))
+    _check("metric", names, rated.metrics)
+    _check("coefficient", coefficients, get_args(CoefficientName))
+    _check("level", levels, get_args(Level))
+    if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
+        raise UsageError("soft_pairwise_accuracy compares systems. Ask for it with the level 'system' alone.")
+    if not 0 < confidence < 1:
+        raise UsageError(f"the confidence must lie between 0 and 1, not {confidence}")
+    if np.isnan(rated.ratings).all():
+        raise UsageError(
+            "no answer has a rating. Give them with --ratings, or score data with columns ratings.<dimension>."
+        )
+    columns = rated_columns(rated, names)
+    how = _IntervalSettings(seed, resamples, confidence)
+    tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
+    return [row for metric in names for table in tables for row in table[metric]]
+
+
+def _check(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _IntervalSettings:
+    """How intervals are made."""
+
+    seed: int
+    resamples: int
+    confidence: float
+
+
+def _correlate(
+    columns: Columns, level: Level, name: CoefficientName, how: _IntervalSettings
+) -> Mapping[str, list[Correlation]]:
+    """Return the rows of each metric."""
+    writer = _RowBuilder(columns, level, name, how.confidence)
+    every = np.arange(len(columns.questions))
+    if level == "system":
+        estimates = estimate_between_systems(columns, name, seed=how.seed, resamples=how.resamples)
+        writer.add(ALL, every, estimates)
+    elif level == "within-question":
+        estimates = estimate_within_questions(columns, name, seed=how.seed, resamples=how.resamples)
+        writer.add(ALL, every, estimates)
+    else:
+        cells: dict[str, Counts] = {ALL: every} if level == "global" else _divide(columns)
+        few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= MAX_RESAMPLED
+        draws = _draw(columns.clusters, how) if few else None
+        for system, rows in cells.items():
+            writer.add(system, rows, estimate_pooled(columns, rows, name, draws=draws))
+    writer.add_means()
+    return writer.rows
+
+
+def _draw(clusters: int, how: _IntervalSettings) -> Draws:
+    # Counts are small; of 100,000 questions whole-sized ones would take gigabytes.
+    blocks = iterate_resamples(clusters, seed=how.seed, resamples=how.resamples)
+    return np.concatenate([block.astype(np.uint16) for block in blocks])
+
+
+def _divide(columns: Columns) -> dict[str, Counts]:
+    return {name: np.flatnonzero(columns.systems == number) for number, name in enumerate(columns.system_names)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Of the answers that were rated, by metric; shapes (m,)."""
+
+    scored: Counts
+    missing: Counts
+    questions: Counts
+
+
+class _RowBuilder:
+    """Turns estimates into rows, one system after another, and keeps only their sums for the means."""
+
+    def __init__(self, columns: Columns, level: Level, name: CoefficientName, confidence: float) -> None:
+        self.rows: dict[str, list[Correlation]] = {metric: [] for metric in columns.metrics}
+        self._columns = columns
+        self._level: Level = level
+        self._name: CoefficientName = name
+        self._confidence = confidence
+        self._scored = ~np.isnan(columns.scores)
+        self._rated = ~np.isnan(columns.ratings)
+        self._cells = np.zeros(len(columns.dimensions), dtype=np.int64)
+        self._sum: Estimates | None = None
+
+    def add(self, system: str, rows: Counts, estimates: Estimates) -> None:
+        """Write the rows of one system."""
+        exists = self._rated[rows].any(axis=0)
+        self._cells += exists
+        counts = [self._count(rows[self._rated[rows, dimension]]) for dimension in range(len(self._cells))]
+        clusters = np.stack([count.questions for count in counts], axis=1)
+        if self._level == "within-question":
+            clusters = np.minimum(clusters, estimates.groups)
+        ends = self._find_ends(estimates, clusters)
+        for dimension in np.flatnonzero(exists).tolist():
+            label = self._columns.dimensions[dimension]
+            reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
+            self._write(system, label, counts[dimension], _take(estimates, dimension), ends[:, :, dimension], reasons)
+        self._sum = _add(self._sum, estimates)
+
+    def add_means(self) -> None:
+        """Write the means over what was added: by dimension where systems and dimensions are several, and over all."""
+        if self._sum is None or self._cells.sum() < 2:
+            return
+        dimensions = np.flatnonzero(self._cells).tolist()
+        if self._cells.max() > 1 and len(dimensions) > 1:
+            for dimension in dimensions:
+                rated = np.flatnonzero(self._rated[:, dimension])
+                self._write_mean(self._sum, self._columns.dimensions[dimension], [dimension], rated)
+        self._write_mean(self._sum, ALL, dimensions, np.arange(len(self._rated)))
+
+    def _write_mean(self, sums: Estimates, label: str, dimensions: list[int], rated: Counts) -> None:
+        total = _add_up(sums, dimensions)
+        cells = int(self._cells[dimensions].sum())
+        count = self._count(rated)
+        ends = self._find_ends(total, count.questions[:, None])
+        left_out = {metric: cells - int(groups) for metric, groups in enumerate(total.groups[:, 0])}
+        reasons = {
+            metric: f"{number} of {cells} coefficients are undefined and left out"
+            for metric, number in left_out.items()
+            if number
+        }
+        self._write(ALL, label, count, total, ends[:, :, 0], reasons)
+
+    def _count(self, rated: Counts) -> _Counts:
+        scored = self._scored[rated]
+        codes = self._columns.questions[rated]
+        questions = [np.count_nonzero(np.bincount(codes[there])) for there in scored.T]
+        number = scored.sum(axis=0)
+        return _Counts(number, len(rated) - number, np.array(questions, dtype=np.int64))
+
+    def _find_ends(self, estimates: Estimates, clusters: Counts) -> Floats:
+        """Return lows and highs, shape (2, m, d)."""
+        values, influences = estimates.values, estimates.influences
+        if estimates.lows is None or estimates.highs is None:
+            bounds = BOUNDS[self._name]
+            ends = jackknife_intervals(
+                values, influences=influences, clusters=clusters, bounds=bounds, confidence=self._confidence
+            )
+        else:
+            ends = bca_intervals(
+                values,
+                estimates.lows,
+                estimates.highs,
+                influences=influences,
+                clusters=clusters,
+                confidence=self._confidence,
+                widened=self._name not in COUNTS_PAIRS or self._level in ("within-question", "system"),
+            )
+        return np.stack(ends)
+
+    def _write(
+        self, system: str, label: str, count: _Counts, column: Estimates, ends: Floats, reasons: Mapping[int, str]
+    ) -> None:
+        for number, metric in enumerate(self._columns.metrics):
+            row = Correlation(
+                metric,
+                system,
+                label,
+                self._name,
+                _read(column.values[number, 0]),
+                _read(ends[0, number]),
+                _read(ends[1, number]),
+                int(count.scored[number]),
+                int(count.missing[number]),
+                reasons.get(number),
+                self._level,
+                int(column.groups[number, 0]),
+                int(count.questions[number]),
+                _read(column.epsilons[number, 0]),
+                None if np.isnan(ends[0, number]) else "jackknife" if column.lows is None else "bca",
+            )
+            self.rows[metric].append(row)
+
+
+def _read(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _take(estimates: Estimates, dimension: int) -> Estimates:
+    """Return what there is on one dimension, but for replicates and influences, whose intervals are made."""
+    one = slice(dimension, dimension + 1)
+    return replace(
+        estimates,
+        values=estimates.values[:, one],
+        groups=estimates.groups[:, one],
+        epsilons=estimates.epsilons[:, one],
+    )
+
+
+def _add(before: Estimates | None, estimates: Estimates) -> Estimates:
+    """Return sums over systems, undefined coefficients left out; `groups` counts the defined ones."""
+    defined = ~np.isnan(estimates.values)
+    absent = np.full(defined.shape, np.nan)
+    values, groups = np.where(defined, estimates.values, 0.0), defined.astype(np.int64)
+    lows, highs = (None if side is None else np.where(defined, side, 0.0) for side in (estimates.lows, estimates.highs))
+    if before is None:
+        return Estimates(values, estimates.influences, lows, highs, groups, absent)
+    return Estimates(
+        before.values + values,
+        before.influences + estimates.influences,
+        None if before.lows is None or lows is None else before.lows + lows,
+        None if before.highs is None or highs is None else before.highs + highs,
+        before.groups + groups,
+        absent,
+    )
+
+
+def _add_up(total: Estimates, dimensions: list[int]) -> Estimates:
+    """Return means over some dimensions from sums over systems: shapes (m, 1)."""
+    groups = total.groups[:, dimensions].sum(axis=1, keepdims=True)
+    size = np.where(groups > 0, groups, np.nan)
+    lows, highs = (
+        None if side is None else side[..., dimensions].sum(axis=-1, keepdims=True) / size
+        for side in (total.lows, total.highs)
+    )
+    influences = total.influences[..., dimensions].sum(axis=-1, keepdims=True) / size
+    values = total.values[:, dimensions].sum(axis=1, keepdims=True) / size
+    return Estimates(values, influences, lows, highs, groups, np.full((len(values), 1), np.nan))

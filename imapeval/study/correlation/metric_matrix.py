@@ -1,0 +1,134 @@
+"""How far metrics agree with each other, and which of them say the same.
+
+Metrics whose scores rank the answers alike carry one piece of information under several names: a study that finds
+five of them to agree with the raters has found it once (Arias-Duart et al. 2025, "Automatic Evaluation of Healthcare
+LLMs Beyond Question-Answering", NAACL, draw such a matrix).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.study.correlation.coefficients import MIN_ROWS
+from imapeval.study.correlation.influence import average_ranks
+from imapeval.study.data.findings import MetricMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Rated
+
+UNDEFINED_DISTANCE = 1.0
+"""Distance of two metrics whose correlation is undefined: that of metrics that share nothing."""
+
+
+def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> MetricMatrix:
+    """Correlate each metric with each other one, over all answers, and put those together that are alike.
+
+    Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so
+    one that fails often costs the others nothing. Scores of which a low one is good are turned round first. The
+    distance of two metrics is 1 - |rho|: one that ranks the answers the other way round says the same. Clustering is
+    by average linkage (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et
+    al. 2001).
+
+    Args:
+        rated: The answers.
+        metrics: Which, at least two; None for all.
+
+    Returns:
+        The matrix, metrics in the order of the clustering; numbers below m in `merges` are places in that order.
+
+    Raises:
+        UsageError: Fewer than two metrics, or one that there is not.
+        MissingExtraError: scipy is not installed.
+    """
+    names = list(dict.fromkeys(rated.metrics if metrics is None else metrics))
+    for name in names:
+        if name not in rated.metrics:
+            raise UsageError(f"there is no metric {name!r}. There are: {', '.join(rated.metrics)}.")
+    if len(names) < 2:
+        raise UsageError(f"a matrix needs two metrics, and there is {len(names)}. Name more, or score with more.")
+    scores = np.column_stack([rated.scores_of(name) for name in names])
+    values, counts = correlate_columns(scores)
+    order, merges = cluster_metrics(values)
+    ordered = values[np.ix_(order, order)]
+    return MetricMatrix(
+        metrics=tuple(names[place] for place in order),
+        values=tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in ordered),
+        merges=merges,
+        n=int((~np.isnan(scores)).all(axis=1).sum()),
+        smallest=int(counts.min()),
+    )
+
+
+def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
+    """Return Spearman's rho of each column with each other one, and of how many rows it was taken.
+
+    Args:
+        columns: Shape (n, m); NaN where there is no number.
+
+    Returns:
+        Two symmetric matrices of shape (m, m). A coefficient is NaN where fewer than `MIN_ROWS` rows have both
+        numbers, or where one column is constant in them. The diagonal is 1 where the column is not constant.
+    """
+    size = columns.shape[1]
+    values, counts = np.full((size, size), np.nan), np.zeros((size, size), dtype=np.int64)
+    # Columns that lack the same rows are ranked once for all their partners.
+    patterns, which = np.unique(~np.isnan(columns), axis=1, return_inverse=True)
+    members = [np.flatnonzero(which.ravel() == number) for number in range(patterns.shape[1])]
+    for a, first in enumerate(members):
+        for b, second in enumerate(members[: a + 1]):
+            rows = patterns[:, a] & patterns[:, b]
+            n = int(rows.sum())
+            if n >= MIN_ROWS:
+                one, other = (_standardise(columns[np.ix_(rows, places)]) for places in (first, second))
+                block = np.clip(one.T @ other, -1.0, 1.0)
+            else:
+                block = np.full((len(first), len(second)), np.nan)
+            values[np.ix_(first, second)], values[np.ix_(second, first)] = block, block.T
+            counts[np.ix_(first, second)], counts[np.ix_(second, first)] = n, n
+    # Not within rounding: exactly.
+    np.fill_diagonal(values, np.where(np.isnan(values.diagonal()), np.nan, 1.0))
+    return values, counts
+
+
+def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int], ...]]:
+    """Cluster metrics by average linkage.
+
+    Args:
+        values: Coefficients, shape (m, m), m at least 2; NaN where undefined, which counts as `UNRELATED`.
+
+    Returns:
+        The columns in the order of the leaves; and the merges as scipy's `linkage` gives them, (first, second,
+        distance, size), where numbers below m are places in that order and m + k is what the k-th merge made.
+
+    Raises:
+        MissingExtraError: scipy is not installed.
+    """
+    hierarchy: Any = require(
+        "scipy.cluster.hierarchy", distribution="scipy", extra="study", needed_for="Clustering metrics"
+    )
+    distances = np.where(np.isnan(values), UNDEFINED_DISTANCE, 1 - np.abs(values))
+    size = len(values)
+    made = hierarchy.linkage(distances[np.triu_indices(size, 1)], method="average", optimal_ordering=True)
+    order: list[int] = hierarchy.leaves_list(made).tolist()
+    place = {leaf: number for number, leaf in enumerate(order)}
+    merges = tuple(
+        (place.get(int(first), int(first)), place.get(int(second), int(second)), float(distance), int(count))
+        for first, second, distance, count in made
+    )
+    return order, merges
+
+
+def _standardise(columns: Floats) -> Floats:
+    """Return the ranks of each column, so that products of columns sum to their correlation; NaN if constant."""
+    ranks = np.column_stack([average_ranks(column) for column in columns.T])
+    # The mean rank is known, and exact in floating point: a constant column gives exactly 0.
+    ranks -= (len(ranks) + 1) / 2
+    lengths = np.sqrt((ranks**2).sum(axis=0))
+    return np.divide(ranks, lengths, out=np.full_like(ranks, np.nan), where=lengths > 0)

@@ -1,0 +1,171 @@
+"""Coefficients of many metrics with many dimensions, with what their intervals are made from.
+
+There are two sources of uncertainty here and one rule between them: among few answers questions are drawn again and
+again (BCa), among many the influences of questions are added up. See `intervals`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.correlation.coefficients import BOUNDS, MINIMUM, explain_undefined
+from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.pairs import calibrate_ties
+from imapeval.study.correlation.weighted import weighted_correlation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.findings import CoefficientName
+    from imapeval.study.data.rated import Rated
+
+    Flags = npt.NDArray[np.bool_]
+    Draws = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The rated answers as arrays.
+
+    Attributes:
+        metrics, dimensions: Names, m and d of them.
+        scores: High is good; shape (n, m); NaN where there is none.
+        ratings: Shape (n, d); NaN where there is none.
+        questions: From 0 without gaps, shape (n,).
+        systems: From 0 without gaps, shape (n,).
+        system_names: By number.
+        signs: Of the scores, shape (m,): -1 where they were turned round.
+    """
+
+    metrics: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    scores: Floats
+    ratings: Floats
+    questions: Counts
+    systems: Counts
+    system_names: tuple[str, ...]
+    signs: Floats
+
+    @property
+    def clusters(self) -> int:
+        """How many questions there are."""
+        return int(self.questions.max()) + 1
+
+
+def rated_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
+    """Return the answers that have a rating, scores turned round where a low one is good."""
+    rows = np.flatnonzero(~np.isnan(rated.ratings).all(axis=1))
+    names = dict.fromkeys(rated.systems[row] for row in rows)
+    number = {name: n for n, name in enumerate(names)}
+    return Columns(
+        tuple(metrics),
+        rated.dimensions,
+        np.column_stack([rated.scores_of(metric)[rows] for metric in metrics]),
+        rated.ratings[rows],
+        np.unique(rated.questions[rows], return_inverse=True)[1],
+        np.array([number[rated.systems[row]] for row in rows], dtype=np.int64),
+        tuple(names),
+        np.array([-1.0 if metric in rated.lower_is_better else 1.0 for metric in metrics]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The coefficients of m metrics with d dimensions among some answers, c questions in all.
+
+    Attributes:
+        values: Shape (m, d); NaN where undefined.
+        influences: Of the questions, shape (c, m, d).
+        lows, highs: Replicates, shape (resamples, m, d); an undefined one as the lowest and highest possible value.
+            None where intervals come from the influences.
+        groups: How many coefficients each value is the mean of, shape (m, d).
+        epsilons: Tie thresholds, shape (m, d); NaN where there is none.
+        reasons: Why a value is undefined or what was left out of it, by metric and dimension number.
+    """
+
+    values: Floats
+    influences: Floats
+    lows: Floats | None
+    highs: Floats | None
+    groups: Counts
+    epsilons: Floats
+    reasons: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Metrics and dimensions that have numbers for the same answers."""
+
+    metrics: Counts
+    dimensions: Counts
+    rows: Counts
+
+
+def find_blocks(columns: Columns, rows: Counts) -> Iterator[Block]:
+    """Yield every pair of a metric and a dimension once, those with the same answers together."""
+    scored = _group_alike(~np.isnan(columns.scores[rows]))
+    rated = _group_alike(~np.isnan(columns.ratings[rows]))
+    for has_score, metrics in scored:
+        for has_rating, dimensions in rated:
+            yield Block(metrics, dimensions, rows[has_score & has_rating])
+
+
+def _group_alike(there: Flags) -> list[tuple[Flags, Counts]]:
+    groups: dict[bytes, list[int]] = {}
+    for number in range(there.shape[1]):
+        groups.setdefault(np.packbits(there[:, number]).tobytes(), []).append(number)
+    return [(there[:, numbers[0]], np.array(numbers, dtype=np.int64)) for numbers in groups.values()]
+
+
+def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
+    """Correlate scores with ratings among some answers taken together.
+
+    Args:
+        columns: The answers.
+        rows: Which of them.
+        name: The coefficient.
+        draws: How often each question was drawn, shape (resamples, questions); None makes no replicates.
+    """
+    m, d = len(columns.metrics), len(columns.dimensions)
+    values, epsilons = np.full((m, d), np.nan), np.full((m, d), np.nan)
+    influences = np.zeros((columns.clusters, m, d))
+    replicates = None if draws is None else np.full((len(draws), m, d), np.nan)
+    reasons: dict[tuple[int, int], str] = {}
+    for block in find_blocks(columns, rows):
+        x, y = columns.scores[block.rows][:, block.metrics].T, columns.ratings[block.rows][:, block.dimensions].T
+        codes = columns.questions[block.rows]
+        defined = False
+        for p, metric in enumerate(block.metrics.tolist()):
+            for q, dimension in enumerate(block.dimensions.tolist()):
+                own = columns.signs[metric] * x[p]
+                if why := explain_undefined(own, y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
+                    reasons[metric, dimension] = why.reason
+                    continue
+                defined = True
+                if name == "pairwise_accuracy":
+                    epsilons[metric, dimension] = calibrate_ties(x[p], y[q])
+                epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
+                values[metric, dimension], of_rows = correlate_with_influences(name, x[p], y[q], epsilon=epsilon)
+                influences[:, metric, dimension] = np.bincount(codes, of_rows, minlength=columns.clusters)
+        if draws is not None and replicates is not None and defined:
+            epsilon = np.nan_to_num(epsilons[np.ix_(block.metrics, block.dimensions)])
+            present, places = np.unique(codes, return_inverse=True)
+            found = weighted_correlation(name, x, y, draws[:, present], codes=places, epsilon=epsilon)
+            replicates[:, block.metrics[:, None], block.dimensions] = found
+    lows, highs = fill_undefined(name, replicates)
+    return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
+
+
+def fill_undefined(name: CoefficientName, replicates: Floats | None) -> tuple[Floats | None, Floats | None]:
+    """Return the replicates with undefined ones as the lowest, and as the highest, possible value."""
+    if replicates is None:
+        return None, None
+    low, high = BOUNDS[name]
+    absent = np.isnan(replicates)
+    return np.where(absent, low, replicates), np.where(absent, high, replicates)

@@ -1,0 +1,145 @@
+"""Soft pairwise accuracy: does a metric tell systems apart with the confidence that people do?
+
+Thompson, Mathur, Deutsch and Khayrallah 2024, "Improving Statistical Significance in Human Evaluation of Automatic
+Metrics via Soft Pairwise Accuracy": 1 less the mean, over pairs of systems, of the difference between two p-values of
+"the first is better than the second", one from the metric's scores and one from the ratings.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.bootstrap import iterate_resamples
+from imapeval.study.correlation.coefficients import MINIMUM
+from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.bootstrap import Floats
+    from imapeval.study.correlation.pooled import Block, Columns
+    from imapeval.study.data.findings import CoefficientName
+
+PERMUTATIONS = 1000
+"""As Thompson et al. 2024."""
+
+
+def explain_few_systems(systems: int, name: CoefficientName) -> str:
+    """Say that there are too few systems."""
+    found = "1 system has" if systems == 1 else f"{systems} systems have"
+    return f"{found} scores and ratings; at least {MINIMUM[name]} are needed"
+
+
+def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
+    """Return p-values of "the first system is better than the second", by permutation.
+
+    On questions that both answered, their answers are swapped at random (paired). Where they have no question in
+    common, answers are dealt to the systems at random.
+
+    Args:
+        first: What the first system's answers got: questions x columns (metrics or dimensions); NaN where it did not
+            answer. The same rows are NaN in all columns.
+        second: The same of the second system.
+        generator: Of the permutations; all columns get the same.
+
+    Returns:
+        Shape (columns,), each (b + 1) / (permutations + 1) for b permutations with at least the observed difference.
+    """
+    has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
+    if (shared := has_first & has_second).any():
+        numbers = first[shared] - second[shared]
+        observed = numbers.sum(axis=0)
+        signs = generator.integers(2, size=(PERMUTATIONS, len(numbers))) * 2.0 - 1
+        null = signs @ numbers
+        rounding = 1e-12 * np.abs(numbers).sum(axis=0)
+    else:
+        one, other = first[has_first], second[has_second]
+        numbers = np.concatenate([one, other])
+        observed = one.mean(axis=0) - other.mean(axis=0)
+        share = np.repeat([1 / len(one), -1 / len(other)], [len(one), len(other)])
+        null = generator.permuted(np.tile(share, (PERMUTATIONS, 1)), axis=1) @ numbers
+        rounding = 1e-12 * np.abs(numbers).max(axis=0)
+    # Sums in another order differ by rounding: what is equal must count as equal.
+    return ((null >= observed - rounding).sum(axis=0) + 1) / (PERMUTATIONS + 1)
+
+
+def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
+    """Return the soft pairwise accuracies, 0..1, of p-values of shapes (..., p, pairs) and (..., q, pairs)."""
+    return 1 - np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :]).mean(axis=-1)
+
+
+def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: int) -> Estimates:
+    """Return soft pairwise accuracies; several answers of a system to a question are averaged first.
+
+    Replicates for the interval take the permutation test's normal approximation in place of 1,000 permutations each.
+
+    Args:
+        columns: The answers.
+        seed: Of permutations and bootstrap.
+        resamples: Of the bootstrap.
+    """
+    m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
+    values = np.full((m, d), np.nan)
+    replicates = np.full((resamples, m, d), np.nan) if clusters > 1 else None
+    reasons: dict[tuple[int, int], str] = {}
+    for block in find_blocks(columns, np.arange(len(columns.questions))):
+        places = block.metrics[:, None], block.dimensions
+        systems = [_average(columns, block, system) for system in np.unique(columns.systems[block.rows]).tolist()]
+        if len(systems) < MINIMUM["soft_pairwise_accuracy"]:
+            reason = explain_few_systems(len(systems), "soft_pairwise_accuracy")
+            reasons |= {(p, q): reason for p in block.metrics.tolist() for q in block.dimensions.tolist()}
+            continue
+        generator = np.random.default_rng(seed)
+        ps = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
+        values[places] = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
+        if replicates is None:
+            continue
+        at = 0
+        for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
+            part = _approximate(systems, drawn.astype(np.float64))
+            found = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
+            replicates[at : at + len(drawn), block.metrics[:, None], block.dimensions] = found
+            at += len(drawn)
+    lows, highs = fill_undefined("soft_pairwise_accuracy", replicates)
+    groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
+    return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)
+
+
+def _average(columns: Columns, block: Block, system: int) -> Floats:
+    """Return a system's mean scores and ratings by question: shape (questions, p + q), NaN where there is none."""
+    rows = block.rows[columns.systems[block.rows] == system]
+    numbers = np.hstack([columns.scores[rows][:, block.metrics], columns.ratings[rows][:, block.dimensions]])
+    codes = columns.questions[rows]
+    size = np.bincount(codes, minlength=columns.clusters)[:, None]
+    sums = np.stack([np.bincount(codes, column, minlength=columns.clusters) for column in numbers.T], axis=1)
+    return np.divide(sums, size, out=np.full_like(sums, np.nan), where=size > 0)
+
+
+def _approximate(systems: Sequence[Floats], weights: Floats) -> Floats:
+    """Return the p-values of all pairs of systems on weighted questions: shape (b, columns, pairs)."""
+    return np.stack([_approximate_pair(*pair, weights) for pair in combinations(systems, 2)], axis=-1)
+
+
+def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
+    has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
+    if (shared := has_first & has_second).any():
+        numbers, drawn = first[shared] - second[shared], weights[:, shared]
+        observed, variance = drawn @ numbers, drawn @ numbers**2
+    else:
+        one, other = first[has_first], second[has_second]
+        one_drawn, other_drawn = weights[:, has_first], weights[:, has_second]
+        sizes = [drawn.sum(axis=1, keepdims=True) for drawn in (one_drawn, other_drawn)]
+        one_size, other_size = (np.where(size > 0, size, np.nan) for size in sizes)
+        observed = one_drawn @ one / one_size - other_drawn @ other / other_size
+        total = one_size + other_size
+        mean = (one_drawn @ one + other_drawn @ other) / total
+        spread = np.maximum((one_drawn @ one**2 + other_drawn @ other**2) / total - mean**2, 0)
+        variance = spread * total / (one_size * other_size)
+    z = np.divide(observed, np.sqrt(variance), out=np.zeros_like(observed), where=variance > 0)
+    upper = np.array([math.erfc(number / math.sqrt(2)) / 2 for number in z.ravel().tolist()])
+    # Without spread no permutation falls short of the observed difference.
+    return np.where(variance > 0, upper.reshape(z.shape), np.where(np.isnan(variance), np.nan, 1.0))

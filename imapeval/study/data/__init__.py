@@ -1,0 +1,1 @@
+"""Scores beside ratings: reading, joining, and the types of findings."""

@@ -1,0 +1,347 @@
+"""What a study finds, as types: what the statistics return, and what tables, charts and JSON are made of.
+
+None stands where a number is undefined, and `reason` then says why; nothing is dropped in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.study.data.rated import Rated
+
+ALL = "*"
+"""Stands for the system or the dimension in a row that averages over them."""
+
+Level = Literal["global", "within-system", "within-question", "system"]
+"""What is correlated with what (Deutsch et al. 2021, "A Statistical Analysis of Summarization Evaluation Metrics
+Using Resampling Methods"):
+
+- global: all answers together;
+- within-system: the answers of one system, then the mean over systems;
+- within-question: the answers of all systems to one question, then the mean over questions;
+- system: the systems' mean scores with their mean ratings.
+"""
+
+CoefficientName = Literal[
+    "spearman", "kendall_tau_b", "kendall_tau_c", "pearson", "pairwise_accuracy", "soft_pairwise_accuracy"
+]
+"""`pairwise_accuracy` is Deutsch, Foster and Freitag 2023 (with tie calibration), `soft_pairwise_accuracy` Thompson,
+Mathur, Deutsch and Khayrallah 2024 (system level only)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """One coefficient of one metric.
+
+    Attributes:
+        metric: Its name.
+        system: Whose answers; `ALL` in a mean, and where systems are taken together.
+        dimension: Of the ratings; `ALL` in a mean over them.
+        coefficient: Which.
+        value: -1..1 (accuracies 0..1), or None where it is undefined.
+        low, high: Ends of the 95% interval; None where the value is, or where there is one question only.
+        n: Answers with a rating and a score.
+        n_missing: Answers with a rating and no score.
+        reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
+        level: How answers were grouped.
+        groups: How many coefficients a mean was taken of; 1 where none was.
+        questions: Different questions among the n answers; fewer than n: answers were drawn by question.
+        epsilon: Of a pairwise accuracy: scores that differ by no more were taken for tied (tie calibration).
+        interval: How it was made: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
+    """
+
+    metric: str
+    system: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    n_missing: int
+    reason: str | None = None
+    level: Level = "within-system"
+    groups: int = 1
+    questions: int = 0
+    epsilon: float | None = None
+    interval: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two metrics on the same answers.
+
+    Attributes:
+        first, second: The metrics.
+        level, dimension, coefficient: Of what; `dimension` is `ALL` for the mean over them.
+        first_value, second_value: The coefficients on the answers that both scored; None where undefined.
+        difference: The first less the second.
+        low, high: Ends of the difference's 95% interval.
+        interval: How it was made: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
+        test: Which: "williams", "steiger", "perm-both", "perm-inputs".
+        p: Two-sided, above 0.
+        p_adjusted: After Holm's correction over the table that the row belongs to.
+        n: Answers that were rated and that both metrics scored.
+        questions: Different questions among them.
+        reason: Why there is no result, or what speaks against it.
+        sentence: The same in plain words.
+    """
+
+    first: str
+    second: str
+    level: Level
+    dimension: str
+    coefficient: CoefficientName
+    first_value: float | None
+    second_value: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    interval: str
+    test: str
+    p: float | None
+    p_adjusted: float | None
+    n: int
+    questions: int
+    reason: str | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far raters agree in one dimension, by one statistic.
+
+    Attributes:
+        dimension: Of the ratings.
+        statistic: Such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic", "exact", "mad".
+        value: None where it is undefined.
+        low, high: Ends of the 95% interval.
+        n: Answers that went in.
+        raters: Raters that went in.
+        reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
+    """
+
+    dimension: str
+    statistic: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    raters: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """How far two raters lie apart, in bins of the absolute difference (Wang et al. 2024, their agreement table).
+
+    Attributes:
+        dimension: Of the ratings.
+        first, second: The raters.
+        bins: Share of answers in each bin, by the bin's name, in order; they sum to 1.
+        mean_absolute: Of the differences, on the rating scale.
+        n: Answers that both rated.
+    """
+
+    dimension: str
+    first: str
+    second: str
+    bins: Mapping[str, float]
+    mean_absolute: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How well a perfect metric could agree with the mean rating of these raters.
+
+    Attributes:
+        dimension: Of the ratings.
+        coefficient: Which.
+        reliability: Of the mean over raters, at most 1.
+        value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
+            with it.
+        low, high: Ends of its 95% interval.
+        n: Answers with two raters or more.
+        raters: Raters an answer has, on average.
+        reason: Why there is none, such as that only averages are known.
+    """
+
+    dimension: str
+    coefficient: CoefficientName
+    reliability: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    raters: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A correlation corrected for attenuation: what it would be with ratings without noise.
+
+    Attributes:
+        metric, dimension, coefficient: Of what.
+        value: As measured; None where it is undefined.
+        ceiling: What a perfect metric is expected to reach; None where it is unknown.
+        corrected: The value by the ceiling, which chance may carry above 1; None where there is none.
+        low, high: Ends of its 95% interval.
+        n: Answers with a rating and a score.
+        reason: Why there is no corrected value or no interval, or what to know of one above 1.
+    """
+
+    metric: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None
+    ceiling: float | None
+    corrected: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A metric's coefficient among some of the answers.
+
+    Attributes:
+        metric: Its name.
+        facet: By what the answers are divided: "task", "language", "system", "response characters", "compression" ...
+        group: The group, or a range of numbers such as "120 to 340".
+        dimension: Of the ratings; `ALL` for the mean over them.
+        coefficient: Which.
+        value, low, high, n, reason: As in `Correlation`.
+    """
+
+    metric: str
+    facet: str
+    group: str
+    dimension: str
+    coefficient: CoefficientName
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heterogeneity:
+    """Whether a metric's coefficients in the groups of a facet differ by more than chance.
+
+    Attributes:
+        metric, facet, dimension, coefficient: As in `Slice`.
+        groups: How many were compared.
+        lowest, highest: The smallest and the largest of their coefficients.
+        statistic, freedom: Of the test, Q and its degrees of freedom.
+        p: Above 0.
+        p_adjusted: After Holm's correction over the table that the row belongs to.
+        n: Answers in the groups that were compared.
+        reason: Why there is no result.
+        sentence: The same in plain words.
+    """
+
+    metric: str
+    facet: str
+    dimension: str
+    coefficient: CoefficientName
+    groups: int
+    lowest: float | None
+    highest: float | None
+    statistic: float | None
+    freedom: int
+    p: float | None
+    p_adjusted: float | None
+    n: int
+    reason: str | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An answer that a metric and the raters place far apart.
+
+    Attributes:
+        id: The answer's.
+        metric: Its name.
+        dimension: Of the ratings.
+        score, rating: What they gave.
+        score_rank, rating_rank: Where that stands among the answers with both, 0 (worst) to 1 (best).
+    """
+
+    id: str
+    metric: str
+    dimension: str
+    score: float
+    rating: float
+    score_rank: float
+    rating_rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMatrix:
+    """How far metrics agree with each other, metrics ordered so that similar ones stand together.
+
+    Attributes:
+        metrics: In the order of the clustering, m of them.
+        values: Coefficients, m rows of m; None where undefined.
+        merges: Of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance, size).
+        n: Answers that all metrics scored.
+        coefficient: Which.
+        smallest: Fewest answers that a coefficient was taken of: those that both of its metrics scored.
+    """
+
+    metrics: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    merges: tuple[tuple[int, int, float, int], ...]
+    n: int
+    coefficient: CoefficientName = "spearman"
+    smallest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Everything that a report shows.
+
+    Attributes:
+        title: Of the page.
+        rated: The answers.
+        signatures: Of the metrics, by name.
+        account: Sentences on what was read and what did not join.
+        correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, disagreements:
+            See there.
+        matrix: Metrics among each other; None with fewer than two.
+        level: The level that conclusions are drawn at.
+        coefficient: The coefficient that conclusions are drawn from.
+        seed, resamples, confidence: How intervals were made.
+        conclusions: Plain sentences, the most important first.
+    """
+
+    title: str
+    rated: Rated
+    signatures: Mapping[str, str]
+    account: tuple[str, ...]
+    correlations: tuple[Correlation, ...]
+    comparisons: tuple[Comparison, ...]
+    agreements: tuple[Agreement, ...]
+    differences: tuple[Differences, ...]
+    ceilings: tuple[Ceiling, ...]
+    slices: tuple[Slice, ...]
+    disagreements: tuple[Disagreement, ...]
+    matrix: MetricMatrix | None
+    level: Level
+    coefficient: CoefficientName
+    seed: int
+    resamples: int
+    confidence: float
+    conclusions: tuple[str, ...]
+    corrected: tuple[Corrected, ...] = ()
+    heterogeneities: tuple[Heterogeneity, ...] = ()

@@ -1,0 +1,286 @@
+"""Runs beside ratings: scores and ratings of the same answers, with an account of what did not join."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples import system_label
+from imapeval.metrics import registry
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.data.join_report import JoinReport
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.ratings import Ratings, ratings_of_samples
+from imapeval.types import Score, values_by_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Scale
+    from imapeval.types import Sample
+
+_FACETS = ("task", "dataset")
+"""Columns of the data that are facets, beside the language."""
+
+_UNSEEN = -1
+"""In place of a run's number: no run has an outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The answers of all runs: one sample of each id, in the order of the runs, and its row by id."""
+
+    samples: list[Sample]
+    row: dict[str, int]
+    ids: list[set[str]]
+
+
+def join_ratings(
+    runs: Sequence[Run],
+    ratings: Ratings | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    dimensions: Sequence[str] | None = None,
+    scales: Mapping[str, Scale] | None = None,
+    unrated: bool = False,
+) -> tuple[Rated, JoinReport]:
+    """Join the scores of runs with ratings, by the answers' ids.
+
+    Several runs may hold other metrics of the same answers, or other answers. A metric has one signature in all of
+    them. Where two runs have an outcome of the same metric for the same answer, a score takes the place of a failure.
+
+    Compression is that of the paper (Wang et al. 2024, Figures 5 and 6): characters of the response's imap, every term
+    once and every value of a term once, by characters of the response. The first run given that has an imap counts.
+
+    Args:
+        runs: At least one.
+        ratings: What people gave; None takes the data's own (`Sample.ratings`), which are averages.
+        metrics: Which, in the order of the answer; None takes those of the runs.
+        dimensions: Which, in the order of the answer; None takes those of the ratings.
+        scales: What raters could give, by dimension, where the data's own ratings are taken; those of a file are
+            checked when it is read.
+        unrated: Keep answers that nobody rated, with NaN for their ratings; there may be no others.
+
+    Returns:
+        A row per answer in the order of the runs, and what did not join. Questions are numbered by their texts.
+
+    Raises:
+        UsageError: A metric or dimension is not there, or no answer is rated.
+        InputError: Runs do not fit together.
+    """
+    chosen = tuple(read_signatures(runs, metrics))
+    answers = _read_answers(runs)
+    given = ratings_of_samples(answers.samples, scales=scales or {}) if ratings is None else ratings
+    named = _choose_dimensions(given, dimensions)
+    place = np.array([answers.row.get(id_, -1) for id_ in given.ids], dtype=np.int64)
+    rating = _spread(given.average(), place, len(answers.samples))[:, [given.dimensions.index(name) for name in named]]
+    is_rated: npt.NDArray[np.bool_] = np.isfinite(rating).sum(axis=1) > 0
+    if not (unrated or is_rated.any()):
+        raise _refuse_unrated(given, answers, from_file=ratings is not None)
+    by_rater = {name: _spread(given.split(name), place, len(answers.samples)) for name in named}
+    # Who rated other answers only, or in other dimensions, is no rater of these.
+    seen = [n for n in range(len(given.raters)) if any(np.isfinite(table[:, n]).any() for table in by_rater.values())]
+    scores, found = _read_scores(runs, answers, chosen)
+    kept = np.arange(len(answers.samples)) if unrated else np.flatnonzero(is_rated)
+    samples = [answers.samples[row] for row in kept.tolist()]
+    known = {metric.name: metric for metric in registry.all_metrics()}
+    rated = Rated(
+        ids=tuple(sample.id for sample in samples),
+        questions=number_clusters([sample.question for sample in samples]),
+        systems=tuple(map(system_label, samples)),
+        metrics=chosen,
+        scores=scores[kept],
+        dimensions=named,
+        ratings=rating[kept],
+        raters=tuple(given.raters[n] for n in seen),
+        by_rater={name: table[kept][:, seen] for name, table in by_rater.items()} if seen else {},
+        scales={name: scale for name, scale in given.scales.items() if name in named},
+        lower_is_better=frozenset(name for name in chosen if name in known and not known[name].higher_is_better),
+        facets=_read_facets(samples),
+        covariates=_measure(samples, _read_imap_sizes(runs)),
+    )
+    account = JoinReport(
+        runs=tuple(str(run.folder) for run in runs),
+        answers=len(answers.samples),
+        rated=int(is_rated.sum()),
+        not_rated=tuple(s.id for s, yes in zip(answers.samples, is_rated.tolist(), strict=True) if not yes),
+        by_dimension={name: int(np.isfinite(rating[:, column]).sum()) for column, name in enumerate(named)},
+        raters=len(seen),
+        raters_per_answer=_count_raters(given, place),
+        rated_ids=len(given.ids),
+        strays=tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0),
+        failures=_count(chosen, np.isnan(scores[kept]) & (found[kept] != _UNSEEN)),
+        not_scored=_count(chosen, found[kept] == _UNSEEN),
+        unknown_metrics=tuple(name for name in chosen if name not in known),
+        left_out=given.left_out,
+        unread=given.unread,
+        notes=given.notes,
+    )
+    return rated, account
+
+
+def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the signatures of metrics by name, in the order asked for; None takes all that the runs have.
+
+    Raises:
+        UsageError: No run has such a metric.
+        InputError: Two runs have a metric of one name and two signatures: its scores cannot be compared.
+    """
+    found = dict.fromkeys(name for run in runs for name in run.manifest["settings"]["metrics"])
+    who, has = ("the run has", "It has") if len(runs) == 1 else ("the runs have", "They have")
+    for name in metrics or ():
+        if name not in found:
+            raise UsageError(f"{who} no metric {name!r}. {has}: {', '.join(found)}.")
+    signatures: dict[str, str] = {}
+    for name in found if metrics is None else metrics:
+        given = {run.folder: run.manifest["settings"]["metrics"].get(name) for run in runs}
+        (first, signature), *others = [(folder, text) for folder, text in given.items() if text is not None]
+        for folder, other in others:
+            if other != signature:
+                raise InputError(
+                    f"the metric {name!r} is {other} here and {signature} in {first}: two different metrics",
+                    path=folder,
+                    fix="Give one of the runs, or leave the metric out: --metrics names those that are taken.",
+                )
+        signatures[name] = signature
+    return signatures
+
+
+def _choose_dimensions(ratings: Ratings, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    for name in wanted or ():
+        if name not in ratings.dimensions:
+            raise UsageError(f"nobody rated {name!r}. There are ratings of: {', '.join(ratings.dimensions)}.")
+    return tuple(dict.fromkeys(ratings.dimensions if wanted is None else wanted))
+
+
+def _read_answers(runs: Sequence[Run]) -> _Answers:
+    samples: list[Sample] = []
+    row: dict[str, int] = {}
+    folders: list[Path] = []
+    ids: list[set[str]] = []
+    for run in runs:
+        own = run.samples()
+        ids.append({sample.id for sample in own})
+        for sample in own:
+            place = row.setdefault(sample.id, len(samples))
+            if place == len(samples):
+                samples.append(sample)
+                folders.append(run.folder)
+                continue
+            before = samples[place]
+            # A run of data without ratings, and one of the same data with them, go together.
+            if _texts(before) != _texts(sample) or any(
+                value != before.ratings.get(name, value) for name, value in sample.ratings.items()
+            ):
+                what = "ratings" if _texts(before) == _texts(sample) else "texts"
+                raise InputError(
+                    f"the answer {sample.id[:60]!r} has other {what} here than in {folders[place]}",
+                    path=run.folder,
+                    fix="Make ids unique over all runs, for example by adding the system's name.",
+                )
+            samples[place] = replace(before, ratings={**before.ratings, **sample.ratings})
+    return _Answers(samples, row, ids)
+
+
+def _texts(sample: Sample) -> tuple[str, tuple[str, ...], str, str]:
+    return (sample.question, sample.references, sample.response, system_label(sample))
+
+
+def _read_scores(
+    runs: Sequence[Run], answers: _Answers, metrics: Sequence[str]
+) -> tuple[Floats, npt.NDArray[np.int16]]:
+    """Return the scores, NaN where there is none, and the number of the run that each outcome is of."""
+    shape = (len(answers.samples), len(metrics))
+    scores, found = np.full(shape, np.nan), np.full(shape, _UNSEEN, dtype=np.int16)
+    column = {name: n for n, name in enumerate(metrics)}
+    for number, run in enumerate(runs):
+        for result in run.stream_results(answers.ids[number]):
+            if result.metric not in column:
+                continue
+            cell = answers.row[result.id], column[result.metric]
+            score = result.outcome.value if isinstance(result.outcome, Score) else np.nan
+            if found[cell] == _UNSEEN or np.isnan(scores[cell]):
+                scores[cell], found[cell] = score, number
+            elif score != scores[cell] and not np.isnan(score):
+                raise InputError(
+                    f"{result.metric!r} gives the answer {result.id[:60]!r} {score:g} here and {scores[cell]:g} in "
+                    f"{runs[int(found[cell])].folder}, with the same signature",
+                    path=run.folder,
+                    fix="Give one of the runs; `imapeval study robustness` compares repeated ones.",
+                )
+    return scores, found
+
+
+def _spread(table: Floats, place: Counts, rows: int) -> Floats:
+    """Put the rows of the ratings at the places of their answers; NaN elsewhere."""
+    spread = np.full((rows, table.shape[1]), np.nan)
+    spread[place[place >= 0]] = table[place >= 0]
+    return spread
+
+
+def _refuse_unrated(given: Ratings, answers: _Answers, *, from_file: bool) -> UsageError:
+    if not from_file:
+        return UsageError(
+            "no sample of the run has a rating. Give them with --ratings, or score data with columns "
+            "ratings.<dimension>."
+        )
+    return UsageError(
+        f"no answer of the run is rated: the ratings are of ids such as {given.ids[0][:60]!r}, and the run's are such "
+        f"as {answers.samples[0].id[:60]!r}. Give the ratings the run's ids; --map id=<column> says which column holds "
+        "them."
+    )
+
+
+def _read_facets(samples: Sequence[Sample]) -> dict[str, tuple[str, ...]]:
+    facets = {name: tuple(_label(sample.meta.get(name)) for sample in samples) for name in _FACETS}
+    return {
+        "language": tuple(sample.lang for sample in samples),
+        **{name: groups for name, groups in facets.items() if any(groups)},
+    }
+
+
+def _label(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _measure(samples: Sequence[Sample], imap_sizes: Mapping[str, int]) -> dict[str, Floats]:
+    response = np.array([len(sample.response) or np.nan for sample in samples])
+    return {
+        "response characters": np.array([float(len(sample.response)) for sample in samples]),
+        "reference characters": np.array([len(s.references[0]) if s.references else np.nan for s in samples]),
+        "compression": np.array([imap_sizes.get(sample.id, np.nan) for sample in samples]) / response,
+    }
+
+
+def _read_imap_sizes(runs: Sequence[Run]) -> dict[str, int]:
+    """Return the characters of each response's imap: every term once, and every value of a term once."""
+    sizes: dict[str, int] = {}
+    for run in runs:
+        for id_, pairs in run.stream_responses():
+            if id_ not in sizes:
+                terms = values_by_term(pairs)
+                sizes[id_] = sum(len(term) + sum(map(len, values)) for term, values in terms.items())
+    return sizes
+
+
+def _count_raters(ratings: Ratings, place: Counts) -> dict[int, int]:
+    """Return how many of the joined answers have how many raters."""
+    if not ratings.raters:
+        return {}
+    pairs = np.unique(np.stack([ratings.answer, ratings.rater]), axis=1)
+    raters = np.bincount(pairs[0], minlength=len(place))[place >= 0]
+    numbers: list[int] = raters[raters > 0].tolist()
+    return dict(sorted(Counter(numbers).items()))
+
+
+def _count(metrics: Sequence[str], missing: npt.NDArray[np.bool_]) -> dict[str, int]:
+    return {name: n for name, n in zip(metrics, missing.sum(axis=0).tolist(), strict=True) if n}

@@ -1,0 +1,115 @@
+"""Scores beside ratings as arrays: what every statistic of a study starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What raters could give in one dimension.
+
+    Attributes:
+        low, high: The worst and the best rating.
+        step: Distance of neighbouring ratings, such as .5; None where every number between the ends is allowed.
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"a scale goes from a number up to a higher one, not from {self.low} to {self.high}")
+        if self.step is not None and not 0 < self.step <= self.high - self.low:
+            raise ValueError(f"the step of a scale lies above 0 and within it, not {self.step}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Answers with their scores and ratings. Rows are answers, in one order everywhere; NaN is "no number".
+
+    Attributes:
+        ids: Of the answers, shape (n,).
+        questions: A number per question from 0, shape (n,): answers to one question are not independent.
+        systems: Who answered, as `imapeval.evaluation.samples.system_of` says, shape (n,).
+        metrics: Names of the metrics, m of them.
+        scores: Shape (n, m); NaN where a metric failed.
+        dimensions: Of the ratings, d of them.
+        ratings: Means over the raters, shape (n, d); NaN where nobody rated.
+        raters: Names of the raters, r of them; empty where only averages are known.
+        by_rater: What each rater gave, by dimension, shape (n, r); empty without raters.
+        scales: By dimension; a dimension without one has none that anybody declared.
+        lower_is_better: Metrics of which a low score is a good one, such as perplexities.
+        facets: Groups that answers fall into, by name ("task", "language"), shape (n,); "" where unknown.
+        covariates: Numbers about the answers, by name ("response characters", "compression"), shape (n,); NaN where
+            unknown.
+    """
+
+    ids: tuple[str, ...]
+    questions: Counts
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    scores: Floats
+    dimensions: tuple[str, ...]
+    ratings: Floats
+    raters: tuple[str, ...] = ()
+    by_rater: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
+    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
+    lower_is_better: frozenset[str] = frozenset()
+    facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    covariates: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
+
+    def __post_init__(self) -> None:
+        n = len(self.ids)
+        shapes = {
+            "questions": (self.questions.shape, (n,)),
+            "systems": ((len(self.systems),), (n,)),
+            "scores": (self.scores.shape, (n, len(self.metrics))),
+            "ratings": (self.ratings.shape, (n, len(self.dimensions))),
+            **{f"by_rater[{name}]": (table.shape, (n, len(self.raters))) for name, table in self.by_rater.items()},
+            **{f"facets[{name}]": ((len(groups),), (n,)) for name, groups in self.facets.items()},
+            **{f"covariates[{name}]": (numbers.shape, (n,)) for name, numbers in self.covariates.items()},
+        }
+        for name, (found, expected) in shapes.items():
+            if found != expected:
+                raise ValueError(f"{name} has the shape {found}, expected {expected}")
+        if np.isinf(self.scores).any() or np.isinf(self.ratings).any():
+            raise ValueError("scores and ratings are finite or NaN")
+
+    def scores_of(self, metric: str) -> Floats:
+        """Return the scores of one metric, turned round where a low score is a good one: high is good. Shape (n,)."""
+        column = self.scores[:, self.metrics.index(metric)]
+        return -column if metric in self.lower_is_better else column
+
+    def ratings_of(self, dimension: str) -> Floats:
+        """Return the mean ratings in one dimension, shape (n,)."""
+        return self.ratings[:, self.dimensions.index(dimension)]
+
+    def take(self, rows: Sequence[int] | Counts) -> Rated:
+        """Return some of the answers, by their row numbers. Questions keep their numbers."""
+        picked = np.asarray(rows, dtype=np.int64)
+        numbered: list[int] = picked.tolist()
+        return Rated(
+            ids=tuple(self.ids[row] for row in numbered),
+            questions=self.questions[picked],
+            systems=tuple(self.systems[row] for row in numbered),
+            metrics=self.metrics,
+            scores=self.scores[picked],
+            dimensions=self.dimensions,
+            ratings=self.ratings[picked],
+            raters=self.raters,
+            by_rater={name: table[picked] for name, table in self.by_rater.items()},
+            scales=self.scales,
+            lower_is_better=self.lower_is_better,
+            facets={name: tuple(groups[row] for row in numbered) for name, groups in self.facets.items()},
+            covariates={name: numbers[picked] for name, numbers in self.covariates.items()},
+        )

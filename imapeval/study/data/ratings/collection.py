@@ -1,0 +1,195 @@
+"""Ratings, gathered: who gave what to which answer, in which dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import InputError, UsageError
+from imapeval.study.data.ratings.source import COLUMN_ROLES, LARGEST_RATING
+from imapeval.study.data.scales import describe_scale, is_on_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.ratings.source import RatingEntry, RatingsSource
+    from imapeval.types import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """What people gave.
+
+    Ratings are kept one by one, k of them, because most raters see few of the answers.
+
+    Attributes:
+        ids: Of the answers, in the order of the file, n of them; some may have no rating.
+        dimensions: Of the ratings, d of them.
+        raters: Who rated, r of them; empty where nobody said, which is so where only averages are known.
+        answer, dimension, rater: Of each rating, as positions in `ids`, `dimensions` and `raters` (0 without raters),
+            shape (k,).
+        value: What was given, finite, shape (k,).
+        scales: By dimension, where somebody declared one; every rating lies on it.
+        left_out: What was passed over, as a phrase in the plural, with its number.
+        unread: Columns that were not read.
+        notes: Sentences that a reader of the study should know.
+        kind: What the file was, such as "table".
+    """
+
+    ids: tuple[str, ...]
+    dimensions: tuple[str, ...]
+    raters: tuple[str, ...]
+    answer: Counts
+    dimension: Counts
+    rater: Counts
+    value: Floats
+    scales: Mapping[str, Scale] = field(default_factory=dict[str, "Scale"])
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    unread: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    kind: str = "table"
+
+    def average(self) -> Floats:
+        """Return the mean over the raters, shape (n, d); NaN where nobody rated."""
+        shape = (len(self.ids), len(self.dimensions))
+        cell = self.answer * shape[1] + self.dimension
+        sums = np.bincount(cell, weights=self.value, minlength=shape[0] * shape[1])
+        counts = np.bincount(cell, minlength=shape[0] * shape[1])
+        return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
+
+    def split(self, dimension: str) -> Floats:
+        """Return what each rater gave in one dimension, shape (n, r); NaN where a rater gave nothing."""
+        table = np.full((len(self.ids), len(self.raters)), np.nan)
+        if self.raters:
+            picked = self.dimension == self.dimensions.index(dimension)
+            table[self.answer[picked], self.rater[picked]] = self.value[picked]
+        return table
+
+
+def collect_ratings(
+    entries: Iterable[RatingEntry], source: RatingsSource, *, scales: Mapping[str, Scale], kind: str
+) -> Ratings:
+    """Gather the entries of a file.
+
+    Raises:
+        InputError: There are no ratings, one is given twice, or one is not on its scale.
+        UsageError: A dimension is asked for, or has a scale, that the file does not have.
+    """
+    ids: dict[str, int] = {}
+    dimensions: dict[str, int] = {}
+    raters: dict[str, int] = {}
+    lines: dict[tuple[int, int, int], RatingEntry] = {}
+    for entry in entries:
+        place = (
+            ids.setdefault(entry.id, len(ids)),
+            dimensions.setdefault(entry.dimension, len(dimensions)),
+            raters.setdefault(entry.rater, len(raters)),
+        )
+        if place in lines:
+            raise _refuse_twice(lines[place], entry, source)
+        lines[place] = entry
+        scale = scales.get(entry.dimension)
+        if (
+            scale is not None
+            and entry.value is not None
+            and not is_on_scale(scale, entry.value, average=not entry.rater)
+        ):
+            raise source.error_at(
+                f"the rating {entry.dimension!r} is {entry.value:g}, and its scale is {describe_scale(scale)}",
+                entry.row,
+                mend="Correct the rating or --scale.",
+            )
+    _check_names(dimensions, source, scales)
+    given = [(place, entry.value) for place, entry in lines.items() if entry.value is not None]
+    if not given:
+        raise InputError(
+            "there are no ratings",
+            path=source.path,
+            fix="Give the column id and one column per dimension, or the columns id, dimension and rating.",
+        )
+    places = np.array([place for place, _ in given], dtype=np.int64)
+    order = list(dimensions) if source.wanted is None else list(source.wanted)
+    position = np.array([order.index(name) for name in dimensions], dtype=np.int64)
+    return Ratings(
+        ids=tuple(ids),
+        dimensions=tuple(order),
+        raters=() if list(raters) == [""] else tuple(raters),
+        answer=places[:, 0],
+        dimension=position[places[:, 1]],
+        rater=places[:, 2],
+        value=np.array([value for _, value in given]),
+        scales=dict(scales),
+        left_out=dict(source.left_out),
+        unread=tuple(source.unread),
+        notes=tuple(source.notes),
+        kind=kind,
+    )
+
+
+def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) -> Ratings:
+    """Gather the ratings that came with the samples: averages, of which nobody knows who gave what.
+
+    Raises:
+        InputError: A rating is not on its scale, or too large to reckon with.
+        UsageError: A dimension has a scale that no sample is rated in.
+    """
+    dimensions = {name: n for n, name in enumerate(dict.fromkeys(name for s in samples for name in s.ratings))}
+    for name in scales:
+        if name not in dimensions:
+            raise UsageError(f"--scale names {name!r}, which the data do not rate. They rate: {', '.join(dimensions)}.")
+    for sample in samples:
+        for name, value in sample.ratings.items():
+            if abs(value) > LARGEST_RATING:
+                raise InputError(
+                    f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, too large to reckon with",
+                    fix="Correct it.",
+                )
+            if name in scales and not is_on_scale(scales[name], value, average=True):
+                raise InputError(
+                    f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, and its scale is "
+                    f"{describe_scale(scales[name])}",
+                    fix="Correct the rating or --scale.",
+                )
+    places = [(row, dimensions[name]) for row, sample in enumerate(samples) for name in sample.ratings]
+    answer, dimension = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    return Ratings(
+        ids=tuple(sample.id for sample in samples),
+        dimensions=tuple(dimensions),
+        raters=(),
+        answer=answer,
+        dimension=dimension,
+        rater=np.zeros(len(answer), dtype=np.int64),
+        value=np.array([value for sample in samples for value in sample.ratings.values()], dtype=np.float64),
+        scales=dict(scales),
+        kind="data",
+    )
+
+
+def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource) -> InputError:
+    who = f"{second.rater!r} rates" if second.rater else "there is a rating of"
+    mend = "Keep one of them." if second.rater else "Give one, or say in a column 'rater' who gave which."
+    return source.error_at(
+        f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.locate(first.row)} and again on "
+        f"{source.locate(second.row)}",
+        second.row,
+        mend=mend,
+    )
+
+
+def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: Mapping[str, Scale]) -> None:
+    passed = {name.removeprefix("ratings.") for name in source.unread}
+    missing = {
+        "--dimensions": [name for name in source.wanted or () if name not in dimensions],
+        "--scale": [name for name in scales if name not in dimensions and name not in passed],
+        "--map": [
+            n for n, column in source.columns.items() if n not in {*COLUMN_ROLES, *dimensions} and column not in passed
+        ],
+    }
+    known = ", ".join([*dimensions, *source.unread])
+    for option, names in missing.items():
+        if names and known:
+            raise UsageError(f"{option} names {names[0]!r}, which {source.path} does not have. It has: {known}.")

@@ -1,0 +1,96 @@
+"""What a file of ratings holds, in numbers: before any score is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.ratings.collection import Ratings
+
+_MOST_LEVELS = 21
+"""More different ratings than 0 to 10 in halves are shown in bins."""
+
+_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RatingBar:
+    """How many ratings lie from `low` to `high`, both included but `high` of all bins except the last."""
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RaterShare:
+    """How many ratings a rater gave, and their mean."""
+
+    ratings: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsSummary:
+    """The ratings in one dimension.
+
+    Attributes:
+        dimension: Its name.
+        answers: Answers with a rating.
+        missing: Answers of the file without one.
+        ratings: Ratings, of all raters.
+        low, high, mean: Of the ratings.
+        scale: What raters could give, where somebody declared it.
+        bars: A bar for each different rating, or ten bins where there are more than 21 of them.
+        by_rater: What each rater gave, by rater; empty where nobody says who rated.
+    """
+
+    dimension: str
+    answers: int
+    missing: int
+    ratings: int
+    low: float
+    high: float
+    mean: float
+    scale: Scale | None
+    bars: tuple[RatingBar, ...]
+    by_rater: dict[str, RaterShare]
+
+
+def summarise_ratings(ratings: Ratings) -> tuple[RatingsSummary, ...]:
+    """Return a summary of each dimension that has a rating, in the order of the file."""
+    summaries: list[RatingsSummary] = []
+    for code, name in enumerate(ratings.dimensions):
+        here = ratings.dimension == code
+        values, answers = ratings.value[here], len(np.unique(ratings.answer[here]))
+        if len(values) == 0:
+            continue
+        by_rater = {rater: values[ratings.rater[here] == n] for n, rater in enumerate(ratings.raters)}
+        levels, counts = np.unique(values, return_counts=True)
+        edges = levels
+        if len(levels) > _MOST_LEVELS:
+            counts, edges = np.histogram(values, bins=_BINS)
+        summaries.append(
+            RatingsSummary(
+                name,
+                answers,
+                len(ratings.ids) - answers,
+                len(values),
+                float(levels[0]),
+                float(levels[-1]),
+                float(values.mean()),
+                ratings.scales.get(name),
+                tuple(
+                    RatingBar(float(low), float(high), int(count))
+                    for low, high, count in zip(
+                        edges[: len(counts)], edges[len(edges) - len(counts) :], counts, strict=True
+                    )
+                ),
+                {rater: RaterShare(len(given), float(given.mean())) for rater, given in by_rater.items() if len(given)},
+            )
+        )
+    return tuple(summaries)

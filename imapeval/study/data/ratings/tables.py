@@ -1,0 +1,133 @@
+"""Tables of ratings.
+
+    wide: a row per answer, or per answer and rater; a column per dimension
+          id,accuracy,completeness           id,rater,accuracy,completeness
+          a1,4.5,4                           a1,anna,4,4
+
+    long: a row per rating
+          id,dimension,rating                id,rater,dimension,rating
+          a1,accuracy,4.5                    a1,anna,accuracy,4
+
+Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings: so a
+data file with ratings in it can be read as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import list_columns, short_repr
+from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from imapeval.evaluation.samples.rows import Row
+    from imapeval.study.data.ratings.source import RatingsSource
+
+_PREFIX = "ratings."
+
+
+def recognise_table(fields: Mapping[str, Any]) -> bool:
+    """Say whether a record may be a table's: every flat one may."""
+    return bool(fields)
+
+
+def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
+    """Yield the ratings of a table.
+
+    Raises:
+        InputError: A column is missing, or a cell holds what cannot stand there.
+    """
+    rows = [replace(row, fields=_flatten(row, source)) for row in source.rows]
+    found = dict.fromkeys(name for row in rows for name in row.fields)
+    for name, column in source.columns.items():
+        if column not in found:
+            raise InputError(
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_columns(found)}",
+                path=source.path,
+                fix=f"Correct --map {name}={column}.",
+            )
+    roles = {role: source.columns.get(role, role) for role in COLUMN_ROLES}
+    rater = roles["rater"] if roles["rater"] in found else None
+    if roles["dimension"] in found and roles["rating"] in found:
+        source.unread.update((name, None) for name in found if name not in roles.values())
+        yield from _read_long(source, rows, roles, rater)
+    elif roles["dimension"] in found:
+        raise InputError(
+            f"there is a column {roles['dimension']!r} but none named 'rating'; the columns are {list_columns(found)}",
+            path=source.path,
+            fix="Say which column holds the numbers with --map rating=<column>.",
+        )
+    else:
+        yield from _read_wide(source, rows, found, rater)
+
+
+def _read_long(
+    source: RatingsSource, rows: list[Row], roles: Mapping[str, str], rater: str | None
+) -> Iterator[RatingEntry]:
+    for row in rows:
+        id_ = source.read_id(row.fields, row)
+        named = row.fields.get(roles["dimension"])
+        if not isinstance(named, str) or not named.strip():
+            raise source.error_at(
+                f"the dimension is {short_repr(named)}",
+                row,
+                mend="Name what was rated, such as accuracy, in every row.",
+            )
+        dimension = named.strip().removeprefix(_PREFIX)
+        if source.wanted is None or dimension in source.wanted:
+            value = source.read_value(row.fields.get(roles["rating"]), row, what=dimension)
+            yield RatingEntry(id_, dimension, _read_rater(source, row, rater), value, row)
+        else:
+            source.unread[dimension] = None
+
+
+def _read_wide(
+    source: RatingsSource, rows: list[Row], found: Mapping[str, None], rater: str | None
+) -> Iterator[RatingEntry]:
+    id_column = source.columns.get("id", "id")
+    # A column without a name is the index that pandas writes, never a rating.
+    source.unread.update((name, None) for name in found if not name)
+    columns = [name for name in found if name and name not in (id_column, rater)]
+    marked = [name for name in columns if name.startswith(_PREFIX) or name in source.columns.values()]
+    if any(name.startswith(_PREFIX) for name in marked):
+        source.unread.update((name, None) for name in columns if name not in marked)
+        columns = marked
+    dimensions = {column: dimension for column in columns if (dimension := source.dimension_of(column)) is not None}
+    for row in rows:
+        id_ = source.read_id(row.fields, row)
+        who = _read_rater(source, row, rater)
+        for column, dimension in dimensions.items():
+            value = source.read_value(row.fields.get(column), row, what=dimension)
+            yield RatingEntry(id_, dimension, who, value, row)
+
+
+def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:
+    if column is None:
+        return ""
+    value = row.fields.get(column)
+    if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
+        return str(value).strip()
+    raise source.error_at(
+        f"the {column!r} is {short_repr(value)}, which names nobody",
+        row,
+        mend="Say in every row who rated, or in none.",
+    )
+
+
+def _flatten(row: Row, source: RatingsSource) -> dict[str, Any]:
+    """Return the fields, those of an object `ratings` as `ratings.<dimension>`."""
+    nested = row.fields.get("ratings")
+    if not isinstance(nested, dict):
+        return dict(row.fields)
+    fields = {name: value for name, value in row.fields.items() if name != "ratings"}
+    for dimension, value in cast("dict[str, Any]", nested).items():
+        if _PREFIX + dimension in fields:
+            raise source.error_at(
+                f"the dimension {dimension!r} stands in 'ratings' and in a column of its own", row, mend="Keep one."
+            )
+        fields[_PREFIX + dimension] = value
+    return fields

@@ -1,0 +1,55 @@
+"""Scales that somebody declares: what raters could give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.errors import UsageError
+from imapeval.evaluation.samples.rows import read_number
+from imapeval.study.data.rated import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SLACK = 1e-6
+"""Of a step: how far a rating may lie off the grid, because .1 and its multiples are no exact binary numbers."""
+
+
+def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
+    """Return the scale by dimension, of texts such as "accuracy=0:5:0.5" or "overall=1:7".
+
+    Raises:
+        UsageError: A text is not of that form or is no scale, or a dimension stands there twice.
+    """
+    scales: dict[str, Scale] = {}
+    for text in texts:
+        # A dimension may hold "="; numbers do not.
+        dimension, _, ends = text.rpartition("=")
+        numbers = [read_number(part) for part in ends.split(":")]
+        if not dimension or len(numbers) not in (2, 3) or None in numbers:
+            raise UsageError(
+                f"--scale {text!r} is not DIMENSION=LOW:HIGH[:STEP]. Write, for example, --scale accuracy=0:5:0.5."
+            )
+        if dimension in scales:
+            raise UsageError(f"--scale names {dimension!r} twice. Keep one.")
+        try:
+            scales[dimension] = Scale(*(number for number in numbers if number is not None))
+        except ValueError as error:
+            raise UsageError(f"--scale {text!r}: {error}. Write, for example, --scale accuracy=0:5:0.5.") from error
+    return scales
+
+
+def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
+    """Say whether a rater could give this; or whether it can be an average, which may lie between the steps."""
+    if not scale.low <= rating <= scale.high:
+        return False
+    if scale.step is None or average:
+        return True
+    steps = (rating - scale.low) / scale.step
+    return abs(steps - round(steps)) <= _SLACK
+
+
+def describe_scale(scale: Scale) -> str:
+    """Return a scale in words, such as "0 to 5 in steps of 0.5"."""
+    step = "" if scale.step is None else f" in steps of {scale.step:g}"
+    return f"{scale.low:g} to {scale.high:g}{step}"

@@ -1,0 +1,1 @@
+"""Where a metric agrees with the raters and where it does not."""

@@ -1,0 +1,67 @@
+"""The answers that a metric and the raters place furthest apart: to be read, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.correlation.influence import average_ranks
+from imapeval.study.data.findings import Disagreement
+
+if TYPE_CHECKING:
+    from imapeval.study.bootstrap import Floats
+    from imapeval.study.data.rated import Rated
+
+
+def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int = 20) -> list[Disagreement]:
+    """Return the answers whose place by the metric is furthest from their place by the raters, furthest first.
+
+    Places are among all answers that have both, from 0 (worst) to 1 (best); equal scores share the middle of their
+    places, and so do equal ratings. So a metric that gives half of the answers the same score has put none of them at
+    an end. Places by the metric and by the raters have the same mean: there are answers that it places too high
+    (`score_rank` above `rating_rank`) as there are such that it places too low. Of equal gaps the earlier answer
+    comes first; an answer without a gap is no disagreement.
+
+    Args:
+        rated: The answers.
+        metric: Whose scores.
+        dimension: Of the ratings.
+        count: Most answers to return.
+
+    Returns:
+        At most `count` answers; none where fewer than two have both a score and a rating.
+
+    Raises:
+        UsageError: There is no such metric or dimension.
+    """
+    for name, known, what in ((metric, rated.metrics, "metric"), (dimension, rated.dimensions, "dimension")):
+        if name not in known:
+            raise UsageError(f"there is no {what} {name!r}. There are: {', '.join(known)}.")
+    scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
+    rows = np.flatnonzero(~np.isnan(scores) & ~np.isnan(ratings))
+    if len(rows) < 2:
+        return []
+    by_score, by_rating = _place(scores[rows]), _place(ratings[rows])
+    gaps = np.abs(by_score - by_rating)
+    furthest = np.argsort(-gaps, kind="stable")[:count]
+    given = rated.scores[:, rated.metrics.index(metric)]
+    return [
+        Disagreement(
+            id=rated.ids[rows[place]],
+            metric=metric,
+            dimension=dimension,
+            score=float(given[rows[place]]),
+            rating=float(ratings[rows[place]]),
+            score_rank=float(by_score[place]),
+            rating_rank=float(by_rating[place]),
+        )
+        for place in furthest
+        if gaps[place] > 0
+    ]
+
+
+def _place(numbers: Floats) -> Floats:
+    """Return where each number stands, 0 (lowest) to 1 (highest)."""
+    return (average_ranks(numbers) - 1) / (len(numbers) - 1)

@@ -1,0 +1,93 @@
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.study.data.findings import Comparison
+from imapeval.types import Sample, Score
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(1)
+    true = generator.normal(size=60)
+    samples = [
+        Sample(f"{n}", f"q{n // 2}?", ("r",), "a", "en", "xy"[n % 2], {"accuracy": round(float(t), 1)})
+        for n, t in enumerate(true)
+    ]
+    signatures = {name: f"{name}|v:1" for name in ("good", "poor", "poorer")}
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
+        results = [
+            Result(s.id, name, Score(float(weight * t + e)), signatures[name])
+            for name, weight in (("good", 3.0), ("poor", 0.3), ("poorer", 0.1))
+            for s, t, e in zip(samples, true, generator.normal(size=60), strict=True)
+        ]
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    return tmp_path / "run"
+
+
+def test_compare_as_json(imapeval: Command, run: Path):
+    done = imapeval("study", "compare", run, "--against", "good", "--resamples", "500", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["first"], row["second"]) for row in rows] == [("good", "poor"), ("good", "poorer")]
+    assert all(row["difference"] > 0 and row["p"] < 0.05 <= 1 and row["questions"] == 30 for row in rows)
+    assert set(rows[0]) == {field.name for field in fields(Comparison)}
+
+
+def test_compare_for_people(imapeval: Command, run: Path):
+    done = imapeval("study", "compare", run, "--resamples", "500", "--seed", "2")
+    assert done.returncode == 0, done.stderr
+    assert "Spearman's rho, within system, accuracy" in done.stdout
+    assert "good (." in done.stdout
+    assert "agrees better with the raters than poor" in done.stdout
+    assert "cannot be told apart" in done.stdout
+    assert "PERM-INPUTS" in done.stdout
+    assert "Seed 2." in done.stdout
+
+
+def test_compare_says_why_there_is_no_result(imapeval: Command, run: Path):
+    done = imapeval("study", "compare", run, "--test", "williams")
+    assert done.returncode == 0, done.stderr
+    assert "good and poor were not compared" in done.stdout
+    assert "Note: good, poor, accuracy: williams is a test of one coefficient" in done.stdout
+
+
+def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
+    done = imapeval("study", "power", run, "--against", "good", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["second"] for row in rows] == ["poor", "poorer"]
+    assert all(row["needed"] > 3 and row["n"] == 60 for row in rows)
+    done = imapeval("study", "power", "--r1", ".57", "--r2", ".60", "--r12", ".8")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("To tell .57 from .60 with 80% power about 2,400 rated answers are needed.")
+    assert "Rated answers needed" in imapeval("study", "power", run).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "RUN", "--test", "t"), "--test: there is no 't'"),
+        (("compare", "RUN", "--level", "l"), "--level: there is no 'l'"),
+        (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "--coefficient: there is no"),
+        (("compare", "RUN", "--against", "none"), "there is no metric 'none'"),
+        (("compare", "RUN", "--metrics", "good"), "two metrics or more"),
+        (("power",), "give the folder of a run"),
+        (("power", "--r1", ".5", "--r2", ".4"), "--r12"),
+        (("power", "RUN", "--r1", ".5"), "not both"),
+        (("power", "--r1", "1.5", "--r2", ".4", "--r12", ".5"), "above -1 and below 1"),
+    ],
+)
+def test_bad_usage(imapeval: Command, run: Path, arguments: tuple[str, ...], message: str):
+    done = imapeval("study", *(str(run) if argument == "RUN" else argument for argument in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -1,0 +1,154 @@
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.study.calibration.predictions import Prediction, write_predictions
+from imapeval.types import Failure, Sample, Score
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+N = 60
+
+
+def write_run(folder: Path, *, signature: str = "m|v:1", failed: int = 0) -> Path:
+    """Two systems answer 60 questions; `m` sees how good an answer is, `noise` little of it."""
+    rng = np.random.default_rng(6)
+    truth = rng.normal(3, 1, (2, N))
+    scores = {"m": 0.2 * truth + rng.normal(0, 0.05, (2, N)), "noise": 0.2 * truth + rng.normal(0, 0.4, (2, N))}
+    samples = [
+        Sample(f"{system}{n}", f"q{n}?", ("r",), "a", "en", system, {"accuracy": round(float(truth[row, n]), 2)})
+        for row, system in enumerate("xy")
+        for n in range(N)
+    ]
+    signatures = {"m": signature, "noise": "noise|v:1"}
+    results = [
+        Result(f"{system}{n}", name, Score(float(values[row, n])), signatures[name])
+        for name, values in scores.items()
+        for row, system in enumerate("xy")
+        for n in range(N)
+    ]
+    for index in range(failed):
+        results[index] = Result(results[index].id, "m", Failure("metric", "no-query", "?"), signature)
+    with RunWriter(folder, samples, settings=RunSettings(signatures)) as writer:
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    return folder
+
+
+def write_ratings(path: Path, run: Path, *, every: int) -> Path:
+    """Rate each nth answer."""
+    rows = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    lines = [f"{row['id']},{row['ratings']['accuracy']}" for row in rows[::every]]
+    path.write_text("\n".join(["id,accuracy", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run")
+
+
+def test_estimate(imapeval: Command, run: Path, tmp_path: Path):
+    ratings = write_ratings(tmp_path / "few.csv", run, every=4)
+    arguments = ("study", "estimate", run, "--ratings", ratings, "--metric", "m")
+    done = imapeval(*arguments, "--json", "--right-from", "3", "--score-from", ".6")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    assert [(row["system"], row["rated"], row["unrated"]) for row in found["means"]] == [("x", 15, 45), ("y", 15, 45)]
+    truth = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    for row in found["means"]:
+        mean = np.mean([one["ratings"]["accuracy"] for one in truth if one["system"] == row["system"]])
+        assert row["low"] < mean < row["high"]
+        assert row["high"] - row["low"] < 0.7 * (row["plain_high"] - row["plain_low"])
+        assert row["worth"] > 2 * row["rated"]
+    assert len(found["differences"]) == 1
+    for row in found["shares"]:
+        right = np.mean([one["ratings"]["accuracy"] >= 3 for one in truth if one["system"] == row["system"]])
+        assert row["share"]["low"] <= right <= row["share"]["high"]
+        assert row["share"]["n"] == 45
+    shown = imapeval(*arguments, "--right-from", "3", "--score-from", ".6").stdout
+    assert "Mean rating, with the help of m" in shown
+    assert "accuracy: x less y is" in shown
+    assert "share of right answers of x" in shown
+
+
+def test_estimate_says_what_it_cannot(imapeval: Command, run: Path, tmp_path: Path):
+    ratings = write_ratings(tmp_path / "few.csv", run, every=30)
+    done = imapeval(
+        *("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "0", "--score-from", "0")
+    )
+    assert done.returncode == 0
+    assert "x, accuracy: 2 rated questions with a score are fewer than 5." in done.stdout
+    assert "none of its rated answers is wrong at 0" in done.stdout
+    half = imapeval("study", "estimate", run, "--ratings", ratings, "--metric", "m", "--right-from", "3")
+    assert half.returncode == 2
+    assert "--right-from and --score-from go together" in half.stderr
+    bare = imapeval("study", "estimate", run, "--metric", "m", "--right-from", "nan", "--score-from", "0")
+    assert bare.returncode == 2
+    assert "--right-from nan is no number to compare with" in bare.stderr
+
+
+def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
+    made = tmp_path / "m.json"
+    done = imapeval(*("study", "calibrate", run, "--metric", "m", "--out", made, "--scale", "accuracy=-1:7"))
+    assert done.returncode == 0, done.stderr
+    assert "mean absolute of guessing the mean" in done.stdout
+    content = json.loads(made.read_text())
+    assert (content["metric"], content["signature"], content["n"]) == ("m", "m|v:1", 2 * N)
+    assert content["mean_absolute_error"]["value"] < 0.5 * content["baseline_error"]
+    again = imapeval("study", "calibrate", run, "--metric", "m", "--out", tmp_path / "2.json", "--json",
+                     "--scale", "accuracy=-1:7")  # fmt: skip
+    assert json.loads(again.stdout) == content
+
+    other = write_run(tmp_path / "other", failed=2)
+    done = imapeval("study", "apply", made, other, "--out", tmp_path / "predicted.csv")
+    assert done.returncode == 0
+    assert "x: mean accuracy 3." in done.stdout
+    assert "58 answers, 2 without a score" in done.stdout
+    with (tmp_path / "predicted.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (rows[0]["id"], rows[0]["score"], rows[0]["rating"]) == ("x0", "", "")
+    assert float(rows[5]["low"]) < float(rows[5]["rating"]) < float(rows[5]["high"])
+    as_json = json.loads(imapeval("study", "apply", made, other, "--json").stdout)
+    assert as_json[5]["rating"] == pytest.approx(float(rows[5]["rating"]))
+
+
+def test_no_text_of_predictions_becomes_a_formula(tmp_path: Path):
+    rows = [Prediction("=1+1", "@s", -1.5, None, None, None, outside=False)]
+    write_predictions(rows, tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["id"], row["system"], row["score"], row["rating"]) == ("'=1+1", "'@s", "-1.5", "")
+
+
+def test_another_signature_is_refused(imapeval: Command, run: Path, tmp_path: Path):
+    made = tmp_path / "m.json"
+    imapeval("study", "calibrate", run, "--metric", "m", "--out", made)
+    other = write_run(tmp_path / "other", signature="m|v:2")
+    done = imapeval("study", "apply", made, other)
+    assert done.returncode == 2
+    assert "has m as m|v:2, but it was calibrated as m|v:1" in done.stderr
+    done = imapeval("study", "calibrate", run, "--metric", "m", "--out", made, "--method", "magic")
+    assert (done.returncode, "unknown --method 'magic'" in done.stderr) == (2, True)
+
+
+def test_sensitivity(imapeval: Command, run: Path):
+    done = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "noise", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["change"] for row in found["shifts"] if row["metric"] == "m"] == [
+        "noise of 0.25 points", "noise of 0.5 points", "noise of 1 points",
+    ]  # fmt: skip
+    (order,) = found["orders"]
+    assert (order["first"], order["n"]) == ("m", 2 * N)
+    shown = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "noise").stdout
+    assert "Spearman's rho, mean within systems" in shown
+    assert order["sentence"] in shown
+    same = imapeval("study", "sensitivity", run, "--metric", "m", "--against", "m")
+    assert (same.returncode, "is the metric itself" in same.stderr) == (2, True)

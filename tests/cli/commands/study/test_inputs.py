@@ -1,0 +1,62 @@
+"""What all commands of `imapeval study` share: the runs and ratings that they read, and what they say of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.cli.commands.study.inputs import read_rated
+from imapeval.errors import UsageError
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.study.data.rated import Scale
+from imapeval.types import Sample, Score
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    samples = [Sample(f"a{n}", f"q{n}?", ("r",), "response", ratings={"accuracy": n}) for n in range(3)]
+    signatures = {"rouge1": "rouge1|v:1", "bleu": "bleu|v:1"}
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
+        results = [Result(s.id, name, Score(0.5), text) for s in samples for name, text in signatures.items()]
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    return tmp_path / "run"
+
+
+def test_the_datas_own_ratings(run: Path, capsys: pytest.CaptureFixture[str]):
+    joined = read_rated([run], metrics="bleu, rouge1,bleu", scales=["accuracy=0:5:1"])
+    assert joined.rated.metrics == ("bleu", "rouge1")
+    assert joined.signatures == {"bleu": "bleu|v:1", "rouge1": "rouge1|v:1"}
+    assert joined.rated.scales == {"accuracy": Scale(0, 5, 1)}
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == list(joined.account.to_sentences())
+    assert err.startswith("3 answers in 1 run, 3 of them rated: accuracy 3.\n")
+
+
+def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "r.csv"
+    path.write_text("answer,tone,note\na0,poor,x\na2,good,y\nb,good,z\n")
+    joined = read_rated([run], path, dimensions="tone", mapping=["id=answer"], labels="poor=1,good=3")
+    assert joined.rated.ids == ("a0", "a2")
+    np.testing.assert_array_equal(joined.rated.ratings, [[1], [3]])
+    err = capsys.readouterr().err
+    assert "1 of 3 rated ids are in no run and are left out: b." in err
+    assert "1 of 3 answers are not rated: a1." in err
+    assert "Not read as ratings: 'note'." in err
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"mapping": ["id=answer"]}, "--map says how a file of ratings is read. Give it with --ratings"),
+        ({"labels": "poor=1"}, "--labels says how a file of ratings is read"),
+        ({"metrics": ","}, "--metrics ',' names nothing"),
+        ({"metrics": "chrf"}, "the run has no metric 'chrf'"),
+        ({"dimensions": "tone"}, "nobody rated 'tone'"),
+        ({"scales": ["accuracy"]}, "is not DIMENSION=LOW:HIGH"),
+    ],
+)
+def test_options_that_mean_nothing_here(run: Path, options: dict[str, str], problem: str):
+    with pytest.raises(UsageError, match=problem):
+        read_rated([run], **options)  # pyright: ignore[reportArgumentType]

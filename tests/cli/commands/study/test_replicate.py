@@ -1,0 +1,67 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from imapeval.evaluation.samples import read
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+QUALITY = {"right": 5.0, "partial": 3.0, "wrong": 0.5}
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Path:
+    """Two files in the benchmark's format, of the shipped sample's answers; the ratings follow its quality labels."""
+    folder = tmp_path / "upstream"
+    folder.mkdir()
+    for name, column, half in (("HMedQA-GPT-4", "gpt4_prediction", 0), ("iCliniq-PaLM-2", "palm2_prediction", 1)):
+        rows = [
+            {
+                "Question": sample.question,
+                "Doctor_Response": sample.references[0],
+                column: sample.response,
+                "Average_accuracy_score": QUALITY.get(str(sample.meta["quality"]), 2.0) + 0.01 * number,
+                "Average_completeness_score": QUALITY.get(str(sample.meta["quality"]), 2.0) - 0.01 * number,
+                "Average_specific_scores": 3,
+            }
+            for number, sample in enumerate(read("sample-en")[half::2][:8])
+        ]
+        (folder / f"{name}.txt").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_replicate(imapeval: Command, upstream: Path, tmp_path: Path):
+    table = tmp_path / "paper.csv"
+    table.write_text("metric,system,dimension,value\nrouge1,HMedQA/GPT-4,accuracy,.123\nbertscore,*,*,.3\n")
+    arguments = ("study", "replicate", "imapscore", "--data", upstream, "--out", tmp_path / "run", "--resamples", "50")
+    done = imapeval(*arguments, "--paper-table", table, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["answers"] == {"HMedQA/GPT-4": 8, "iCliniq/PaLM-2": 8}
+    rows = {(row["metric"], row["system"], row["dimension"]): row for row in found["rows"]}
+    assert rows["rouge1", "HMedQA/GPT-4", "accuracy"]["paper"] == 0.123
+    assert rows["imapscore", "HMedQA/GPT-4", "accuracy"]["value"] > 0
+    constant = rows["imapscore", "HMedQA/GPT-4", "specificity"]
+    assert (constant["value"], constant["reason"]) == (None, "the rating is constant (3)")
+    assert rows["bertscore", "*", "*"]["paper"] == 0.3
+    assert found["left_out"]["geval"] == "needs a language model: --llm"
+
+    shown = imapeval(*arguments).stdout  # goes on with the run that is there
+    assert "Spearman's rho, HMedQA/GPT-4" in shown
+    assert "HMedQA-GPT-4: 8 answers here, 200 in the public file." in shown
+    assert "HMedQA-PaLM-2: 0 answers here, 199 in the public file." in shown
+    assert "imapScore over the other metrics: paper +79.8%, here " in shown
+    assert "Left out (needs a language model: --llm): geval" in shown
+    assert "give them with --paper-table" in shown
+
+
+def test_what_cannot_be_replicated(imapeval: Command, tmp_path: Path):
+    done = imapeval("study", "replicate", "bleu", "--data", tmp_path)
+    assert (done.returncode, "unknown paper 'bleu'" in done.stderr) == (2, True)
+    done = imapeval("study", "replicate", "imapscore", "--data", tmp_path / "nothing", "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert "nothing" in done.stderr

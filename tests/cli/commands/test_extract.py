@@ -1,0 +1,54 @@
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from imapeval.evaluation import imap_files
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[..., Path]
+
+SAMPLES = [
+    Sample("a", "What helps against a fever?", ("Take ibuprofen.", "Drink plenty."), "Take paracetamol."),
+    Sample("b", "发热吃什么药？", ("口服布洛芬。",), "吃布洛芬。"),
+]
+
+
+def test_one_line_per_sample_and_reference(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("extract", write_data(SAMPLES))
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 samples: data-imaps.jsonl" in done.stdout
+    records = [record for _, record in imap_files.read_records(tmp_path / "data-imaps.jsonl")]
+    assert [(record.id, record.imap.reference_index) for record in records] == [("a", 0), ("a", 1), ("b", 0)]
+    assert all(record.imap.query and record.imap.reference and record.matches is None for record in records)
+
+
+def test_without_a_reference_question_and_response_are_read(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval(
+        "extract", write_data([SAMPLES[0], Sample("c", "What helps against a fever?", (), "Take aspirin.")])
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 samples have no reference: their imaps are of question and response alone." in done.stderr
+    *_, record = [record for _, record in imap_files.read_records(tmp_path / "data-imaps.jsonl")]
+    assert (record.id, record.imap.reference) == ("c", ())
+    assert record.imap.query
+    assert record.imap.response
+
+
+def test_what_nobody_answered_has_no_imap(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    unanswered = [Sample("c", "Why?", ("Rest.",), "", answered=False), Sample("d", "Why?", ("Rest.",), "n/a")]
+    done = imapeval("extract", write_data([*SAMPLES, *unanswered]), "--missing", "n/a", "--json")
+    assert done.returncode == 0, done.stderr
+    failures = json.loads(done.stdout)["failures"]
+    assert [(f["id"], f["stage"], f["kind"]) for f in failures] == [(id_, "sample", "no-response") for id_ in "cd"]
+    assert {record.id for _, record in imap_files.read_records(tmp_path / "data-imaps.jsonl")} == {"a", "b"}
+
+
+def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
+    data = write_data([*SAMPLES, Sample("c", "???", ("Rest.",), "Rest.")])
+    done = imapeval("extract", data, "--json", "--max-failures", "0")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    (failure,) = found["failures"]
+    assert (found["samples"], failure["id"], failure["stage"], failure["kind"]) == (3, "c", "extraction", "no-query")

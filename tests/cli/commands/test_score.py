@@ -1,0 +1,258 @@
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from imapeval.evaluation.runs import Run
+from imapeval.types import Failure, Sample, Score
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Process = Callable[..., "subprocess.Popen[str]"]
+WriteData = Callable[..., Path]
+
+SAMPLES = [
+    Sample("a", "What helps?", ("Rest and fluids.",), "Rest and fluids.", system="one"),
+    Sample("b", "What helps?", ("Rest and fluids.",), "Surgery.", system="two"),
+]
+IMAP = {
+    "query": [{"term": "advice", "value": "?"}],
+    "constraint": [],
+    "reference": [{"term": "advice", "value": "rest"}, {"term": "advice", "value": "fluids"}],
+    "response": [{"term": "advice", "value": "rest"}],
+    "relations": [{"term": "advice", "reference": "rest", "response": "rest", "relation": "exact"}],
+}
+
+
+def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1,bleu", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "rouge1" in done.stdout
+    assert "report: run/report.html" in done.stdout.replace("\\", "/")
+    run = Run(tmp_path / "run")
+    outcomes = {(result.id, result.metric): result.outcome for result in run.results()}
+    rouge = outcomes["a", "rouge1"]
+    assert isinstance(rouge, Score)
+    assert rouge.value == 1.0
+    assert len(outcomes) == 4
+    assert (tmp_path / "run" / "report.html").exists()
+    header, first, _ = (tmp_path / "run" / "results.csv").read_text().splitlines()
+    assert (header, first.startswith("a,one,en,1.0,")) == ("id,system,lang,rouge1,bleu,failure", True)
+
+
+def test_json_and_default_folder(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["run"].replace("\\", "/").startswith("runs/data-")
+    assert (tmp_path / found["report"]).exists()
+    assert (found["samples"], found["failed"]) == (2, 0)
+    together, one, two = found["summary"]
+    assert (together["metric"], together["system"], together["n"], together["failed"]) == ("rouge1", "", 2, 0)
+    assert (together["mean"], one["mean"], two["mean"]) == (0.5, 1.0, 0.0)
+    assert (together["low"], together["high"]) == (None, None)  # one question: nothing to draw from
+
+
+def test_ready_imaps_with_their_relations(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    (tmp_path / "imaps.jsonl").write_text(json.dumps({"id": "a"} | IMAP) + "\n")
+    data = write_data(SAMPLES)
+    done = imapeval("score", data, "--metrics", "imapscore:paper,rouge1", "--imaps", "imaps.jsonl", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 samples failed (no-imap: 1); run/results.jsonl says why" in done.stderr.replace("\\", "/")
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    paper, absent = outcomes["a", "imapscore:paper"], outcomes["b", "imapscore:paper"]
+    assert isinstance(paper, Score)
+    assert paper.value == 1.5  # recall 1/2, precision 1, lambda 0: Eq. 1 of Wang et al. 2024
+    assert isinstance(absent, Failure)
+    assert absent.kind == "no-imap"
+    assert isinstance(outcomes["b", "rouge1"], Score)
+    again = imapeval("score", data, "--metrics", "imapscore:paper", "--imaps", "run/imaps.jsonl", "--out", "again")
+    assert again.returncode == 0, again.stderr
+
+
+def test_without_a_reference_there_is_a_reason_and_no_score(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data([*SAMPLES, Sample("c", "What helps?", (), "Rest.")])
+    done = imapeval("score", data, "--metrics", "imapscore,rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 3 samples failed (no-reference: 1)" in done.stderr
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    for metric in ("imapscore", "rouge1"):
+        assert isinstance(outcomes["a", metric], Score)
+        assert isinstance(outcomes["c", metric], Failure)
+    alone = imapeval("score", write_data([Sample("c", "What helps?", (), "Rest.")], "alone.jsonl"))
+    assert (alone.returncode, "1 of 1 samples failed (no-reference: 1)" in alone.stderr) == (1, True)
+
+
+UNANSWERED = [
+    Sample("c", "What helps?", ("Rest and fluids.",), "", system="two", answered=False),
+    Sample("d", "What helps?", ("Rest and fluids.",), "N/A", system="two"),
+    Sample("e", "What helps?", ("Rest and fluids.",), "", system="one"),
+]
+
+
+def test_no_response_is_missing_and_no_zero(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data([*SAMPLES, *UNANSWERED])
+    options = ("--metrics", "imapscore,rouge1", "--missing", "N/A", "--missing", "-", "--out", "run")
+    done = imapeval("score", data, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["samples"], found["failed"], found["missing"]) == (5, 2, 2)
+    counts = {(row["metric"], row["system"]): (row["n"], row["failed"], row["missing"]) for row in found["summary"]}
+    for metric in ("imapscore", "rouge1"):
+        assert counts[metric, ""] == (3, 2, 2)
+        assert counts[metric, "one"] == (2, 0, 0)
+        assert counts[metric, "two"] == (1, 2, 2)
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    for id_ in "cd":
+        for metric in ("imapscore", "rouge1"):
+            outcome = outcomes[id_, metric]
+            assert isinstance(outcome, Failure)
+            assert (outcome.stage, outcome.kind) == ("sample", "no-response")
+    assert outcomes["e", "rouge1"] == Score(0.0, {"precision": 0.0, "recall": 0.0, "fmeasure": 0.0})
+    lines = (tmp_path / "run" / "results.csv").read_text().splitlines()
+    assert lines[0] == "id,system,lang,imapscore,rouge1,failure"
+    assert lines[3:5] == ["c,two,en,,,no-response", "d,two,en,,,no-response"]
+    assert lines[5].endswith(",0.0,")
+    shown = imapeval("score", data, *options)  # the run goes on, with nothing left to do
+    assert shown.returncode == 0, shown.stderr
+    assert "missing" in shown.stdout
+    assert "2 of 5 samples failed (no-response: 2)" in shown.stderr
+
+
+def test_what_means_no_response_is_an_answer_where_nobody_says_so(imapeval: Command, write_data: WriteData):
+    data = write_data([*SAMPLES, UNANSWERED[1]])
+    done = imapeval("score", data, "--metrics", "rouge1")
+    assert (done.returncode, "failed" in done.stderr, "missing" in done.stdout) == (0, False, False)
+    options = ("--metrics", "rouge1", "--missing", "N/A", "--max-failures", "0", "--out", "strict")
+    strict = imapeval("score", data, *options)
+    assert strict.returncode == 1
+
+
+def test_no_response_in_csv(imapeval: Command, tmp_path: Path):
+    (tmp_path / "data.csv").write_text("question,reference,response\nWhat helps?,Rest.,\nWhat helps?,Rest.,Rest.\n")
+    done = imapeval("score", "data.csv", "--metrics", "rouge1", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["failed"], found["missing"], found["summary"][0]["mean"]) == (0, 1, 1, 1.0)
+
+
+@pytest.mark.parametrize(("allowed", "code"), [(0, 1), (1, 0)])
+def test_more_failures_than_allowed(imapeval: Command, write_data: WriteData, allowed: int, code: int):
+    samples = [*SAMPLES, Sample("c", "What helps?", ("😀",), "Rest.")]
+    done = imapeval("score", write_data(samples), "--metrics", "rouge1", "--max-failures", str(allowed))
+    assert done.returncode == code
+    assert "1 of 3 samples failed" in done.stderr
+
+
+def test_all_samples_failed(imapeval: Command, write_data: WriteData):
+    done = imapeval("score", write_data([Sample("c", "What helps?", ("😀",), "Rest.")]), "--metrics", "rouge1")
+    assert done.returncode == 1
+
+
+def test_huge_and_emoji_answers_do_not_stop_the_others(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    samples = [
+        SAMPLES[0],
+        Sample("huge", "What helps?", ("Rest.",), "rest and fluids " * (10_000_000 // 16)),
+        Sample("long", "What helps?", ("Rest. " * 16_000,), "rest and fluids " * 6_000),
+        Sample("emoji", "What helps?", ("Rest.",), "😀🛌💧"),
+    ]
+    metrics = ["rouge1", "rouge2", "rougeL", "bleu", "chrf"]
+    begun = time.monotonic()
+    done = imapeval("score", write_data(samples), "--metrics", ",".join(metrics), "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - begun < 30
+    outcomes = {(result.id, result.metric): result.outcome for result in Run(tmp_path / "run").results()}
+    for metric in metrics:
+        huge, emoji = outcomes["huge", metric], outcomes["emoji", metric]
+        assert isinstance(huge, Failure)
+        assert huge.kind == "too-long"
+        assert emoji == Score(0.0, emoji.parts if isinstance(emoji, Score) else {})
+        assert isinstance(outcomes["a", metric], Score)
+    assert isinstance(outcomes["long", "rouge1"], Score)
+    assert isinstance(outcomes["long", "rougeL"], Score)
+
+
+def generate(count: int) -> list[Sample]:
+    chance = random.Random(7)
+    words = ["rest", "fluids", "ibuprofen", "surgery", "fever", "infection", "antibiotics", "休息", "发热", "抗生素"]
+
+    def text(length: int) -> str:
+        return " ".join(chance.choices(words, k=length))
+
+    return [Sample(str(n), f"{text(5)}?", (text(60), text(80)), text(70)) for n in range(count)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by POSIX signals")
+def test_killed_at_random_moments_and_continued(imapeval_process: Process, write_data: WriteData, tmp_path: Path):
+    args = ["score", write_data(generate(250)), "--metrics", "rouge1,rouge2,rougeL,bleu,chrf"]
+    finish(imapeval_process(*args, "--out", "undisturbed"))
+    chance = random.Random(11)
+    results = tmp_path / "killed" / "results.jsonl"
+
+    def written() -> int:
+        return results.read_bytes().count(b"\n") if results.exists() else 0
+
+    kept = [0]
+    for _ in range(3):
+        process = imapeval_process(*args, "--out", "killed")
+        while process.poll() is None and written() <= kept[-1]:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.2))
+        process.kill()
+        process.communicate()
+        kept.append(written())
+    assert kept == sorted(kept)
+    assert kept[1] > 0
+    with results.open("ab") as file:
+        file.write(b'{"id": "3", "metr')
+    finish(imapeval_process(*args, "--out", "killed"))
+    killed, undisturbed = (
+        sorted((tmp_path / name / "results.jsonl").read_text().splitlines()) for name in ("killed", "undisturbed")
+    )
+    assert killed == undisturbed
+    assert len(killed) == 250 * 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts by POSIX signals")
+def test_interrupted_it_says_how_to_go_on(imapeval_process: Process, write_data: WriteData, tmp_path: Path):
+    data = write_data(generate(400))
+    process = imapeval_process("score", data, "--metrics", "rougeL", "--out", "my run")
+    results = tmp_path / "my run" / "results.jsonl"
+    deadline = time.monotonic() + 30
+    while not (results.exists() and results.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"To go on: imapeval score {data} --metrics rougeL --out 'my run'" in errors
+    assert "Traceback" not in errors
+
+
+def finish(process: "subprocess.Popen[str]") -> None:
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+
+
+def test_how_several_references_count(imapeval: Command, write_data: Callable[..., Path]):
+    data = write_data([Sample("a", "How is a cold treated?", ("rest", "rest", "tea"), "rest")])
+    for options, value, part in (
+        ((), 2 / 3, ("references", 3)),
+        (("--references", "best"), 1, ("reference", 0)),
+        (("--references", "consensus"), 1, ("references", 3)),
+    ):
+        folder = Path("-".join(["run", *options]))
+        assert imapeval("score", data, "--metrics", "exact-match", *options, "--out", folder).returncode == 0
+        (result,) = Run(folder).results()
+        assert isinstance(result.outcome, Score)
+        assert (result.outcome.value, result.outcome.parts) == (pytest.approx(value), dict([part]))
+        assert result.signature.endswith(f"|references:{(options or ['mean'])[-1]}")
+    again = imapeval("score", data, "--metrics", "exact-match", "--references", "best", "--out", "run")
+    assert (again.returncode, "references:mean" in again.stderr) == (2, True)
+    unknown = imapeval("score", data, "--references", "worst")
+    assert unknown.returncode == 2
+    assert "unknown --references 'worst'. Write one of: best, mean, consensus." in unknown.stderr

@@ -1,0 +1,212 @@
+"""What is foretold of judges is held against what a model is then asked, and against what is in the cache."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from imapeval.evaluation.evaluate import evaluate
+from imapeval.evaluation.forecast.dry_run import DryRun, dry_run_samples, open_dry_run
+from imapeval.evaluation.forecast.simulated_replies import task_name
+from imapeval.evaluation.forecast.usage import TaskForecast, UsageForecast, forecast_usage
+from imapeval.evaluation.imap_files import ImapRecord, dump_record
+from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_matcher, prepare_metrics
+from imapeval.evaluation.samples import read
+from imapeval.extraction.extractor import TwoStep
+from imapeval.extraction.lexicon import LexiconReader
+from imapeval.llm import tokens
+from imapeval.llm.cache import Cached
+from imapeval.llm.client import Message, Request
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.metrics import registry
+from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.judges.judge import ask_each
+from imapeval.types import Sample, Score
+
+OpenOver = Callable[..., DryRun]
+JudgeLive = Callable[..., Awaitable[Counter[str]]]
+
+SAMPLES = [
+    Sample("a", "What helps against a fever?", ("Take ibuprofen, and drink plenty.",), "Take paracetamol. Rest."),
+    Sample("b", "What helps against a fever?", ("Take ibuprofen, and drink plenty.",), "Rest in bed."),
+    Sample("c", "咳嗽吃什么药？", ("口服止咳糖浆。",), "多喝水，休息。", lang="zh"),
+]
+TEXT_JUDGES = ("prometheus", "factscore", "questeval:llm", "qafacteval:llm")
+
+
+async def forecast(samples: list[Sample], work: DryRun) -> UsageForecast:
+    return await forecast_usage(samples, work, count=lambda texts: (sum(map(tokens.estimate, texts)), False))
+
+
+def find(found: UsageForecast, name: str) -> TaskForecast:
+    (task,) = [task for task in found.tasks if task.name == name]
+    return task
+
+
+@pytest.fixture
+def judge_live(model: ScriptedModel, cached: Cached) -> Callable[..., Awaitable[Counter[str]]]:
+    """Score for real and return how many requests there were of each kind."""
+
+    async def judge(names: Sequence[str], samples: Sequence[Sample] = SAMPLES) -> Counter[str]:
+        results = await evaluate(samples, metrics=prepare_metrics(registry.choose(names), Parts(llm=cached)))
+        assert all(isinstance(result.outcome, Score) for result in results)
+        return Counter(map(task_name, model.requests))
+
+    return judge
+
+
+async def test_what_is_certain_is_what_is_asked(open_over: OpenOver, judge_live: JudgeLive):
+    found = await forecast(SAMPLES, open_over(*TEXT_JUDGES))
+    certain = {task.name: task.calls - task.supposed for task in found.tasks}
+    asked = await judge_live(TEXT_JUDGES)
+    for name in ("prometheus", "atomic-facts", "text-questions"):
+        assert certain[name] == asked[name] > 0
+    for name in ("fact-support", "text-answers", "answer-overlap"):
+        assert certain[name] == 0
+    # A fact for every clause: two of the first answer, one of the second, two of the third.
+    assert find(found, "fact-support").calls == 5
+    # Three each, which two samples with the same question and reference share.
+    assert asked["fact-support"] == 6
+    assert "a fact for every clause of the answer" in found.assumed
+
+
+async def test_what_is_in_the_cache_is_known_and_free(open_over: OpenOver, judge_live: JudgeLive):
+    asked = await judge_live(TEXT_JUDGES)
+    found = await forecast(SAMPLES, open_over(*TEXT_JUDGES))
+    assert {task.name: task.calls for task in found.tasks} == asked
+    assert [task.supposed for task in found.tasks] == [0] * len(found.tasks)
+    assert (found.assumed, sum(task.prompt_tokens + task.completion_tokens for task in found.tasks)) == ((), 0)
+
+
+async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenOver, cached: Cached):
+    work = open_over("factscore")
+    async for done in _rehearse_first(work):
+        for asked in done:
+            await cached.complete(asked)
+    found = await forecast(SAMPLES, open_over("factscore"))
+    facts, support = find(found, "atomic-facts"), find(found, "fact-support")
+    assert (facts.calls, facts.cached) == (3, 3)
+    assert (support.calls, support.supposed, support.cached) == (6, 0, 0)
+    assert found.assumed == ()
+
+
+async def _rehearse_first(work: DryRun):
+    async for done in dry_run_samples(SAMPLES, work):
+        yield [asked.request for asked in done.asked if asked.request.schema_name == "atomic-facts"]
+
+
+async def test_probabilities_are_supposed_and_said_to_be(open_over: OpenOver, judge_live: JudgeLive):
+    found = await forecast(SAMPLES, open_over("geval"))
+    geval = find(found, "geval")
+    assert (geval.calls, geval.weighed, geval.supposed) == (9, 9, 0)
+    # By then it is known that this server gives none.
+    asked = await judge_live(["geval"])
+    again = find(await forecast(SAMPLES, open_over("geval")), "geval")
+    assert (again.calls, again.cached, again.weighed) == (asked["geval"], asked["geval"], 0)
+    assert asked["geval"] == 9 * (1 + 5)
+
+
+async def test_samples_are_certain(open_over: OpenOver):
+    options = {"geval": {"weights": "samples", "samples": "4"}}
+    geval = find(await forecast(SAMPLES, open_over("geval", **options)), "geval")
+    assert (geval.calls, geval.weighed, geval.supposed) == (36, 0, 0)
+
+
+async def test_means_of_the_cache_are_expected(open_over: OpenOver, judge_live: JudgeLive):
+    many = [replace(SAMPLES[0], id=str(number), response=f"Rest for {number} days.") for number in range(12)]
+    await judge_live(["prometheus"], many)
+    more = [*many, replace(SAMPLES[0], id="new", response="Sleep.")]
+    prometheus = find(await forecast(more, open_over("prometheus")), "prometheus")
+    assert (prometheus.calls, prometheus.cached, prometheus.seen, prometheus.completion_tokens) == (13, 12, 12, 9)
+
+
+async def test_given_texts(open_over: OpenOver):
+    found = await forecast(SAMPLES[:1], open_over("perplexity", "gptscore", "relaxed-cross-entropy"))
+    given = find(found, "given-text")
+    # The response has 24 characters with the space before it, and its first token begins before it: 7 tokens. So the
+    # reference is looked for at 8 places, the first of which is perplexity's; besides, the response is read as a whole.
+    assert given.calls == 1 + 1 + (1 + 8) - 1
+    assert given.completion_tokens == given.calls
+    assert "a token for every four Latin characters of a given text, or one Chinese" in found.assumed
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A metric of another package."""
+
+    model: object = None
+    name = "strange"
+    summary = citation = signature = lacks = ""
+    requires = frozenset({"llm"})
+    languages = frozenset({"en", "zh"})
+    range = (0.0, 1.0)
+    higher_is_better = True
+
+    def prepare(self, parts: Parts):
+        return replace(self, model=parts.llm)
+
+    def score(self, cases):
+        raise AssertionError("it is asked")
+
+    async def ask(self, cases):
+        async def judge(case: Case):
+            request = Request((Message("user", f"Rate {case.response}"),), schema_name="strange-rating")
+            return Score(float((await self.model.complete(request)).text))
+
+        return await ask_each(cases, judge, at_a_time=1)
+
+
+async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over: OpenOver):
+    rehearsal = open_over("prometheus").model
+    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=[Stranger()])
+    found = await forecast(SAMPLES, work)
+    strange = find(found, "strange-rating")
+    assert (strange.calls, strange.completion_tokens, found.failed) == (3, 0, {"unforeseen": 3})
+
+
+JUDGES = [metric.name for metric in registry.all_metrics() if metric.requires & {"llm", "logprobs"}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relations", [False, True])
+async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bool):
+    """Every judge reaches its score over made-up replies, in both languages: no request is left out."""
+    rehearsal = open_over("prometheus").model
+    settings = LlmSettings("openai:m", relations=relations)
+    work = open_dry_run(settings, rehearsal, metrics=registry.choose(["imapscore", *JUDGES]))
+    samples = [*read("sample-en")[:6], *read("sample-zh")[:6]]
+    found = await forecast(samples, work)
+    assert found.failed - Counter(language=len(samples)) == {}, "but for metrics that know one language"
+    assert ("value-relation" in {task.name for task in found.tasks}) == relations
+    for name in ("question-imap", "answer-inform", "atomic-facts", "text-questions"):
+        assert find(found, name).supposed == 0
+    for name in ("imap-judge", "fact-support", "text-answers", "answer-overlap"):
+        task = find(found, name)
+        assert task.supposed == task.calls > 0
+
+
+async def test_each_reading_is_judged(open_over: OpenOver):
+    rehearsal = open_over("prometheus").model
+    text = "Take ibuprofen. Drink plenty. Rest in bed. Call a doctor after three days."
+    sample = Sample("a", "What helps against a fever?", (text,), text)
+    work = open_dry_run(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["imapjudge"]))
+    found = await forecast([sample], work)
+    assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "imap-judge": 3}
+
+
+async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
+    graph = open_graph()
+    extractor, matcher = TwoStep(LexiconReader(graph)), open_matcher(graph)
+    samples = read("sample-en")[:4]
+    lines: list[str] = []
+    for sample in samples:
+        for imap in await extractor.extract(sample):
+            (matches,) = await matcher.match([imap], langs=[sample.lang])
+            lines.append(dump_record(ImapRecord(sample.id, imap, matches)))
+    (tmp_path / "imaps.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    rehearsal = open_over("prometheus").model
+    metrics = registry.choose(["imapjudge", "geval:accuracy+imap"])
+    work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
+    found = await forecast(samples, work)
+    assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"imap-judge": (4, 0), "geval": (4, 0)}

@@ -1,0 +1,167 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.runs import Run, RunSettings, RunWriter
+from imapeval.llm.client import Usage
+from imapeval.llm.ledger import Ledger
+from imapeval.llm.prices import Price
+from imapeval.types import Sample
+
+PRICE = Price(1.0, 4.0)
+SAMPLES = [Sample("a", "Why?", ("So.",), "Because.")]
+
+
+def write(folder: Path, ledger: Ledger | None) -> RunWriter:
+    return RunWriter(folder, SAMPLES, settings=RunSettings({"m": "m|v:1"}), ledger=ledger)
+
+
+def usage(folder: Path) -> dict[str, Any] | None:
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["usage"]
+
+
+def test_a_run_without_a_model_has_no_usage(tmp_path: Path):
+    with write(tmp_path, None) as run:
+        run.add(imaps=[], results=[])
+        run.finish()
+    assert usage(tmp_path) is None
+
+
+def test_sessions_of_a_run_add_up(tmp_path: Path):
+    for session in (1, 2):
+        ledger = Ledger(price=PRICE)
+        with write(tmp_path, ledger) as run:
+            ledger.pay(Usage(1000, 100))
+            run.add(imaps=[], results=[])
+            assert usage(tmp_path) == ledger.report()
+        assert ledger.spent.calls == session
+        assert ledger.spent.usd == pytest.approx(session * 0.0014)
+
+
+def test_what_is_paid_for_after_the_last_results_counts(tmp_path: Path):
+    ledger = Ledger()
+    with write(tmp_path, ledger):
+        ledger.pay(Usage(1000, 100))
+    found = usage(tmp_path)
+    assert found is not None
+    assert found["prompt_tokens"] == 1000
+
+
+def test_a_session_that_asks_nothing_changes_nothing(tmp_path: Path):
+    ledger = Ledger(price=PRICE)
+    with write(tmp_path, ledger):
+        ledger.pay(Usage(1000, 100))
+    before = usage(tmp_path)
+    for ledger in (None, Ledger(), Ledger(price=PRICE)):
+        with write(tmp_path, ledger) as run:
+            run.finish()
+        assert usage(tmp_path) == before
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from imapeval.evaluation.evaluate import evaluate
+from imapeval.llm.client import Completion, Message, Request, Usage
+from imapeval.llm.ledger import Ledger, Metered
+from imapeval.metrics.base import Metric
+from imapeval.evaluation.runs import RunWriter, Settings
+from imapeval.types import Imap, Pair, Sample, Score
+
+class Slow:
+    identity, concurrency = "slow", 4
+    async def complete(self, request):
+        await asyncio.sleep(0.002)
+        os.write(answered, b".")
+        return Completion("{}", "stop", "m", Usage(10, 1))
+
+class Reading:
+    concurrency, signature = 4, "reading"
+    def __init__(self, model):
+        self._model = model
+    async def extract(self, sample):
+        await self._model.complete(Request((Message("user", sample.id),)))
+        return (Imap((Pair("t", "?"),), (), (Pair("t", "x"),), (Pair("t", "y"),)),)
+
+class Matching:
+    signature = "matching"
+    async def match(self, imaps, **_):
+        return [() for _ in imaps]
+
+class One:
+    name, signature, requires, higher_is_better = "one", "one", frozenset({"imap"}), True
+    range = (0.0, 1.0)
+    def score(self, cases):
+        return [Score(1.0) for _ in cases]
+
+answered = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+samples = [Sample(str(n), "Why?", ("So.",), "Because.") for n in range(10_000)]
+ledger = Ledger()
+settings = Settings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
+with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
+    work = evaluate(samples, metrics=[One()], extractor=Reading(Metered(Slow(), ledger)), matcher=Matching(), run=run)
+    asyncio.run(work)
+"""
+
+
+def test_a_killed_run_knows_what_it_cost(tmp_path: Path):
+    folder, answers = tmp_path / "run", tmp_path / "answers"
+    command = [sys.executable, "-c", KILLED, str(folder), str(answers)]
+    for session in (1, 2, 3):
+        before = answers.stat().st_size if answers.exists() else 0
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if answers.exists() and answers.stat().st_size >= before + 100:
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        assert process.communicate()[1] == ""
+        found = Run(folder).manifest["usage"]
+        answered = answers.stat().st_size
+        # Four at a time were under way.
+        assert answered - 4 * session <= found["calls"] <= answered
+        assert found["prompt_tokens"] == 10 * found["calls"]
+
+
+def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path]):
+    disk = mount_disk(200_000)
+    ledger = Ledger(price=PRICE)
+    with write(disk / "run", ledger) as run:
+        with (disk / "other").open("wb", buffering=0) as other, suppress(OSError):
+            while other.write(b"x" * 4096):
+                pass
+        for _ in range(20):
+            ledger.pay(Usage(1000, 100))
+        with pytest.raises(UsageError):
+            run.add(imaps=[], results=[])
+    (disk / "other").unlink()
+    resumed = Ledger(price=PRICE)
+    with write(disk / "run", resumed):
+        assert resumed.spent == ledger.spent
+
+
+def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
+    with write(tmp_path, ledger := Ledger(price=PRICE)):
+        ledger.pay(Usage(1000, 100))
+    (tmp_path / "usage.json").write_bytes(b"")
+    assert Run(tmp_path).manifest["usage"] == ledger.report()
+
+
+@pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"calls": "many"}', b"[" * 100_000])
+def test_a_damaged_count_is_refused(tmp_path: Path, damaged: bytes):
+    with write(tmp_path, ledger := Ledger(price=PRICE)):
+        ledger.pay(Usage(1000, 100))
+    (tmp_path / "usage.json").write_bytes(damaged)
+    with pytest.raises(InputError) as caught:
+        Run(tmp_path)
+    assert caught.value.path == tmp_path / "usage.json"

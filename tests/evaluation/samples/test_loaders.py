@@ -1,0 +1,87 @@
+import json
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import InputError, MissingExtraError, UsageError
+from imapeval.evaluation.samples import read
+
+UPSTREAM = Path(__file__).parents[4] / "shared" / "benchmark" / "upstream"
+
+
+def test_imapscore_row(tmp_path: Path):
+    row = {
+        "Question": "Why?",
+        "Doctor_Response": "So.",
+        "palm2_prediction": "Because.",
+        "Average_accuracy_score": 4.5,
+        "Average_completeness_score": 3.0,
+        "Average_specific_scores": 2,
+    }
+    (tmp_path / "iCliniq-PaLM-2.txt").write_text(json.dumps(row) + "\n" + json.dumps(row))
+    first, second = read(tmp_path / "iCliniq-PaLM-2.txt", loader="imapscore")
+    assert (first.id, second.id) == ("iCliniq-PaLM-2:0", "iCliniq-PaLM-2:1")
+    assert (first.question, first.references, first.response) == ("Why?", ("So.",), "Because.")
+    assert (first.system, first.meta) == ("PaLM-2", {"dataset": "iCliniq"})
+    assert first.ratings == {"accuracy": 4.5, "completeness": 3.0, "specificity": 2.0}
+
+
+def test_imapscore_without_a_prediction(tmp_path: Path):
+    (tmp_path / "x.txt").write_text('{"Question": "Why?", "Doctor_Response": "So."}')
+    with pytest.raises(InputError, match="line 1: 0 columns named '<system>_prediction' among 'Question', 'Doctor_Re"):
+        read(tmp_path / "x.txt", loader="imapscore")
+
+
+def test_a_folder_of_imapscore_files(tmp_path: Path):
+    with pytest.raises(InputError, match=r"has no \.txt file"):
+        read(tmp_path, loader="imapscore")
+    row = {"Question": "Why?", "Doctor_Response": "So.", "gpt4_prediction": "Because."}
+    (tmp_path / "HMedQA-GPT-4.txt").write_text(json.dumps(row))
+    (tmp_path / "a.txt").write_text(json.dumps(row | {"Average_accuracy_score": "five"}))
+    with pytest.raises(InputError, match=r"a\.txt, line 1"):
+        read(tmp_path, loader="imapscore")
+    (tmp_path / "a.txt").write_text(json.dumps(row))
+    assert [sample.id for sample in read(tmp_path, loader="imapscore")] == ["HMedQA-GPT-4:0", "a:0"]
+
+
+@pytest.mark.skipif(not UPSTREAM.exists(), reason="the benchmark files of ../shared are not here")
+def test_upstream_files_hold_the_benchmarks_rows():
+    samples = read(UPSTREAM, loader="imapscore")
+    benchmark = read(UPSTREAM.parent / "imapscore-dev.jsonl")
+    assert {
+        (s.system, s.meta["dataset"], s.question, s.references, s.response, *s.ratings.values()) for s in samples
+    } == {(s.system, s.meta["dataset"], s.question, s.references, s.response, *s.ratings.values()) for s in benchmark}
+
+
+def has_datasets() -> bool:
+    try:
+        metadata.version("datasets")
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_datasets(), reason="the package 'datasets' (extra 'hf') is not installed")
+@pytest.mark.filterwarnings("default")  # whatever the package and its many dependencies warn of
+def test_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    rows = [{"id": str(n), "question": f"Why {n}?", "reference": "So.", "response": "Because."} for n in range(3)]
+    for split, kept in (("train", rows[:2]), ("test", rows[2:])):
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(map(json.dumps, kept)))
+    assert [sample.id for sample in read(f"hf:{tmp_path}:train")] == ["0", "1"]
+    with pytest.raises(UsageError, match=f"has the splits train, test. Write hf:{tmp_path}:<split>"):
+        read(f"hf:{tmp_path}")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        read(f"hf:{tmp_path}/nothing:train")
+
+
+@pytest.mark.skipif(has_datasets(), reason="the package 'datasets' is installed")
+def test_hugging_face_without_the_extra():
+    with pytest.raises(MissingExtraError, match=r"pip install 'imapeval\[hf\]'"):
+        read("hf:some/thing")
+
+
+def test_hugging_face_without_a_name():
+    with pytest.raises(UsageError, match="names no dataset"):
+        read("hf:")

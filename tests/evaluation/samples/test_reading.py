@@ -1,0 +1,280 @@
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples import detect_lang, read, shipped_samples, system_label
+from imapeval.types import Sample
+
+ROW = {"id": "a", "question": "What helps?", "reference": "Rest.", "response": "Sleep."}
+
+
+def write_jsonl(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_csv(path: Path, *rows: list[str], encoding: str = "utf-8") -> Path:
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def test_jsonl(tmp_path: Path):
+    path = write_jsonl(
+        tmp_path / "d.jsonl",
+        ROW
+        | {"system": "s", "ratings": {"accuracy": 4, "completeness": None}, "ratings.tone": "2.5", "task": "advice"},
+        ROW | {"id": 7, "question": "怎么治疗？", "references": ["休息", "喝水"], "reference": None, "response": None},
+    )
+    assert read(path) == [
+        Sample("a", "What helps?", ("Rest.",), "Sleep.", "en", "s", {"accuracy": 4.0, "tone": 2.5}, {"task": "advice"}),
+        Sample("7", "怎么治疗？", ("休息", "喝水"), "", "zh", answered=False),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_csv(tmp_path: Path, encoding: str):
+    path = write_csv(
+        tmp_path / "d.csv",
+        ["id", "question", "references", "response", "ratings.accuracy"],
+        ["1", "头疼\n怎么办?", '["休息", "喝水"]', 'say "rest", and wait', "4.5"],
+        ["2", "Why?", '["Because."]', "", ""],
+        encoding=encoding,
+    )
+    first, second = read(path)
+    assert (first.references, first.response, first.ratings) == (
+        ("休息", "喝水"),
+        'say "rest", and wait',
+        {"accuracy": 4.5},
+    )
+    assert (second.answered, second.ratings, second.lang) == (False, {}, "en")
+
+
+def test_csv_field_longer_than_the_csv_modules_limit(tmp_path: Path):
+    limit = csv.field_size_limit()
+    path = write_csv(tmp_path / "d.csv", list(ROW), ["a", "Why?", "So.", "x" * (limit + 1)])
+    assert len(read(path)[0].response) == limit + 1
+    assert csv.field_size_limit() == limit
+
+
+def test_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.Table.from_pylist(
+        [ROW | {"ratings": {"accuracy": 4.5}, "n": 1}, ROW | {"id": "b", "reference": "Sleep.", "ratings": None}]
+    )
+    parquet.write_table(table, tmp_path / "d.parquet")
+    first, second = read(tmp_path / "d.parquet")
+    assert (first.id, first.ratings, first.meta) == ("a", {"accuracy": 4.5}, {"n": 1})
+    assert (second.references, second.ratings) == (("Sleep.",), {})
+
+
+def test_damaged_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "d.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist([ROW]), path)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4] + bytes(40) + raw[44:])
+    with pytest.raises(InputError, match="no Parquet file"):
+        read(path)
+
+
+def test_no_parquet_file(tmp_path: Path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "d.parquet").write_text("this is text")
+    with pytest.raises(InputError, match="no Parquet file"):
+        read(tmp_path / "d.parquet")
+
+
+def test_columns_of_other_names(tmp_path: Path):
+    path = write_jsonl(tmp_path / "d.jsonl", {"q": "Why?", "gold": "So.", "response": "old", "new": "model", "acc": 3})
+    columns = {"question": "q", "reference": "gold", "response": "new", "ratings.accuracy": "acc"}
+    (sample,) = read(path, columns=columns)
+    assert (sample.question, sample.references, sample.response) == ("Why?", ("So.",), "model")
+    assert (sample.ratings, sample.meta) == ({"accuracy": 3.0}, {"response": "old"})
+
+
+def test_one_column_for_two_names(tmp_path: Path):
+    path = write_jsonl(tmp_path / "d.jsonl", {"text": "Rest.", "question": "What helps?"})
+    (sample,) = read(path, columns={"reference": "text", "response": "text"})
+    assert (sample.references, sample.response, sample.meta) == (("Rest.",), "Rest.", {})
+
+
+def test_mapping_to_no_column_of_ours(tmp_path: Path):
+    path = write_jsonl(tmp_path / "d.jsonl", ROW)
+    with pytest.raises(UsageError, match=r"cannot map to 'answer'. Columns: id, question"):
+        read(path, columns={"answer": "response"})
+    with pytest.raises(
+        InputError, match=r"'response' is mapped to the column 'x', which no row has; the columns are 'id'"
+    ):
+        read(path, columns={"response": "x"})
+
+
+def test_row_numbers_where_no_row_has_an_id(tmp_path: Path):
+    row = {key: value for key, value in ROW.items() if key != "id"}
+    assert [sample.id for sample in read(write_jsonl(tmp_path / "d.jsonl", row, row))] == ["1", "2"]
+
+
+@pytest.mark.parametrize("given", [{}, {"response": None}, {"response": float("nan")}], ids=["absent", "null", "NaN"])
+def test_no_response_is_not_an_empty_one(tmp_path: Path, given: dict[str, object]):
+    row = {"id": "b", "question": "Why?", "reference": "So."}
+    path = write_jsonl(tmp_path / "d.jsonl", ROW, row | given, row | {"id": "c", "response": ""})
+    assert [(sample.response, sample.answered) for sample in read(path)] == [("Sleep.", True), ("", False), ("", True)]
+    if given:
+        assert [sample.answered for sample in read(write_jsonl(tmp_path / "alone.jsonl", row | given))] == [False]
+
+
+def test_no_response_in_a_column_of_another_name(tmp_path: Path):
+    row = {"question": "Why?", "reference": "So.", "response": "old"}
+    path = write_jsonl(tmp_path / "d.jsonl", row | {"new": None}, row, row | {"new": ""})
+    assert [sample.answered for sample in read(path, columns={"response": "new"})] == [False, False, True]
+
+
+def test_an_empty_cell_is_no_response_where_there_is_no_null(tmp_path: Path):
+    path = tmp_path / "d.csv"
+    path.write_text('id,question,response,topic\na,Why?,,\nb,Why?,"",\nc,Why?, ,\nd,Why?,So.,\n')
+    samples = read(path)
+    assert [(sample.response, sample.answered) for sample in samples] == [
+        ("", False),
+        ("", False),
+        (" ", True),
+        ("So.", True),
+    ]
+    assert samples[0].meta == {"topic": ""}
+
+
+def test_null_and_empty_text_in_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [ROW | {"id": id_, "response": text} for id_, text in (("a", "So."), ("b", None), ("c", ""))]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "d.parquet")
+    assert [sample.answered for sample in read(tmp_path / "d.parquet")] == [True, False, True]
+
+
+def test_what_stands_for_no_response_is_said_by_who_knows(tmp_path: Path):
+    texts = ["N/A", " N/A ", "n/a", "N/A, I think", "-", ""]
+    path = write_jsonl(tmp_path / "d.jsonl", *(ROW | {"id": str(n), "response": text} for n, text in enumerate(texts)))
+    assert all(sample.answered for sample in read(path))
+    found = read(path, missing=["N/A", "-"])
+    assert [sample.answered for sample in found] == [False, False, True, True, False, True]
+    assert found[0].response == ""
+    assert not read(path, missing=[""])[-1].answered
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"reference": " "}, {"reference": None}, {"references": []}, {"references": ""}, {"references": "[]"}],
+    ids=str,
+)
+def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
+    row = {"id": "b", "question": "Why?", "response": "So."}
+    assert [sample.references for sample in read(write_jsonl(tmp_path / "d.jsonl", ROW, row | fields))] == [
+        ("Rest.",),
+        (),
+    ]
+
+
+def test_unknown_loader(tmp_path: Path):
+    with pytest.raises(UsageError, match=r"unknown loader 'xml'\. Loaders: jsonl, csv, parquet, imapscore, hf"):
+        read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "problem"),
+    [
+        ([ROW, ROW | {"question": " "}], 2, "the question is empty"),
+        ([ROW | {"references": ["x", " "], "reference": None}], 1, "a reference is empty or not a text: ' '"),
+        ([ROW | {"references": {"x": 1}, "reference": None}], 1, "the references are not a list"),
+        ([ROW | {"reference": ["x"]}], 1, "the reference is not a text but ['x']"),
+        ([ROW | {"references": ["x"]}], 1, "both 'reference' and 'references'"),
+        ([ROW, ROW | {"id": "b"}, ROW], 3, "the id 'a' stands on line 1 and again on line 3"),
+        ([ROW, ROW | {"id": None}], 2, "this row has no id, others have"),
+        ([ROW | {"response": 3}], 1, "the response is not a text but 3"),
+        ([ROW | {"id": True}], 1, "the id is not a text but True"),
+        ([ROW | {"lang": "de"}], 1, "unknown lang 'de'. Write en or zh"),
+        ([ROW | {"ratings": {"accuracy": "good"}}], 1, "the rating 'accuracy' is not a number but 'good'"),
+        ([ROW | {"ratings.accuracy": True}], 1, "the rating 'accuracy' is not a number but True"),
+        ([ROW | {"ratings.accuracy": "nan"}], 1, "the rating 'accuracy' is not a number but 'nan'"),
+        ([ROW | {"ratings": 4}], 1, "ratings is not an object but 4"),
+        (
+            [{"id": "a", "question": "Why?", "answer": "So."}],
+            1,
+            "no column 'response'; the columns are 'id', 'question', 'ans",
+        ),
+        ([["a", "b"]], 1, "expected a JSON object"),
+    ],
+)
+def test_broken_rows(tmp_path: Path, rows: list[object], line: int, problem: str):
+    with pytest.raises(InputError) as caught:
+        read(write_jsonl(tmp_path / "d.jsonl", *rows))
+    assert problem in str(caught.value)
+    assert caught.value.line == line
+
+
+def test_half_a_character(tmp_path: Path):
+    (tmp_path / "d.jsonl").write_text('{"question": "Why? \\ud83d", "reference": "So.", "response": ""}')
+    with pytest.raises(InputError, match="the question holds half a character"):
+        read(tmp_path / "d.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("d.jsonl", b"", "the file is empty"),
+        ("d.csv", b" \n", "the file is empty"),
+        ("d.csv", b"question,reference,response\n", "there are no rows"),
+        ("d.jsonl", b'{"id": 1}\n{"id": 2', "line 2: broken JSON"),
+        ("d.jsonl", '{"id": 1}\n{"id": "é"}'.encode("latin-1"), "line 1: there is no column|line 2: byte 0xe9"),
+        ("d.csv", "id,question\n1,é\n2,".encode() + "é".encode("latin-1"), "line 3: byte 0xe9 is not UTF-8"),
+        ("d.csv", b"id,question\n1,a,b\n", "line 2: 3 fields where the header has 2"),
+        ("d.csv", b'id,question\n1,"a\nb', "line 2: broken CSV"),
+        ("d.csv", b"id,id\n1,2\n", "line 1: the column 'id' stands twice"),
+        ("d.xlsx", b"PK", r"unknown file type '.xlsx'. Give a file of type .jsonl, .csv, .parquet"),
+        ("d", b"PK", "the file name has no type"),
+    ],
+)
+def test_broken_files(tmp_path: Path, name: str, content: bytes, problem: str):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path / name)
+
+
+def test_absent_file_and_folder(tmp_path: Path):
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "d.jsonl")
+    (tmp_path / "e.jsonl").mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "e.jsonl")
+
+
+def test_shipped_samples_by_name():
+    assert set(shipped_samples()) >= {"sample-en", "sample-zh"}
+    assert {sample.lang for sample in read("sample-zh")} == {"zh"}
+
+
+def test_system_with_its_dataset():
+    assert system_label(Sample("a", "q", ("r",), "", system="GPT-4")) == "GPT-4"
+    assert system_label(Sample("a", "q", ("r",), "", system="GPT-4", meta={"dataset": "HMedQA"})) == "HMedQA/GPT-4"
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"),
+    [("HBsAg 阳性怎么办?", "zh"), ("What is 气虚 called in Western medicine?", "en"), ("", "en"), ("😀?", "en")],
+)
+def test_language_by_script(text: str, lang: str):
+    assert detect_lang(text) == lang
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5))
+def test_csv_and_jsonl_agree(tmp_path_factory: pytest.TempPathFactory, responses: list[str]):
+    folder = tmp_path_factory.mktemp("agree")
+    # An empty text is an answer in JSONL, and none in CSV, which has no null.
+    rows = [{"question": "Why?", "reference": "So.", "response": text or None} for text in responses]
+    from_csv = read(write_csv(folder / "d.csv", list(rows[0]), *(list(row.values()) for row in rows)))
+    # The csv module reads a lone carriage return inside quotes as it is, so even those survive.
+    assert from_csv == read(write_jsonl(folder / "d.jsonl", *rows))

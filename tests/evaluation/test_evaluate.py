@@ -1,0 +1,457 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import ExtractionError, MissingExtraError, ProviderError, ServiceError, UsageError
+from imapeval.evaluation import evaluate
+from imapeval.evaluation.combine import References
+from imapeval.evaluation.extract import MAX_CHARACTERS
+from imapeval.evaluation.runs import Result, Run, RunWriter
+from imapeval.metrics import registry
+from imapeval.metrics.base import Case, Need
+from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
+
+QUERY = (Pair("word", "?"),)
+
+
+@dataclass
+class Words:
+    """An extractor of which every word is a fact; it counts its calls and fails on demand."""
+
+    signature: str = "words|v:1"
+    errors: dict[str, Exception] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    concurrency: int = 8
+    busy: int = 0
+    most_busy: int = 0
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        self.asked.append(sample.id)
+        self.busy += 1
+        self.most_busy = max(self.most_busy, self.busy)
+        await asyncio.sleep(0)
+        self.busy -= 1
+        if sample.id in self.errors:
+            raise self.errors[sample.id]
+        facts = [tuple(Pair("word", word) for word in text.split()) for text in (*sample.references, sample.response)]
+        return tuple(Imap(QUERY, (), facts[n], facts[-1], n) for n in range(len(sample.references)))
+
+
+@dataclass
+class Same:
+    """A matcher of equal values; it records the sizes of its batches and cannot bear the word "poison"."""
+
+    signature: str = "same|v:1"
+    batches: list[int] = field(default_factory=list)
+
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...]]:
+        self.batches.append(len(imaps))
+        return [tuple(self._match(imap)) for imap, _ in zip(imaps, langs, strict=True)]
+
+    def _match(self, imap: Imap) -> list[Match]:
+        ours, theirs = values_by_term(imap.reference), values_by_term(imap.response)
+        if "poison" in theirs.get("word", ()):
+            raise ZeroDivisionError("poison")
+        return [
+            Match(term, a, b, Relation.EXACT if a == b else Relation.UNMATCHED, float(a == b), "text")
+            for term, values in ours.items()
+            for a in values
+            for b in theirs.get(term, ())
+        ]
+
+
+@dataclass(frozen=True)
+class Length:
+    """A metric on texts: the distance of the lengths, less is better; it cannot bear the response "poison"."""
+
+    name: str = "length"
+    summary: str = "difference of lengths"
+    citation: str = "none"
+    requires: frozenset[Need] = frozenset()
+    languages: frozenset[Lang] = frozenset({"en"})
+    range: tuple[float | None, float | None] = (0.0, None)
+    higher_is_better: bool = False
+    lacks: str = ""
+    signature: str = "length|v:1"
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        if any(case.response == "poison" for case in cases):
+            raise ZeroDivisionError("poison")
+        return [Score(float(abs(len(case.reference) - len(case.response)))) for case in cases]
+
+
+def sample(id_: str, response: str, *references: str) -> Sample:
+    return Sample(id_, "Why?", references or ("rest and fluids",), response)
+
+
+def by_key(results: Sequence[Result]) -> dict[tuple[str, str], Outcome]:
+    return {(result.id, result.metric): result.outcome for result in results}
+
+
+IMAPSCORE, ON_IMAPS = registry.get("imapscore"), registry.get("rouge1+imap")
+
+
+def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
+    settings = {"metrics": [IMAPSCORE, Length()], "extractor": Words(), "matcher": Same()} | more
+    return by_key(evaluate.score(samples, **settings))
+
+
+def test_scores_and_full_signatures():
+    results = evaluate.score(
+        [sample("a", "rest and fluids")], metrics=[IMAPSCORE, Length()], extractor=Words(), matcher=Same()
+    )
+    imapscore, length = (by_key(results)["a", metric] for metric in ("imapscore", "length"))
+    assert isinstance(imapscore, Score)
+    assert (imapscore.value, length) == (1.0, Score(0.0))
+    assert not {"reference", "references", "stability"} & imapscore.parts.keys()
+    assert {result.metric: result.signature for result in results} == {
+        "imapscore": f"{IMAPSCORE.signature}|references:mean|words|v:1|same|v:1",
+        "length": "length|v:1|references:mean",
+    }
+
+
+@pytest.mark.parametrize("references", ["best", "mean", "consensus"])
+def test_the_signature_says_how_several_references_count(references: References):
+    (result,) = evaluate.score([sample("a", "rest")], metrics=[Length()], references=references)
+    settings = evaluate.make_run_settings([Length()], extractor=None, matcher=None, references=references, seed=0)
+    assert result.signature == settings.metrics["length"] == f"length|v:1|references:{references}"
+
+
+def test_the_mean_over_references_counts():
+    outcomes = run([sample("a", "rest", "sleep", "rest", "rest now")])
+    imapscore, length = outcomes["a", "imapscore"], outcomes["a", "length"]
+    assert isinstance(imapscore, Score)
+    # recall 0, 1 and 1/2; precision 0, 1 and 1.
+    assert (imapscore.value, imapscore.parts["recall"]) == (pytest.approx((0 + 1 + 3 / 4) / 3), pytest.approx(0.5))
+    assert imapscore.parts["references"] == 3
+    assert length == Score((1 + 0 + 4) / 3, {"references": 3.0})
+
+
+def test_what_several_references_say_counts_for_more_by_consensus():
+    outcome = run([sample("a", "rest", "rest", "rest", "tea")], metrics=[Length()], references="consensus")[
+        "a", "length"
+    ]
+    # Of the three the first two agree with one of two others, the third with none.
+    assert outcome == Score(0.0, {"references": 3.0})
+
+
+def test_the_best_reference_counts_whichever_way_is_better():
+    outcomes = run([sample("a", "rest", "sleep a lot", "rest", "rest")], references="best")
+    imapscore, length = outcomes["a", "imapscore"], outcomes["a", "length"]
+    assert isinstance(imapscore, Score)
+    assert isinstance(length, Score)
+    assert (imapscore.value, imapscore.parts["reference"]) == (1.0, 1.0)
+    assert (length.value, length.parts) == (0.0, {"reference": 1.0})
+
+
+def test_a_reference_without_facts_does_not_hide_the_others():
+    outcome = run([sample("a", "rest", " ", "rest")])["a", "imapscore"]
+    assert isinstance(outcome, Score)
+    assert (outcome.value, outcome.parts["references"]) == (1.0, 1.0)
+
+
+def test_metrics_on_texts_extract_nothing():
+    words = Words()
+    run([sample("a", "rest")], metrics=[Length()], extractor=words)
+    assert words.asked == []
+
+
+def test_an_extraction_failure_is_the_imap_metrics_own():
+    errors = {
+        "a": ExtractionError("nothing is asked", kind="no-query", raw="{"),
+        "b": ProviderError("too many requests", kind="rate-limit"),
+        "c": KeyError("oops"),
+    }
+    outcomes = run([sample(id_, "rest") for id_ in "abcd"], extractor=Words(errors=errors))
+    assert outcomes["a", "imapscore"] == Failure("extraction", "no-query", "nothing is asked", "{")
+    assert outcomes["b", "imapscore"] == Failure("llm", "rate-limit", "too many requests")
+    assert outcomes["c", "imapscore"] == Failure("extraction", "internal", "KeyError: 'oops'")
+    assert isinstance(outcomes["d", "imapscore"], Score)
+    assert all(isinstance(outcomes[id_, "length"], Score) for id_ in "abcd")
+
+
+def test_the_one_at_fault_is_found_in_a_batch():
+    outcomes = run([sample("a", "rest"), sample("b", "poison"), sample("c", "rest")])
+    for metric, stage in (("imapscore", "matching"), ("length", "metric")):
+        assert outcomes["b", metric] == Failure(stage, "internal", "ZeroDivisionError: poison")
+        assert isinstance(outcomes["a", metric], Score)
+        assert isinstance(outcomes["c", metric], Score)
+
+
+def test_what_concerns_all_samples_ends_the_run():
+    error = MissingExtraError("torch", extra="neural", needed_for="BERTScore")
+    with pytest.raises(MissingExtraError, match=r"imapeval\[neural\]"):
+        run([sample("a", "rest")], extractor=Words(errors={"a": error}))
+
+
+def test_a_wrong_number_of_imaps_is_an_internal_failure():
+    class One(Words):
+        async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+            return (await super().extract(sample))[:1]
+
+    outcome = run([sample("a", "rest", "x", "y")], extractor=One())["a", "imapscore"]
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, "1 imaps for 2 references and 1 readings" in outcome.message) == ("internal", True)
+
+
+def test_a_text_that_is_too_long_fails_alone():
+    words = Words()
+    outcomes = run([sample("a", "x" * (MAX_CHARACTERS + 1)), sample("b", "rest")], extractor=words)
+    for metric in ("imapscore", "length"):
+        outcome = outcomes["a", metric]
+        assert isinstance(outcome, Failure)
+        assert (outcome.kind, str(MAX_CHARACTERS) in outcome.message) == ("too-long", True)
+    assert isinstance(outcomes["b", "imapscore"], Score)
+    assert words.asked == ["b"]
+
+
+def test_what_nobody_answered_is_scored_by_no_metric():
+    words, same = Words(), Same()
+    nobody = Sample("a", "Why?", (), "", answered=False)
+    outcomes = run([nobody, Sample("b", "Why?", ("rest",), "")], extractor=words, matcher=same)
+    for metric in ("imapscore", "length"):
+        outcome = outcomes["a", metric]
+        assert isinstance(outcome, Failure)
+        assert (outcome.stage, outcome.kind) == ("sample", "no-response"), "before it matters that nothing is expected"
+    assert isinstance(outcomes["b", "length"], Score)
+    assert words.asked == ["b"]
+
+
+def test_works_in_batches_and_keeps_to_the_concurrency():
+    words, same, done = Words(concurrency=3), Same(), []
+    count = 2 * evaluate.BATCH + 1
+    run(
+        [sample(str(n), "rest") for n in range(count)],
+        extractor=words,
+        matcher=same,
+        progress=done.append,
+    )
+    assert same.batches == done == [evaluate.BATCH, evaluate.BATCH, 1]
+    assert words.most_busy == 3
+
+
+@dataclass(frozen=True)
+class Facts(Length):
+    """A metric on the imap of question and response alone: it counts facts."""
+
+    name: str = "facts"
+    requires: frozenset[Need] = frozenset({"imap"})
+
+    def score(self, cases: Sequence[Case]) -> list[Outcome]:
+        return [Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "") for case in cases]
+
+
+class Thrice(Words):
+    """Reads three times, each time one word of the response less, and also what has no reference."""
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        imaps = await super().extract(sample)
+        imaps = imaps or (Imap(QUERY, (), (), tuple(Pair("word", word) for word in sample.response.split())),)
+        return tuple(
+            replace(imap, response=imap.response[: max(1, len(imap.response) - reading)], reading=reading)
+            for reading in range(3)
+            for imap in imaps
+        )
+
+
+def test_without_a_reference_only_what_needs_none_is_scored():
+    free = Sample("a", "Why?", (), "rest and fluids")
+    outcomes = run([free, sample("b", "rest")], metrics=[IMAPSCORE, Length(), Facts()], extractor=Thrice())
+    outcome = outcomes["a", "imapscore"]
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, outcome.kind, "--map reference=" in outcome.message) == ("metric", "no-reference", True)
+    assert outcomes["a", "length"] == Score(15.0)
+    assert outcomes["a", "facts"] == Score(2.0)
+    assert isinstance(outcomes["b", "imapscore"], Score)
+
+
+def test_without_a_reference_nothing_is_read_or_matched_in_vain():
+    free, words, same = Sample("a", "Why?", (), "rest"), Thrice(), Same()
+    run([free], extractor=words, matcher=same)
+    assert words.asked == []
+    run([free], metrics=[Facts()], extractor=words, matcher=same)
+    assert (words.asked, same.batches) == (["a"], [])
+
+
+def test_the_matches_stay_with_their_reference():
+    outcomes = run([sample("a", "rest", " ", "fluids", "rest")], extractor=Thrice(), references="best")
+    outcome = outcomes["a", "imapscore"]
+    assert isinstance(outcome, Score)
+    assert (outcome.value, outcome.parts["reference"]) == (1.0, 2.0)
+
+
+def test_the_mean_over_readings_counts_and_says_how_stable_it_is():
+    samples = [sample("a", "rest and fluids"), Sample("b", "Why?", (" ",), "rest")]
+    outcomes = run(samples, extractor=Thrice(), metrics=[IMAPSCORE, ON_IMAPS, Length()])
+    score, on_imaps = outcomes["a", "imapscore"], outcomes["a", "rouge1+imap"]
+    assert isinstance(score, Score)
+    # All of three, two and one of the three words are said; what is said is right.
+    values = [1, (2 / 3 + 1) / 2, (1 / 3 + 1) / 2]
+    assert (score.value, score.parts["recall"]) == (pytest.approx(sum(values) / 3), pytest.approx(2 / 3))
+    assert score.parts["stability"] == pytest.approx(1 - (1 / 6 + 1 / 3 + 1 / 6) / 3)
+    assert isinstance(on_imaps, Score)
+    assert on_imaps.value == pytest.approx((1 + 4 / 5 + 2 / 4) / 3)
+    assert isinstance(outcomes["b", "imapscore"], Failure)
+    assert outcomes["a", "length"] == Score(0.0)
+
+
+def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
+    two = sample("a", "rest now", "rest now", "sleep")
+    words = Thrice()
+    with open_run(tmp_path, [two], words) as writer:
+        results = evaluate.score([two], metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+    score = by_key(results)["a", "imapscore"]
+    assert isinstance(score, Score)
+    # Beside the first reference 1, 3/4 and 3/4; beside the second 0 each time.
+    assert score.value == pytest.approx((1 + 3 / 4 + 3 / 4) / 3 / 2)
+    assert score.parts["stability"] == pytest.approx((1 - (1 / 4 + 1 / 4) / 3 + 1) / 2)
+    assert score.parts["references"] == 2
+    kept = [(record.imap.reference_index, record.imap.reading) for record in Run(tmp_path).imaps()]
+    assert kept == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+
+
+def test_an_imap_metric_without_extractor():
+    with pytest.raises(UsageError, match="the metric 'imapscore' needs an extractor and a matcher"):
+        evaluate.score([sample("a", "rest")], metrics=[IMAPSCORE])
+
+
+async def test_the_sync_call_inside_a_loop_names_its_twin():
+    with pytest.raises(UsageError, match=r"Use `await evaluate\(...\)` there"):
+        evaluate.score([sample("a", "rest")], metrics=[Length()])
+    assert len(await evaluate.evaluate([sample("a", "rest")], metrics=[Length()])) == 1
+
+
+def test_what_was_read_before_everything_ended_is_kept(tmp_path: Path):
+    samples = [sample(id_, "rest") for id_ in "abc"]
+    words = Words(errors={"b": ServiceError("the server is down", kind="unreachable")}, concurrency=1)
+    with open_run(tmp_path, samples, words) as writer, pytest.raises(ServiceError):
+        evaluate.score(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+    assert words.asked == ["a", "b"]
+    assert sorted(by_key(Run(tmp_path).results())) == [("a", "imapscore"), ("a", "length")]
+    assert Run(tmp_path).manifest["finished"] is None
+
+
+async def test_a_stop_finishes_what_is_under_way_and_begins_nothing(tmp_path: Path):
+    stop = asyncio.Event()
+
+    class Stopping(Words):
+        async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+            imaps = await super().extract(sample)
+            stop.set()
+            return imaps
+
+    words = Stopping(concurrency=2)
+    samples = [sample(id_, "rest") for id_ in "abcd"]
+    with open_run(tmp_path, samples, words) as writer:
+        results = await evaluate.evaluate(
+            samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer, stop=stop
+        )
+    assert words.asked == ["a", "b"]
+    assert [(result.id, result.metric) for result in results] == [
+        ("a", "imapscore"),
+        ("a", "length"),
+        ("b", "imapscore"),
+        ("b", "length"),
+    ]
+    assert Run(tmp_path).manifest["finished"] is None
+
+
+def open_run(folder: Path, samples: Sequence[Sample], words: Words) -> RunWriter:
+    metrics = [IMAPSCORE, Length()]
+    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=Same(), seed=0)
+    return RunWriter(folder, samples, settings=settings)
+
+
+def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
+    samples = [sample(id_, "rest") for id_ in "abcd"]
+    first = Words(
+        errors={
+            "a": ExtractionError("nothing is asked", kind="no-query"),
+            "b": ProviderError("too many requests", kind="rate-limit"),
+            "c": KeyError("oops"),
+        }
+    )
+    second = Words()
+    for words in (first, second):
+        with open_run(tmp_path, samples, words) as writer:
+            results = evaluate.score(
+                samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer
+            )
+    assert second.asked == ["b", "c"]
+    outcomes = by_key(results)
+    assert len(results) == len(outcomes) == 8
+    assert outcomes == by_key(Run(tmp_path).results())
+    assert isinstance(outcomes["a", "imapscore"], Failure)
+    assert isinstance(outcomes["b", "imapscore"], Score)
+    assert sorted(record.id for record in Run(tmp_path).imaps()) == ["b", "c", "d"]
+
+
+@dataclass(frozen=True)
+class Judge(Length):
+    """A metric that waits for the others: all judges must have been asked before the first answers."""
+
+    name: str = "judge"
+    waiting: list[str] = field(default_factory=list)
+    judges: int = 1
+
+    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+        self.waiting.append(self.name)
+        while len(self.waiting) < self.judges:
+            await asyncio.sleep(0)
+        if any(case.response == "dead" for case in cases):
+            raise ServiceError("nobody answers", kind="unreachable")
+        return self.score(cases)
+
+
+def test_metrics_that_wait_wait_together():
+    waiting: list[str] = []
+    judges = [Judge(name, waiting=waiting, judges=2) for name in ("one", "two")]
+    outcomes = run([sample("a", "rest"), sample("b", "poison")], metrics=[*judges, Length()])
+    assert waiting[:2] == ["one", "two"]
+    for name in ("one", "two", "length"):
+        assert outcomes["a", name] == Score(11.0)
+        failure = outcomes["b", name]
+        assert isinstance(failure, Failure)
+        assert (failure.stage, failure.kind) == ("metric", "internal")
+
+
+def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(tmp_path: Path):
+    samples, metrics = [sample("a", "rest"), sample("b", "dead")], [IMAPSCORE, Length(), Judge(), Judge("other")]
+    words, same = Words(), Same()
+    settings = evaluate.make_run_settings(metrics, extractor=words, matcher=same, seed=0)
+    with (
+        RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
+        pytest.raises(ServiceError, match="nobody answers"),
+    ):
+        evaluate.score(samples, metrics=metrics, extractor=words, matcher=same, run=writer)
+    kept = Run(tmp_path / "run")
+    assert {(result.id, result.metric) for result in kept.results()} == {
+        (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
+    }
+    assert (tmp_path / "run" / "imaps.jsonl").stat().st_size > 0
+
+
+@dataclass(frozen=True)
+class Overshooting(Length):
+    """A metric that gives more than it says that it can, as one of another package may."""
+
+    name: str = "overshooting"
+    range: tuple[float | None, float | None] = (0.0, 10.0)
+
+
+def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
+    samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
+    settings = evaluate.make_run_settings(metrics, extractor=None, matcher=None, seed=0)
+    with RunWriter(tmp_path, samples, settings=settings) as writer:
+        evaluate.score(samples, metrics=metrics, run=writer)
+    kinds = {
+        id_: outcome.kind
+        for (id_, _), outcome in by_key(Run(tmp_path).results()).items()
+        if isinstance(outcome, Failure)
+    }
+    assert kinds == {"a": "out-of-range"}

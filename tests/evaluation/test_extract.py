@@ -1,0 +1,103 @@
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from imapeval.errors import ExtractionError, ServiceError
+from imapeval.evaluation.extract import extract
+from imapeval.types import Failure, Imap, Sample
+
+
+@dataclass
+class Slow:
+    """An extractor that takes so many turns of the loop as a sample's response says, and fails on demand."""
+
+    signature: str = "slow|v:1"
+    concurrency: int = 2
+    errors: dict[str, Exception] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    busy: int = 0
+    most_busy: int = 0
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        self.asked.append(sample.id)
+        self.busy += 1
+        self.most_busy = max(self.busy, self.most_busy)
+        try:
+            for _ in range(int(sample.response)):
+                await asyncio.sleep(0)
+        finally:
+            self.busy -= 1
+        if sample.id in self.errors:
+            raise self.errors[sample.id]
+        return (Imap((), (), (), ()),)
+
+
+def samples(*turns: int) -> list[Sample]:
+    return [Sample(str(n), "Why?", ("r",), str(count)) for n, count in enumerate(turns)]
+
+
+async def ids(*args: object, **more: object) -> list[str]:
+    return [sample.id async for sample, _ in extract(*args, **more)]
+
+
+async def test_a_slow_sample_holds_up_nobody():
+    slow = Slow(concurrency=2)
+    assert await ids(samples(50, 1, 1, 1, 1), extractor=slow) == ["1", "2", "3", "4", "0"]
+    assert slow.most_busy == 2
+
+
+async def test_a_failure_is_its_samples_own():
+    slow = Slow(errors={"0": ExtractionError("no", kind="no-query", raw="{}"), "1": KeyError("x")})
+    found = {sample.id: made async for sample, made in extract(samples(1, 1, 1), extractor=slow)}
+    assert found["0"] == Failure("extraction", "no-query", "no", "{}")
+    assert isinstance(found["1"], Failure)
+    assert (found["1"].kind, found["1"].message) == ("internal", "KeyError: 'x'")
+    assert isinstance(found["2"], tuple)
+
+
+async def test_what_nobody_answered_is_not_read():
+    slow = Slow()
+    given = [Sample("a", "Why?", ("r",), "", answered=False), Sample("b", "Why?", ("r",), "0")]
+    found = {sample.id: made async for sample, made in extract(given, extractor=slow)}
+    assert isinstance(found["a"], Failure)
+    assert (found["a"].stage, found["a"].kind, slow.asked) == ("sample", "no-response", ["b"])
+    assert 'write an empty text ("" in JSON)' in found["a"].message
+
+
+async def test_what_is_under_way_is_yielded_before_the_run_ends():
+    slow = Slow(concurrency=2, errors={"1": ServiceError("down", kind="unreachable")})
+    seen: list[str] = []
+
+    async def take() -> None:
+        async for sample, _ in extract(samples(30, 1, 1, 1), extractor=slow):
+            seen.append(sample.id)
+
+    with pytest.raises(ServiceError, match="down"):
+        await take()
+    assert seen == ["0"]
+    assert slow.asked == ["0", "1"]
+
+
+async def test_who_stops_listening_leaves_no_work_behind():
+    slow = Slow(concurrency=3)
+    stream = extract(samples(1, 100_000, 100_000, 1), extractor=slow)
+    async for _ in stream:
+        break
+    await stream.aclose()
+    await asyncio.sleep(0)
+    assert slow.busy == 0
+
+
+async def test_no_samples():
+    assert await ids([], extractor=Slow()) == []
+
+
+async def test_more_than_may_wait_are_all_yielded():
+    # More than the queue holds, and somebody who takes them slowly.
+    count, seen = 600, 0
+    async for _ in extract(samples(*[0] * count), extractor=Slow(concurrency=64)):
+        seen += 1
+        if seen % 50 == 0:
+            await asyncio.sleep(0.001)
+    assert seen == count

@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import ExtractionError, InputError
+from imapeval.evaluation.recorded_imaps import RecordedImaps
+from imapeval.types import KnownRelation, Relation, Sample
+
+LINE = {
+    "id": "a",
+    "query": [{"term": "t", "value": "?"}],
+    "constraint": [],
+    "reference": [{"term": "t", "value": "x"}],
+    "response": [{"term": "t", "value": "y"}],
+    "relations": [{"term": "t", "reference": "x", "response": "y", "relation": "exact"}],
+}
+
+
+def write(path: Path, *lines: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+async def test_by_id_and_reference(tmp_path: Path):
+    path = write(tmp_path / "i.jsonl", LINE | {"reference_index": 1, "relations": []}, LINE)
+    first, second = await RecordedImaps(path).extract(Sample("a", "q", ("r", "s"), ""))
+    assert first.relations == (KnownRelation("t", "x", "y", Relation.EXACT),)
+    assert (second.reference_index, second.relations) == (1, ())
+
+
+async def test_several_readings(tmp_path: Path):
+    lines = [LINE | {"reading": reading, "reference_index": index} for reading in (2, 0) for index in (0, 1)]
+    recorded = RecordedImaps(write(tmp_path / "i.jsonl", *lines, LINE | {"id": "b"}))
+    imaps = await recorded.extract(Sample("a", "q", ("r", "s"), ""))
+    # One of three was not made, which is no fault.
+    assert [(imap.reading, imap.reference_index) for imap in imaps] == [(0, 0), (0, 1), (2, 0), (2, 1)]
+    assert len(await recorded.extract(Sample("b", "q", ("r",), ""))) == 1
+    assert recorded.signature.endswith("|readings:2")
+
+
+@pytest.mark.parametrize(
+    ("sample", "told"),
+    [
+        (Sample("b", "q", ("r",), ""), "'b', reference 0"),
+        (Sample("a", "q", ("r", "s", "t"), ""), "'a', reference 2"),
+        (Sample("a", "q", ("r", "s"), ""), "'a', reference 1, reading 1"),
+    ],
+)
+async def test_a_sample_without_an_entry(tmp_path: Path, sample: Sample, told: str):
+    lines = [LINE, LINE | {"reference_index": 1}, LINE | {"reading": 1}]
+    with pytest.raises(ExtractionError, match=f"holds no imap of sample {told}$") as caught:
+        await RecordedImaps(write(tmp_path / "i.jsonl", *lines)).extract(sample)
+    assert caught.value.kind == "no-imap"
+
+
+async def test_a_sample_without_reference(tmp_path: Path):
+    path = write(tmp_path / "i.jsonl", LINE | {"reference": [], "relations": []})
+    (imap,) = await RecordedImaps(path).extract(Sample("a", "q", (), ""))
+    assert imap.reference == ()
+
+
+def test_the_signature_follows_the_content(tmp_path: Path):
+    one, same, other = (
+        RecordedImaps(write(tmp_path / name, line)).signature
+        for name, line in (("1", LINE), ("2", LINE), ("3", LINE | {"id": "b"}))
+    )
+    assert one == same != other
+    assert one.startswith("recorded|sha256:")
+
+
+def test_twice_the_same(tmp_path: Path):
+    with pytest.raises(InputError, match="line 2: the imap of sample 'a', reference 0, stands on line 1 and again on"):
+        RecordedImaps(write(tmp_path / "i.jsonl", LINE, LINE))
+
+
+def test_empty_file(tmp_path: Path):
+    with pytest.raises(InputError, match="there are no imaps"):
+        RecordedImaps(write(tmp_path / "i.jsonl"))

@@ -1,0 +1,50 @@
+import pytest
+
+from imapeval.report.study.formatting import (
+    format_coefficient,
+    format_interval,
+    format_measure,
+    format_p,
+    format_tick,
+    pluralize,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.5744, ".574"),
+        (-0.0204, "−.020"),
+        (1.0, "1.000"),
+        (-1.0, "−1.000"),
+        (0.99999, "1.000"),
+        (-0.0001, ".000"),
+        (None, "–"),
+    ],
+)
+def test_coefficients_as_journals_write_them(value: float | None, shown: str):
+    assert format_coefficient(value) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (0.25, ".25"), (-0.2, "−.2"), (1.0, "1"), (-1.0, "−1")])
+def test_ticks_are_short(value: float, shown: str):
+    assert format_tick(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(4.5, "4.5"), (0.3141, "0.314"), (10.0, "10"), (87.25, "87.2"), (-0.00001, "0"), (-2.0, "−2"), (100.0, "100")],
+)
+def test_scores_and_ratings(value: float, shown: str):
+    assert format_measure(value) == shown
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.0311, ".031"), (0.0009, "< .001"), (1.0, "1.000"), (None, "–")])
+def test_p(p: float | None, shown: str):
+    assert format_p(p) == shown
+
+
+def test_intervals_and_counts():
+    assert format_interval(-0.1, 0.25, digits=2) == "−.10 to .25"
+    assert format_interval(None, 0.2) == ""
+    assert [pluralize(1, "answer"), pluralize(2000, "answer")] == ["1 answer", "2,000 answers"]

@@ -1,0 +1,123 @@
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.report.explorer_data import dump_for_script
+from imapeval.report.run_page import write_report
+
+
+class Page(HTMLParser):
+    """Elements, attributes and the text of script and style elements, as a browser's parser splits them."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.content: dict[str, str] = {}
+        self._inside = ""
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = f"{tag} {dict(attrs).get('type', '')}".strip()
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        self.content[self._inside] = self.content.get(self._inside, "") + data
+
+
+@pytest.fixture
+def page(run: Path) -> Page:
+    return Page(write_report(run).read_text(encoding="utf-8"))
+
+
+def test_nothing_is_loaded(page: Page):
+    for tag, attributes in page.tags:
+        assert tag not in {"img", "link", "iframe", "object", "embed"}
+        assert not {"src", "srcset", "onerror", "onclick", "style"} & attributes.keys()
+        assert (attributes.get("href") or "#").startswith("#")
+    for content in page.content.values():
+        assert not re.search(r"https?://|@import|url\(", content)
+
+
+def test_policy_allows_only_our_script_and_style(page: Page):
+    policy = next(a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    for kind, element in (("script", "script module"), ("style", "style")):
+        digest = base64.b64encode(hashlib.sha256(page.content[element].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+
+
+def test_data_come_back_whole(page: Page):
+    data = json.loads(page.content["script application/json"])
+    first, hostile, chinese = data["samples"]
+    assert data["metrics"] == ["m"]
+    assert (first["id"], first["system"], first["task"], first["ratings"]) == (
+        "a/1 ü",
+        "D/one",
+        "treatment",
+        {"accuracy": 4.5},
+    )
+    assert first["scores"] == [[0.8, {"recall": 0.9, "reference": 1.0}]]
+    assert data["texts"][hostile["response"]].startswith("</script><img")
+    assert hostile["response"] == hostile["question"]  # a text stands in the page once
+    assert chinese["scores"][0][:3] == [None, "extraction", "no-query"]
+    assert data["texts"][chinese["scores"][0][4]].startswith("raw </script><img")
+    assert [imap["ref"] for imap in first["imaps"]] == [1]
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "a\u2028b", "&lt;", "\\u003c", '"'])
+def test_no_text_can_end_the_data(text: str):
+    dumped = dump_for_script([text])
+    assert json.loads(dumped) == [text]
+    assert not set(dumped) & set("<>&\u2028\u2029")
+
+
+def test_scores_failures_and_settings_are_there_without_a_script(run: Path):
+    source = write_report(run).read_text(encoding="utf-8")
+    static = re.sub(r"<script.*?</script>|<style.*?</style>", "", source, flags=re.DOTALL)
+    for part in (
+        "<h1>my data</h1>",
+        "3 answers, 3 questions, 3 systems, 1 metric",
+        "D/one",
+        "0.525",  # the mean of .8 and .25
+        "extraction/no-query",
+        "imapeval score",
+        "lexicon|v:1",
+        "m|v:1",
+        '<a href="#sample=c">c</a>',
+        "<summary>The text that could not be used</summary><pre>raw &lt;/script&gt;&lt;img",
+    ):
+        assert part in static
+    assert "<img" not in static
+
+
+def test_a_run_without_failures_has_no_section_of_them(run: Path):
+    results = run / "results.jsonl"
+    results.write_text("".join(line for line in results.read_text().splitlines(True) if '"failure": null' in line))
+    assert "failures-title" not in write_report(run).read_text(encoding="utf-8")
+
+
+def test_an_unfinished_run_can_be_looked_at(run: Path):
+    (run / "results.jsonl").write_bytes(b'{"id": "b", "met')
+    (run / "imaps.jsonl").unlink()
+    assert "3 answers" in write_report(run).read_text(encoding="utf-8")
+
+
+def test_no_run(tmp_path: Path):
+    with pytest.raises(InputError, match="is no run"):
+        write_report(tmp_path)
+
+
+def test_page_that_cannot_be_written(run: Path):
+    (run / "report.html").mkdir()
+    with pytest.raises(UsageError, match=r"cannot write .*report\.html"):
+        write_report(run)

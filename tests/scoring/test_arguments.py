@@ -1,0 +1,96 @@
+"""What is no text, or no list, is not scored and says so, however it is given."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from imapeval import Scorer
+from imapeval.errors import UsageError
+from imapeval.evaluation.runs import Run
+from imapeval.llm.scripted import ScriptedModel
+from imapeval.types import Failure, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USER = {"role": "user", "content": "How is gout treated?"}
+ASSISTANT = {"role": "assistant", "content": "Rest."}
+
+
+@pytest.fixture(scope="module")
+def scorer() -> Any:
+    with Scorer() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"reference": math.nan}, "the references are not a list but nan"),
+        ({"reference": 5}, "the references are not a list but 5"),
+        ({"reference": ["Rest.", None]}, "a reference is empty or not a text"),
+        ({"response": math.nan}, "there is no response"),
+        ({"question": None, "turns": 5}, "the turns are not a list but 5"),
+        ({"question": None, "turns": [5]}, "turn 1 is not an object but 5"),
+        ({"question": None, "turns": "Hello."}, "the turns are no JSON"),
+        ({"question": None, "turns": [USER], "response": None}, "there is no response"),
+        ({"question": None, "turns": [], "response": None}, "there is nothing in the dialogue"),
+    ],
+)
+def test_what_cannot_be_read_is_not_scored(scorer: Scorer, fields: dict[str, Any], reason: str):
+    given: dict[str, Any] = {"question": USER["content"], "reference": "Rest.", "response": "Rest.", **fields}
+    found = scorer.score(**given)
+    assert found.value is None
+    assert reason in found.reason
+
+
+def test_a_row_of_a_dialogue_without_a_response_is_not_scored(scorer: Scorer):
+    (found,) = scorer.score_all([{"turns": [USER], "reference": "Rest.", "response": None}])
+    assert "there is no response" in found.reason
+
+
+def test_the_last_turn_is_the_response_where_none_is_given(scorer: Scorer):
+    found = scorer.score(turns=(USER, ASSISTANT), response=None, reference="Rest.")
+    assert found.value == scorer.score(turns=[USER], response="Rest.", reference="Rest.").value == 1.0
+
+
+def test_no_response_is_told_apart_however_it_is_given(scorer: Scorer):
+    row = {"question": USER["content"], "reference": "Rest."}
+    nobody: Any = None  # who has no types checked may give it
+    sample = Sample("", USER["content"], ("Rest.",), nobody)
+    given = [{**row, "response": None}, {**row, "response": math.nan}, row, sample, {**row, "response": ""}]
+    found = scorer.score_all(given)
+    assert [None if item.failure is None else item.failure.kind for item in found] == ["no-response"] * 4 + [None]
+    assert (len(found.missing), len(found.failed), found[4].value) == (4, 4, 0.0)
+    assert [row["failure"] for row in found.to_rows()] == ["no-response"] * 4 + [None]
+    (alone,) = scorer.score_all([row])
+    assert alone.failure is not None
+    assert alone.failure.kind == "bad-input", "nothing says where the responses are"
+
+
+def test_a_run_takes_what_nobody_answered(scorer: Scorer, tmp_path: Path):
+    row = {"question": USER["content"], "reference": "Rest."}
+    given = [{**row, "response": "Rest."}, {**row, "response": None}]
+    assert [item.value for item in scorer.score_all(given, out=tmp_path / "run")] == [1.0, None]
+    run = Run(tmp_path / "run")
+    assert [(sample.response, sample.answered) for sample in run.samples()] == [("Rest.", True), ("", False)]
+    assert run.manifest["counts"]["missing"] == 1
+    assert [record.id for record in run.imaps()] == ["1"]
+    assert [item.value for item in scorer.score_all(given, out=tmp_path / "run")] == [1.0, None], "it goes on"
+    with pytest.raises(UsageError, match="has other data"):
+        scorer.score_all([given[0], {**row, "response": ""}], out=tmp_path / "run")
+
+
+def test_nothing_is_read_where_nobody_answered():
+    model = ScriptedModel([])
+    with Scorer("imapscore,geval", llm=model) as asking:
+        found = asking.score(question=USER["content"], reference="Rest.", response=None)
+        nobody: Any = None
+        nothing = asking.extract(question=USER["content"], response=nobody)
+    kinds = {outcome.kind for outcome in found.outcomes.values() if isinstance(outcome, Failure)}
+    assert (kinds, len(found.outcomes), model.requests) == ({"no-response"}, 2, [])
+    assert isinstance(nothing, Failure)
+    assert (nothing.stage, nothing.kind) == ("sample", "no-response")

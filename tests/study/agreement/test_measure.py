@@ -1,0 +1,173 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from imapeval.errors import UsageError
+from imapeval.study.agreement.measure import STATISTICS, choose_statistics, measure_agreement
+from imapeval.study.agreement.noise_ceiling import find_ceilings
+from imapeval.study.agreement.sentences import TITLES, describe_agreement
+from imapeval.study.bootstrap import Floats, draw_resamples
+from imapeval.study.data.findings import Agreement
+from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.intervals import bca_intervals
+from imapeval.study.number_format import format_number
+
+HALVES = Scale(0, 5, 0.5)
+Build = Callable[..., Rated]
+
+
+def by_name(rows: list[Agreement]) -> dict[str, Agreement]:
+    return {row.statistic: row for row in rows}
+
+
+def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats):
+    rated = build_rated({"accuracy": missing}, scales={"accuracy": HALVES})
+    rows = measure_agreement(rated, statistics=tuple(STATISTICS), resamples=100)
+    assert [row.statistic for row in rows] == list(STATISTICS) == list(TITLES)
+    for row in rows:
+        if "Cohen" in (row.reason or ""):
+            assert row.value is None
+            assert row.low is None
+        else:
+            assert row.value is not None
+            assert row.low is not None
+            assert row.high is not None
+            assert row.low <= row.value <= row.high
+            assert row.n > 0
+
+
+def test_intervals_are_those_of_the_drawn_questions(build_rated: Build, missing: Floats):
+    questions = np.repeat(np.arange(20), 3)
+    rated = build_rated({"accuracy": missing}, questions=questions.tolist(), scales={"accuracy": HALVES})
+    names = ("exact", "mad", "gwet_ac2_linear", "krippendorff_alpha_ordinal", "icc_1_k", "spearman")
+    rows = by_name(measure_agreement(rated, statistics=names, seed=7, resamples=60))
+    weights = draw_resamples(20, seed=7, resamples=60)
+    left_out = 1 - np.eye(20, dtype=np.int64)
+    for name in names:
+        replicates, without = (
+            np.array([STATISTICS[name](np.repeat(missing, drawn[questions], axis=0), HALVES).value for drawn in counts])
+            for counts in (weights, left_out)
+        )
+        ends = bca_intervals(
+            np.array(rows[name].value),
+            replicates,
+            replicates,
+            influences=without.mean() - without,
+            clusters=np.array(20),
+            confidence=0.95,
+        )
+        assert (rows[name].low, rows[name].high) == pytest.approx((float(ends[0]), float(ends[1])))
+
+
+def test_an_icc_of_independent_answers_has_its_formula(build_rated: Build, complete: Floats):
+    alone = by_name(measure_agreement(build_rated({"a": complete}), statistics=["icc_2_1"], resamples=50))["icc_2_1"]
+    # pingouin 0.7.0, as in expected/agreement.json.
+    assert (alone.low, alone.high) == pytest.approx((0.47, 0.74), abs=0.005)
+    pairs = build_rated({"a": complete}, questions=np.repeat(np.arange(30), 2).tolist())
+    drawn = [measure_agreement(pairs, statistics=["icc_2_1"], seed=seed, resamples=50)[0] for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_clusters_widen_the_interval(build_rated: Build):
+    generator = np.random.default_rng(0)
+    # Whether raters agree depends on the question alone.
+    noisy = np.repeat(generator.random(30) < 0.5, 6)
+    truth = generator.normal(size=180)
+    table = np.round(truth[:, None] + noisy[:, None] * generator.normal(size=(180, 2)), 1)
+    questions = np.repeat(np.arange(30), 6).tolist()
+    widths = []
+    for rated in (build_rated({"a": table}), build_rated({"a": table}, questions=questions)):
+        row = measure_agreement(rated, statistics=["exact"], resamples=400)[0]
+        assert row.low is not None
+        assert row.high is not None
+        widths.append(row.high - row.low)
+    assert widths[1] > 1.4 * widths[0]
+
+
+def test_which_statistics_suit(complete: Floats, missing: Floats):
+    assert choose_statistics(complete, scale=HALVES)[-3:] == ("icc_2_1", "icc_2_k", "spearman")
+    assert "icc_1_1" in choose_statistics(missing, scale=HALVES)
+    binary = (complete > 3).astype(np.float64)
+    assert choose_statistics(binary[:, :2], scale=None) == (
+        "exact",
+        "cohen_kappa",
+        "gwet_ac1",
+        "krippendorff_alpha_nominal",
+    )
+    assert "fleiss_kappa" in choose_statistics(binary, scale=Scale(0, 1, 1))
+    sliders = choose_statistics(complete + np.random.default_rng(0).normal(size=complete.shape), scale=Scale(-9, 9))
+    assert not any("kappa" in name or "gwet" in name for name in sliders)
+
+
+def test_averages_are_refused(build_rated: Build):
+    rated = build_rated({}, averages={"accuracy": np.array([1.0, 2.5, 3.0])})
+    (row,) = measure_agreement(rated)
+    assert row.value is None
+    assert row.reason is not None
+    assert "only average ratings are known" in row.reason
+    assert "column `rater`" in row.reason
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ([[3.0, np.nan], [2.0, np.nan]], "1 rater;"),
+        ([[3.0, 3.0], [3.0, 3.0]], "all ratings are 3"),
+        ([[3.0, np.nan], [np.nan, 2.0]], "no answer was rated by two raters"),
+    ],
+)
+def test_nothing_to_measure(build_rated: Build, table: list[list[float]], reason: str):
+    rows = measure_agreement(build_rated({"a": np.array(table)}), statistics=["krippendorff_alpha_interval", "icc_1_1"])
+    for row in rows:
+        assert row.value is None
+        assert row.low is None
+        assert row.reason is not None
+        assert reason in row.reason
+
+
+def test_two_answers(build_rated: Build):
+    rows = by_name(measure_agreement(build_rated({"a": np.array([[1.0, 1.0], [4.0, 3.0]])}), resamples=200))
+    alpha = rows["krippendorff_alpha_interval"]
+    # 1 squared apart within answers, 27 over all six pairs of the four ratings: 1 - 3 * 1 / 27.
+    assert alpha.value == pytest.approx(8 / 9)
+    # A resample of one answer alone has no alpha: it counts as either end.
+    assert (alpha.low, alpha.high) == (-1, 1)
+    assert rows["spearman"].value is None
+
+
+def test_one_question_has_no_interval(build_rated: Build, complete: Floats):
+    rows = measure_agreement(build_rated({"a": complete}, questions=[0] * len(complete)), resamples=50)
+    assert all(row.value is not None and row.low is None for row in rows)
+
+
+def test_unknown_statistic(build_rated: Build, complete: Floats):
+    with pytest.raises(UsageError, match="unknown statistic 'kappa'"):
+        measure_agreement(build_rated({"a": complete}), statistics=["kappa"])
+
+
+def test_sentences(build_rated: Build, complete: Floats):
+    rated = build_rated({"accuracy": complete}, scales={"accuracy": HALVES}, averages={"tone": np.ones(60)})
+    agreements = measure_agreement(rated, resamples=200)
+    rows = by_name([row for row in agreements if row.dimension == "accuracy"])
+    accuracy, tone = describe_agreement(rated, agreements, find_ceilings(rated, resamples=200))
+    assert f"give the same rating on {rows['exact'].value:.0%} of answers" in accuracy
+    assert f"lie 0.5 apart or less on {rows['within_step'].value:.0%} of answers" in accuracy
+    assert "Krippendorff's alpha (interval) is .61 [" in accuracy
+    # The root of pingouin's ICC(3,k), .848.
+    assert "a Pearson correlation of about .92 [" in accuracy
+    assert tone.startswith("tone: agreement among raters cannot be measured: only average ratings are known")
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.617, ".62"), (-0.021, "-.02"), (0.999, "1.00"), (1.2, "1.20")])
+def test_numbers_as_journals_write_them(value: float, shown: str):
+    assert format_number(value) == shown
+
+
+def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):
+    rated = build_rated({"a": complete, "b": np.full(complete.shape, np.nan)})
+    agreements, ceilings = measure_agreement(rated, resamples=20), find_ceilings(rated, resamples=20)
+    for row in (*agreements, *ceilings):
+        assert (row.value is None) == (row.dimension == "b")
+        assert row.dimension == "a" or "no raters" in (row.reason or "")
+    assert describe_agreement(rated, agreements, ceilings)[1].startswith("b: agreement among raters cannot be measured")

@@ -1,0 +1,166 @@
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings, find_ratio_interval
+from imapeval.study.bootstrap import Floats
+from imapeval.study.data.findings import ALL, Ceiling, Correlation
+from imapeval.study.data.rated import Rated
+
+Build = Callable[..., Rated]
+
+
+def simulate(n: int, noise: float, *, leniency: Floats, seed: int = 0) -> tuple[Floats, Floats]:
+    """Return what answers are worth, variance 1, and what raters say, who differ in strictness and err alike."""
+    generator = np.random.default_rng(seed)
+    truth = generator.normal(size=n)
+    return truth, truth[:, None] + leniency + noise * generator.normal(size=(n, len(leniency)))
+
+
+def test_cronbachs_alpha(build_rated: Build):
+    expected: dict[str, Any] = json.loads((Path(__file__).parents[1] / "expected/agreement.json").read_text("utf-8"))
+    ratings = np.array(expected["complete"], dtype=np.float64)
+    # Cronbach's alpha: k / (k - 1) (1 - sum of the raters' variances / variance of the sums).
+    alpha = 3 / 2 * (1 - ratings.var(axis=0, ddof=1).sum() / ratings.sum(axis=1).var(ddof=1))
+    ceiling = find_ceilings(build_rated({"a": ratings}), resamples=100)[0]
+    assert ceiling.reliability == pytest.approx(alpha)
+    assert ceiling.reliability == pytest.approx(expected["pingouin"]["ICC(3,k)"][0])
+    assert ceiling.value == pytest.approx(alpha**0.5)
+    assert (ceiling.n, ceiling.raters) == (60, 3)
+
+
+def test_the_truth_reaches_it_and_no_more(build_rated: Build):
+    truth, ratings = simulate(20_000, 1.0, leniency=np.array([-0.5, 0.0, 0.7]))
+    mean = ratings.mean(axis=1)
+    reached = {
+        "pearson": stats.pearsonr(truth, mean).statistic,
+        "spearman": stats.spearmanr(truth, mean).statistic,
+        "kendall_tau_b": stats.kendalltau(truth, mean).statistic,
+    }
+    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": ratings}), resamples=50)}
+    assert {name: row.value for name, row in ceilings.items()} == pytest.approx(reached, abs=0.01)
+    # Three raters whose error varies as answers do: 3 / (3 + 1).
+    assert ceilings["pearson"].reliability == pytest.approx(0.75, abs=0.01)
+
+
+def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rated: Build):
+    truth, ratings = simulate(20_000, 0.7, leniency=np.array([-1.0, 0.0, 1.0, 2.0]))
+    generator = np.random.default_rng(1)
+    # One to four of the raters, drawn anew for each answer.
+    drawn = generator.permuted(np.tile(np.arange(4), (20_000, 1)), axis=1)
+    ratings[drawn >= generator.integers(1, 5, size=20_000)[:, None]] = np.nan
+    rated = build_rated({"a": ratings})
+    ceiling = find_ceilings(rated, resamples=20)[0]
+    reached = stats.pearsonr(truth, rated.ratings_of("a")).statistic
+    assert ceiling.value == pytest.approx(reached, abs=0.01)
+    assert ceiling.raters == pytest.approx(2.5, abs=0.05)
+
+
+def test_the_interval_is_of_questions(build_rated: Build):
+    _, ratings = simulate(120, 1.0, leniency=np.zeros(3))
+    twice = np.repeat(ratings, 2, axis=0)
+    alone = find_ceilings(build_rated({"a": ratings}), seed=4, resamples=300)[0]
+    doubled = build_rated({"a": twice}, questions=np.repeat(np.arange(120), 2).tolist())
+    together = find_ceilings(doubled, seed=4, resamples=300)[0]
+    # Answers that stand there twice add nothing that is new.
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.005)
+    assert alone.low is not None
+    assert alone.value is not None
+    assert alone.high is not None
+    assert alone.low < alone.value < alone.high < 1
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ([[1.0, np.nan], [2.0, np.nan]], "1 rater;"),
+        ([[1.0, 3.0], [3.0, 1.0], [2.0, 3.0]], "no better than chance (reliability of their mean -"),
+        ([[1.0, 3.0], [3.0, 1.0], [2.0, 2.0]], "undefined: mean ratings do not differ"),
+        ([[2.0, 2.0], [2.0, 2.0]], "all ratings are 2"),
+    ],
+)
+def test_refused(build_rated: Build, table: list[list[float]], reason: str):
+    for row in find_ceilings(build_rated({"a": np.array(table)}), resamples=20):
+        assert row.value is None
+        assert row.low is None
+        assert row.reason is not None
+        assert reason in row.reason
+
+
+def test_averages_are_refused(build_rated: Build):
+    rows = find_ceilings(build_rated({}, averages={"accuracy": np.array([1.0, 2.0, 5.0])}))
+    assert [row.coefficient for row in rows] == ["pearson", "spearman", "kendall_tau_b"]
+    assert all(row.value is None and row.reason and "what each rater gave" in row.reason for row in rows)
+
+
+def correlation(value: float | None, low: float | None, high: float | None) -> Correlation:
+    return Correlation("m", "*", "a", "pearson", value, low, high, n=200, n_missing=0, level="global")
+
+
+def ceiling(value: float | None, low: float | None, high: float | None) -> Ceiling:
+    return Ceiling("a", "pearson", None if value is None else value**2, value, low, high, n=200, raters=3.0)
+
+
+def test_attenuation():
+    (row,) = correct_for_attenuation([correlation(0.6, 0.5, 0.7)], [ceiling(0.8, 0.75, 0.85)])
+    assert row.corrected == pytest.approx(0.75)
+    assert row.low is not None
+    assert row.high is not None
+    # The interval is wider than that of the value by a ceiling that is known, .625 to .875.
+    assert row.low < 0.5 / 0.8
+    assert row.high > 0.7 / 0.8
+    assert row.reason is None
+
+
+def test_the_ratio_of_normals():
+    # Donner and Zou's interval keeps close to Fieller's for normal estimates with symmetric intervals.
+    z, x, y, se_x, se_y = 1.96, 0.6, 0.8, 0.05, 0.02
+    a, b, c = y**2 - z**2 * se_y**2, -2 * x * y, x**2 - z**2 * se_x**2
+    root = (b**2 - 4 * a * c) ** 0.5
+    ends = find_ratio_interval((x, x - z * se_x, x + z * se_x), (y, y - z * se_y, y + z * se_y))
+    assert ends == pytest.approx(((-b - root) / (2 * a), (-b + root) / (2 * a)))
+
+
+def test_a_negative_value_keeps_its_sign():
+    ends = find_ratio_interval((-0.6, -0.7, -0.5), (0.8, 0.75, 0.85))
+    mirrored = find_ratio_interval((0.6, 0.5, 0.7), (0.8, 0.75, 0.85))
+    assert ends is not None
+    assert mirrored is not None
+    assert ends == pytest.approx((-mirrored[1], -mirrored[0]))
+
+
+def test_above_1_is_shown_with_a_note():
+    (row,) = correct_for_attenuation([correlation(0.85, 0.8, 0.9)], [ceiling(0.8, 0.75, 0.85)])
+    assert row.corrected == pytest.approx(1.0625)
+    assert row.reason is not None
+    assert row.reason.startswith("above 1")
+
+
+def test_a_ceiling_too_uncertain():
+    (row,) = correct_for_attenuation([correlation(0.3, 0.2, 0.4)], [ceiling(0.4, 0.0, 0.7)])
+    assert row.corrected == pytest.approx(0.75)
+    assert (row.low, row.high) == (None, None)
+    assert row.reason == "the ceiling is too uncertain for an interval"
+
+
+def test_what_is_not_corrected():
+    good, top = correlation(0.6, 0.5, 0.7), ceiling(0.8, 0.75, 0.85)
+    cases = [
+        (replace(good, coefficient="kendall_tau_b"), top, "for pearson and spearman"),
+        (replace(good, level="within-system"), top, "the coefficient within-system"),
+        (replace(good, value=None, low=None, high=None, reason="scores are constant (1)"), top, "scores are constant"),
+        (good, replace(top, dimension="b"), "no ceiling is known for a"),
+        (replace(good, dimension=ALL), top, "a mean over dimensions has no ceiling of its own"),
+        (good, replace(top, value=None, reason="only averages"), "only averages"),
+    ]
+    for row, known, reason in cases:
+        (found,) = correct_for_attenuation([row], [known])
+        assert found.corrected is None
+        assert found.reason is not None
+        assert reason in found.reason

@@ -1,0 +1,139 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from imapeval.errors import InputError, UsageError
+from imapeval.study.calibration.curve import METHODS, calibrate, cross_fit, fit_curve
+from imapeval.study.calibration.curve_file import read_calibration, write_calibration
+from imapeval.study.data.rated import Rated, Scale
+
+
+def rate(n: int = 300, *, seed: int = 1, lower_is_better: bool = False, noise: float = 0.5) -> Rated:
+    rng = np.random.default_rng(seed)
+    scores = rng.random(n)
+    ratings = np.clip(np.round(2 * (5 * scores**2 + rng.normal(0, noise, n))) / 2, 0, 5)
+    return Rated(
+        ids=tuple(f"a{number}" for number in range(n)),
+        questions=np.arange(n) // 2,
+        systems=("s",) * n,
+        metrics=("m",),
+        scores=(-scores if lower_is_better else scores)[:, None],
+        dimensions=("accuracy",),
+        ratings=ratings[:, None],
+        scales={"accuracy": Scale(0, 5, 0.5)},
+        lower_is_better=frozenset({"m"}) if lower_is_better else frozenset(),
+    )
+
+
+def test_the_isotonic_curve_is_scipys():
+    rng = np.random.default_rng(4)
+    scores = np.round(rng.random(80), 2)
+    ratings = scores + rng.normal(0, 0.3, 80)
+    curve = fit_curve(scores, ratings, method="isotonic")
+    # Ties in the score: scipy (1.17) is given one weighted row per level.
+    levels, number = np.unique(scores, return_inverse=True)
+    sizes = np.bincount(number)
+    expected = optimize.isotonic_regression(np.bincount(number, ratings) / sizes, weights=sizes).x
+    assert curve.predict(levels) == pytest.approx(expected, abs=1e-12)
+    assert len(curve.scores) < len(levels)
+    # Flat outside the scores that were seen.
+    assert curve.predict(np.array([-9.0, 9.0])) == pytest.approx([expected[0], expected[-1]])
+
+
+def test_the_line_is_least_squares_and_goes_on():
+    scores, ratings = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0, 5.0])
+    curve = fit_curve(scores, ratings, method="linear")
+    # numpy.polyfit 2.4: slope 1.1, offset 1.1.
+    assert curve.predict(np.array([0.0, 10.0, np.nan]))[:2] == pytest.approx([1.1, 12.1])
+    assert np.isnan(curve.predict(np.array([np.nan]))[0])
+    assert curve.predict(np.array([10.0]), Scale(0, 5)) == pytest.approx([5.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_answer_is_predicted_from_its_own_question(method: str):
+    # Ratings are a coin per question: who has seen the question's other answer knows the rating.
+    rng = np.random.default_rng(5)
+    questions = np.repeat(np.arange(200), 2)
+    ratings = np.repeat(rng.integers(0, 2, 200), 2).astype(float)
+    scores = np.repeat(rng.random(200), 2)
+    predicted = cross_fit(scores, ratings, questions, method=method)
+    assert abs(np.corrcoef(predicted, ratings)[0, 1]) < 0.2
+    alone = cross_fit(scores, ratings, np.arange(400), method=method)
+    if method == "isotonic":
+        assert np.abs(ratings - alone).mean() < np.abs(ratings - predicted).mean()
+
+
+def test_errors_are_those_of_answers_not_seen():
+    made = calibrate(rate(), "m", "accuracy", signature="m|v:1", resamples=200)
+    errors = made.errors
+    assert (errors.n, errors.questions) == (300, 150)
+    assert errors.mean_absolute[0] < 0.6 * errors.baseline
+    for value, interval in (errors.mean_absolute, errors.root_mean_square):
+        assert interval.low < value < interval.high
+    # Ratings are 5 x score squared: the isotonic curve is nearer than the line.
+    line = calibrate(rate(), "m", "accuracy", signature="m|v:1", method="linear", resamples=200)
+    assert errors.root_mean_square[0] < line.errors.root_mean_square[0]
+    assert errors.calibration[0] < line.errors.calibration[0]
+
+
+def test_a_new_rating_lies_within_the_half_width_as_often_as_it_says():
+    # Vovk 2015: the share holds on average over studies of 300 answers; one study's varies by about .013.
+    shares: list[float] = []
+    for seed in range(20):
+        made = calibrate(rate(seed=seed), "m", "accuracy", signature="m|v:1", resamples=1)
+        fresh = rate(2000, seed=100 + seed)
+        predicted = made.curve.predict(fresh.scores[:, 0], made.scale)
+        shares.append(float((np.abs(predicted - fresh.ratings[:, 0]) <= made.errors.half_width).mean()))
+    assert 0.94 <= np.mean(shares) <= 0.97
+
+
+def test_a_metric_of_which_low_scores_are_good():
+    high = calibrate(rate(), "m", "accuracy", signature="s", resamples=50)
+    low = calibrate(rate(lower_is_better=True), "m", "accuracy", signature="s", resamples=50)
+    scores = np.linspace(0, 1, 7)
+    assert low.curve.predict(-scores) == pytest.approx(high.curve.predict(scores))
+    assert low.errors == high.errors
+
+
+def test_written_and_read_back(tmp_path: Path):
+    for method in METHODS:
+        made = calibrate(rate(), "m", "accuracy", signature="m|v:1", method=method, resamples=50)
+        write_calibration(made, tmp_path / "c.json")
+        assert read_calibration(tmp_path / "c.json") == made
+
+
+def test_what_cannot_be_calibrated():
+    with pytest.raises(UsageError, match="19 questions have both a score by m and a rating of accuracy"):
+        calibrate(rate(38), "m", "accuracy", signature="s")
+    constant = rate()
+    constant.scores[:] = 0.5
+    with pytest.raises(UsageError, match="are the same"):
+        calibrate(constant, "m", "accuracy", signature="s")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"knots": [[0.5, 1], [0.2, 2]]}, "must rise"),
+        ({"knots": []}, "knots"),
+        ({"half_width": -1}, "half_width"),
+        ({"metric": None}, "metric"),
+        ({"other": 1}, "other"),
+    ],
+)
+def test_files_that_are_none(tmp_path: Path, change: dict[str, object], message: str):
+    path = tmp_path / "c.json"
+    write_calibration(calibrate(rate(), "m", "accuracy", signature="s", resamples=50), path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(InputError, match=message):
+        read_calibration(path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_calibration(tmp_path / "c.json")
+    with pytest.raises(UsageError, match="cannot write"):
+        write_calibration(calibrate(rate(), "m", "accuracy", signature="s", resamples=50), tmp_path / "no" / "c.json")

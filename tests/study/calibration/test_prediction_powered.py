@@ -1,0 +1,145 @@
+import json
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_systems
+from imapeval.study.data.rated import Rated
+
+EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
+RATINGS, SCORES, UNRATED = (np.array(EXPECTED[name]) for name in ("ratings", "scores", "unrated"))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_against_ppi_python(weight: float):
+    value, low, high = EXPECTED[f"lam{weight:g}"]
+    mean = estimate_mean(RATINGS, SCORES, UNRATED, weight=weight)
+    assert mean.value == pytest.approx(value, abs=1e-12)
+    # They divide by n where we divide by n - 1, and take the normal quantile.
+    theirs = ((high - low) / 2 / NormalDist().inv_cdf(0.975)) ** 2
+    ours = float((mean.influence**2).sum())
+    assert 200 / 199 - 1e-9 <= ours / theirs <= 40 / 39 + 1e-9
+    freedom = 39 if weight == 0 else 38
+    assert mean.high - mean.value == pytest.approx(stats.t.ppf(0.975, freedom) * ours**0.5, abs=1e-12)
+
+
+def test_the_best_weight_is_that_of_ppi_python():
+    weight, value = EXPECTED["tuned"]
+    assert 0 < weight < 1
+    mean = estimate_mean(RATINGS, SCORES, UNRATED)
+    # Their variance of the scores is a mean of the halves', ours is that of all scores together.
+    assert mean.weight == pytest.approx(weight, rel=0.15)
+    assert mean.value == pytest.approx(value, abs=0.02)
+    assert mean.high - mean.low < 0.9 * (EXPECTED["lam0"][2] - EXPECTED["lam0"][1])
+
+
+def test_the_weight_takes_the_scale_of_the_score():
+    mean, scaled = estimate_mean(RATINGS, SCORES, UNRATED), estimate_mean(RATINGS, -SCORES / 100, -UNRATED / 100)
+    assert (scaled.value, scaled.low) == (pytest.approx(mean.value), pytest.approx(mean.low))
+    assert scaled.weight == pytest.approx(-100 * mean.weight)
+
+
+def test_without_ratings_alone_it_is_the_t_interval():
+    mean = estimate_mean(RATINGS, SCORES, np.array([]))
+    low, high = stats.t.interval(0.95, 39, RATINGS.mean(), stats.sem(RATINGS))
+    assert (mean.low, mean.high) == (pytest.approx(low), pytest.approx(high))
+    constant = estimate_mean(RATINGS, np.ones(40), np.ones(10))
+    assert (constant.weight, constant.low) == (0.0, pytest.approx(low))
+
+
+def test_answers_to_one_question_count_together():
+    # Every answer twice: nothing is learnt from the copies.
+    mean = estimate_mean(RATINGS, SCORES, UNRATED, weight=0.7)
+    twice = estimate_mean(
+        np.repeat(RATINGS, 2),
+        np.repeat(SCORES, 2),
+        np.repeat(UNRATED, 2),
+        weight=0.7,
+        questions=np.repeat(np.arange(40), 2),
+        unrated_questions=np.repeat(40 + np.arange(200), 2),
+    )
+    assert (twice.low, twice.high) == (pytest.approx(mean.low), pytest.approx(mean.high))
+
+
+def test_too_few_and_unequal():
+    with pytest.raises(ValueError, match="4 rated questions"):
+        estimate_mean(RATINGS[:4], SCORES[:4], UNRATED)
+    with pytest.raises(ValueError, match="as many rows"):
+        estimate_mean(RATINGS, SCORES[:4], UNRATED)
+
+
+def rate(seed: int, *, n: int = 200, share: float = 0.3) -> Rated:
+    """Two systems that answer the same questions, b half a point better; b's metric is blind to that."""
+    rng = np.random.default_rng(seed)
+    question = rng.normal(0, 0.7, n)
+    truth = np.concatenate([2.5 + question, 3.0 + question]) + rng.normal(0, 0.4, 2 * n)
+    scores = 0.2 * (truth - np.repeat([0.0, 0.5], n)) + rng.normal(0, 0.05, 2 * n)
+    ratings = np.where(np.tile(rng.random(n) < share, 2), truth, np.nan)
+    return Rated(
+        ids=tuple(map(str, range(2 * n))),
+        questions=np.tile(np.arange(n), 2),
+        systems=("a",) * n + ("b",) * n,
+        metrics=("m",),
+        scores=scores[:, None],
+        dimensions=("accuracy",),
+        ratings=ratings[:, None],
+    )
+
+
+def test_systems_and_their_difference():
+    rows, (difference,) = estimate_systems(rate(1), "m", "accuracy")
+    assert [row.system for row in rows] == ["a", "b"]
+    for row in rows:
+        assert row.rated + row.unrated == 200
+        assert row.low < row.value < row.high
+        assert row.high - row.low < row.plain_high - row.plain_low
+        assert row.worth > 1.5 * row.rated
+        assert row.note is None
+    # The questions are the same, so the difference is narrower than two separate means allow.
+    assert difference.value == pytest.approx(rows[0].value - rows[1].value)
+    assert difference.low < -0.5 < difference.high
+    separate = ((rows[0].high - rows[0].low) ** 2 + (rows[1].high - rows[1].low) ** 2) ** 0.5
+    assert difference.high - difference.low < 0.8 * separate
+
+
+def test_a_system_with_too_few_ratings_and_a_picked_sample_are_named():
+    rated = rate(2)
+    ratings = rated.ratings.copy()
+    ratings[200:] = np.nan
+    best = np.argsort(-rated.scores[:200, 0])[:60]
+    ratings[:200] = np.nan
+    ratings[best] = 4.0 + rated.scores[best]
+    rows, differences = estimate_systems(
+        Rated(rated.ids, rated.questions, rated.systems, ("m",), rated.scores, ("accuracy",), ratings), "m", "accuracy"
+    )
+    assert rows[0].note is not None
+    assert "no random sample" in rows[0].note
+    assert rows[1].value is None
+    assert rows[1].note == "0 rated questions with a score are fewer than 5"
+    assert differences == []
+
+
+def test_all_rated():
+    rows, _ = estimate_systems(rate(3, share=1.1), "m", "accuracy")
+    assert (rows[0].weight, rows[0].worth) == (0.0, pytest.approx(200))
+    assert rows[0].note == "all answers with a score are rated: the scores add nothing"
+
+
+def test_what_is_left_out_and_scores_of_which_low_is_good_are_named_as_they_are():
+    rated = rate(4)
+    scores = -rated.scores - 10
+    best = np.argsort(scores[:200, 0])[:60]
+    ratings = np.full((400, 1), np.nan)
+    ratings[best, 0] = np.linspace(3, 4, 60)
+    scores[best[:3]] = np.nan
+    turned = Rated(
+        rated.ids, rated.questions, rated.systems, ("m",), scores, ("accuracy",), ratings,
+        lower_is_better=frozenset({"m"}),
+    )  # fmt: skip
+    note = estimate_systems(turned, "m", "accuracy")[0][0].note
+    assert note is not None
+    assert f"(mean {scores[best[3:], 0].mean():.3f})" in note
+    assert note.endswith("; 3 rated answers without a score by m are left out")

@@ -1,0 +1,228 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.study.comparison.compare import PERMUTATIONS_PER_COMPARISON, compare, write_sentence
+from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.data.findings import ALL
+from imapeval.study.data.rated import Rated
+from imapeval.study.number_format import format_number, format_p
+
+
+def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:
+    generator = np.random.default_rng(4)
+    true = generator.normal(size=n)
+    ratings = np.column_stack([np.clip(np.round((true + generator.normal(size=n) * 0.3 + 2.5) * 2) / 2, 0, 5)] * 2)
+    ratings[:10, 1] = np.nan
+    scores = np.column_stack([weight * true + generator.normal(size=n) for weight in (3.0, 0.3, 0.2)])
+    scores[5:9, 2] = np.nan
+    return Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n) // per_question + 10,
+        systems=tuple(f"s{row % systems}" for row in range(n)),
+        metrics=("good", "poor", "poorer"),
+        scores=scores,
+        dimensions=("accuracy", "completeness"),
+        ratings=ratings,
+    )
+
+
+def test_rows_are_by_dimension_with_the_mean_last():
+    rows = compare(make(), seed=1)
+    assert [(row.dimension, row.first, row.second) for row in rows] == [
+        (dimension, first, second)
+        for dimension in ("accuracy", "completeness", ALL)
+        for first, second in (("good", "poor"), ("good", "poorer"), ("poor", "poorer"))
+    ]
+    assert [row.n for row in rows[:6]] == [120, 116, 116, 110, 110, 110]
+    assert {row.interval for row in rows} == {"jackknife"}
+    for row in rows:
+        assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
+        assert row.difference == pytest.approx((row.first_value or 0) - (row.second_value or 0))
+    for start in (0, 3, 6):
+        table = rows[start : start + 3]
+        assert [row.p_adjusted for row in table] == holm_adjust([row.p for row in table])
+
+
+def test_perm_both_is_refused_where_it_finds_too_much():
+    (row,) = compare(make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both")
+    assert (row.p, row.p_adjusted) == (None, None)
+    assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
+    assert str(row.reason).startswith("perm-both takes answers for independent, but 120 share 60 questions")
+    assert "were not compared" in row.sentence
+    apart = compare(
+        make(per_question=1), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both"
+    )
+    assert apart[0].reason is None
+    assert apart[0].p is not None
+    for level in ("within-question", "system"):
+        (row,) = compare(
+            make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], level=level, test="perm-both"
+        )
+        assert not str(row.reason).startswith("perm-both")
+
+
+def test_values_are_means_of_scipys_over_systems_on_the_answers_of_both():
+    rated = make()
+    row = compare(rated, metrics=["good", "poorer"], dimensions=["accuracy"])[0]
+    both = ~np.isnan(rated.scores[:, 2])
+    systems = np.array(rated.systems)
+    expected = [
+        np.mean(
+            [
+                stats.spearmanr(
+                    rated.scores[both & (systems == s), m], rated.ratings[both & (systems == s), 0]
+                ).statistic
+                for s in ("s0", "s1")
+            ]
+        )
+        for m in (0, 2)
+    ]
+    assert [row.first_value, row.second_value] == pytest.approx(expected, abs=1e-12)
+
+
+def test_against_one_and_sentences():
+    rows = compare(make(), against="poor", dimensions=["accuracy"], seed=1)
+    assert [(row.first, row.second) for row in rows] == [("poor", "good"), ("poor", "poorer")]
+    better, equal = rows
+    assert better.sentence.startswith(f"good ({format_number(better.second_value or 0)}) agrees better with the raters")
+    assert better.sentence.endswith("after Holm, n = 120.")
+    assert (
+        f"95% interval {format_number(-(better.high or 0))} to {format_number(-(better.low or 0))}" in better.sentence
+    )
+    assert equal.sentence.startswith("At n = 116, ")
+    assert "cannot be told apart (p = ." in equal.sentence
+
+
+def test_sentence_word_for_word():
+    row = compare(make(), against="poor", metrics=["good"], dimensions=["accuracy"])[0]
+    row = replace(
+        row,
+        first="imapscore",
+        second="rouge1",
+        first_value=0.57,
+        second_value=0.39,
+        difference=0.18,
+        low=0.09,
+        high=0.27,
+    )
+    assert write_sentence(replace(row, p_adjusted=0.001, n=400), several=False) == (
+        "imapscore (.57) agrees better with the raters than rouge1 (.39): difference .18, 95% interval .09 to .27, "
+        "p = .001 after Holm, n = 400."
+    )
+    row = replace(row, second_value=0.60, difference=-0.03, p_adjusted=0.31, n=200)
+    assert write_sentence(row, several=False) == (
+        "At n = 200, .57 (imapscore) and .60 (rouge1) cannot be told apart (p = .31 after Holm)."
+    )
+    assert write_sentence(row, several=True).startswith("On accuracy, at n = 200, ")
+    assert write_sentence(replace(row, dimension=ALL), several=True).startswith("Over all dimensions, at n = 200, ")
+
+
+def test_numbers_as_journals_write_them():
+    assert [format_number(v) for v in (0.574, -0.02, 0.001, 1.0, -1.0, 0.999)] == [
+        ".57",
+        "-.02",
+        "0",
+        "1.00",
+        "-1.00",
+        "1.00",
+    ]
+    assert [format_p(p) for p in (0.0005, 0.001, 0.0994, 0.31, 0.999)] == [
+        "p < .001", "p = .001", "p = .099", "p = .31", "p > .99",
+    ]  # fmt: skip
+
+
+def test_permutations_are_enough_for_holm():
+    generator = np.random.default_rng(0)
+    true = generator.normal(size=60)
+    scores = np.column_stack([true * 9 + generator.normal(size=60), *(generator.normal(size=60) for _ in range(9))])
+    rated = Rated(
+        tuple(map(str, range(60))), np.arange(60), ("",) * 60, tuple("abcdefghij"), scores, ("d",), true[:, None]
+    )
+    rows = compare(rated, resamples=10)
+    assert min(row.p for row in rows if row.p is not None) == pytest.approx(1 / (PERMUTATIONS_PER_COMPARISON * 45 + 1))
+    assert all((row.p_adjusted or 1) < 0.05 for row in rows if row.first == "a")
+
+
+@pytest.mark.parametrize("test", ["williams", "steiger"])
+def test_closed_forms_ask_for_independent_answers(test: str):
+    given = {"test": test, "metrics": ["good", "poor"], "dimensions": ["accuracy"]}
+    (clustered,) = compare(make(), level="global", **given)
+    assert clustered.p is None
+    assert "share 60 questions" in (clustered.reason or "")
+    assert clustered.sentence.startswith("good and poor were not compared: ")
+    (averaged,) = compare(make(per_question=1), **given)
+    assert "of one coefficient" in (averaged.reason or "")
+    (fine,) = compare(make(per_question=1), level="global", **given)
+    assert fine.interval == "zou"
+    assert (fine.p or 1) < 0.01
+    permuted = compare(make(per_question=1), level="global", **{**given, "test": "perm-both"})[0]
+    assert [fine.low, fine.high] == pytest.approx([permuted.low, permuted.high], abs=0.05)
+    (few,) = compare(make(per_question=1), level="system", **given)
+    assert few.reason == "2 systems are fewer than 5"
+    assert len(compare(make(per_question=1), level="global", test="williams")) == 6  # no mean over dimensions
+
+
+def bare(scores: list[list[float]], ratings: list[float], *, questions: list[int] | None = None) -> Rated:
+    n = len(ratings)
+    codes = np.arange(n) if questions is None else np.array(questions)
+    table = np.array(scores, dtype=np.float64).T.reshape(n, 2)
+    return Rated(tuple(map(str, range(n))), codes, ("",) * n, ("a", "b"), table, ("d",), np.array(ratings)[:, None])
+
+
+@pytest.mark.parametrize(
+    ("rated", "level", "reason"),
+    [
+        (bare([[1, 1, 1, 1], [1, 2, 3, 4]], [1, 2, 3, 4]), "global", "constant"),
+        (bare([[1, 2, 3, 4], [1, 2, 4, 3]], [2, 2, 2, 2]), "within-system", "in every system"),
+        (bare([[1, 2], [2, 1]], [1, 2]), "global", "2 answers with a rating and both scores are fewer than 3"),
+        (bare([[np.nan, np.nan, 1], [1, 2, np.nan]], [1, 2, 3]), "global", "0 answers with a rating and both scores"),
+        (bare([[1, 2, 3, 4], [1, 2, 4, 3]], [1, 2, 3, 4]), "system", "1 systems are fewer than 3"),
+        (bare([[1, 2, 3, 4], [1, 2, 4, 3]], [1, 2, 3, 4]), "within-question", "in every question"),
+        (
+            bare([[1, 2, 3, 4], [1, 2, 4, 3]], [1, 2, 3, 4], questions=[7] * 4),
+            "global",
+            "all answers share one question",
+        ),
+    ],
+)
+def test_why_there_is_no_result(rated: Rated, level: str, reason: str):
+    (row,) = compare(rated, level=level)
+    assert (row.p, row.low, row.high, row.p_adjusted) == (None,) * 4
+    assert reason in (row.reason or "")
+    assert reason in row.sentence
+
+
+def test_a_constant_system_is_counted():
+    rated = make()
+    scores = rated.scores.copy()
+    scores[np.array(rated.systems) == "s0", 0] = 1.0
+    row = compare(replace(rated, scores=scores), metrics=["good", "poor"], dimensions=["accuracy"])[0]
+    assert row.reason == "1 of 2 coefficients are undefined and left out"
+    assert row.p is not None
+
+
+def test_lower_is_better_is_turned_round():
+    rated = make()
+    turned = replace(rated, scores=rated.scores * [-1, 1, 1], lower_is_better=frozenset({"good"}))
+    assert compare(turned, seed=3) == compare(rated, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ["none"]}, "no metric 'none'"),
+        ({"against": "none"}, "no metric 'none'"),
+        ({"dimensions": ["none"]}, "no dimension 'none'"),
+        ({"metrics": ["good"]}, "two metrics or more"),
+        ({"coefficient": "soft_pairwise_accuracy"}, "not compared by soft_pairwise_accuracy"),
+        ({"test": "t"}, "unknown test 't'"),
+        ({"test": "williams", "coefficient": "kendall_tau_b"}, "williams is a test of spearman or pearson"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str):
+    with pytest.raises(UsageError, match=message):
+        compare(make(), **options)

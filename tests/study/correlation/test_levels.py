@@ -1,0 +1,351 @@
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.evaluation import imap_files
+from imapeval.evaluation.samples import read, system_label
+from imapeval.metrics import imapscore
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.data.rated import Rated
+from imapeval.types import Match, Relation, Score, values_by_term
+
+BENCHMARK = Path(__file__).parents[3].parent / "shared" / "benchmark"
+NAN = float("nan")
+
+
+def rate(
+    scores: dict[str, list[float]],
+    ratings: dict[str, list[float]],
+    *,
+    systems: list[str] | None = None,
+    questions: list[int] | None = None,
+    lower: frozenset[str] = frozenset(),
+) -> Rated:
+    n = len(next(iter(ratings.values())))
+    return Rated(
+        tuple(map(str, range(n))),
+        np.array(range(n) if questions is None else questions, dtype=np.int64),
+        tuple(systems or ["s"] * n),
+        tuple(scores),
+        np.array(list(scores.values())).T.reshape(n, -1),
+        tuple(ratings),
+        np.array(list(ratings.values())).T.reshape(n, -1),
+        lower_is_better=lower,
+    )
+
+
+def pick(rows: list[Correlation], **wanted: object) -> Correlation:
+    (row,) = [row for row in rows if all(getattr(row, name) == value for name, value in wanted.items())]
+    return row
+
+
+SCORES = [0.1, 0.3, 0.2, 0.2, 0.9, NAN, 0.7]
+RATINGS = [1.0, 2.0, 2.0, 4.0, 5.0, 3.0, NAN]
+ONE = rate({"m": SCORES}, {"accuracy": RATINGS})
+
+
+def test_failures_and_unrated_answers_are_left_out_and_counted():
+    rows = correlate(ONE)
+    assert [row.coefficient for row in rows] == ["spearman", "kendall_tau_b"]  # one cell: a mean would repeat it
+    rho, tau = rows
+    x, y = [0.1, 0.3, 0.2, 0.2, 0.9], [1, 2, 2, 4, 5]
+    assert (rho.n, rho.n_missing, rho.questions, rho.reason, rho.level) == (5, 1, 5, None, "within-system")
+    assert rho.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+    assert tau.value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert -1 <= rho.low < rho.value < rho.high <= 1
+    assert (rho.interval, rho.groups) == ("bca", 1)
+
+
+def test_a_low_score_that_is_good_is_turned_round():
+    turned = rate({"m": SCORES}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
+    assert correlate(turned)[0].value == pytest.approx(-correlate(ONE)[0].value)
+    flat = rate({"m": [2.0] * len(SCORES)}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
+    assert correlate(flat)[0].reason == "the score is constant (2)"
+
+
+def test_the_mean_of_systems_and_what_it_leaves_out():
+    systems = ["s"] * 7 + ["t"] * 4 + ["u"] * 4
+    scores = [*SCORES, 0.0, 0.1, 0.2, 0.3, 0.0, -0.1, -0.2, -0.3]
+    ratings = [*RATINGS, 3.0, 3.0, 3.0, 3.0, 0.0, 1.0, 2.0, 3.0]
+    rows = correlate(rate({"m": scores}, {"accuracy": ratings}, systems=systems), coefficients=["spearman"])
+    assert [row.system for row in rows] == ["s", "t", "u", ALL]
+    flat = pick(rows, system="t")
+    assert (flat.value, flat.low, flat.high, flat.interval) == (None, None, None, None)
+    assert flat.reason == "the rating is constant (3)"
+    mean = pick(rows, system=ALL)
+    assert mean.value == pytest.approx((pick(rows, system="s").value - 1) / 2)
+    assert (mean.dimension, mean.n, mean.n_missing, mean.groups) == (ALL, 13, 1, 2)
+    assert mean.reason == "1 of 3 coefficients are undefined and left out"
+
+
+def draw_rated(n: int = 60, systems: int = 3, seed: int = 0) -> Rated:
+    """Every system answers every question; two metrics, two dimensions, some numbers missing."""
+    random = np.random.default_rng(seed)
+    questions = np.tile(np.arange(n // systems), systems)
+    latent = random.normal(size=n) + 0.7 * random.normal(size=n)[questions]
+    scores = latent[:, None] + random.normal(size=(n, 2))
+    ratings = np.round(latent[:, None] + random.normal(size=(n, 2)))
+    scores[random.random((n, 2)) < 0.1] = NAN
+    ratings[random.random((n, 2)) < 0.1] = NAN
+    names = tuple(f"s{number}" for number in np.repeat(np.arange(systems), n // systems))
+    return Rated(tuple(map(str, range(n))), questions, names, ("a", "b"), scores, ("x", "y"), ratings)
+
+
+@pytest.mark.parametrize("name", ["spearman", "kendall_tau_b", "pearson"])
+def test_several_dimensions_have_means_of_their_own(name: str):
+    rows = correlate(draw_rated(), coefficients=[name], resamples=200)
+    for metric in ("a", "b"):
+        ours = [row for row in rows if row.metric == metric]
+        shown = [(row.system, row.dimension) for row in ours]
+        cells = [(f"s{number}", dimension) for number in range(3) for dimension in "xy"]
+        assert shown == [*cells, (ALL, "x"), (ALL, "y"), (ALL, ALL)]
+        for dimension in "xy":
+            values = [row.value for row in ours if row.dimension == dimension and row.system != ALL]
+            assert pick(ours, system=ALL, dimension=dimension).value == pytest.approx(np.mean(values))
+        assert pick(ours, system=ALL, dimension=ALL).value == pytest.approx(np.mean([row.value for row in ours[:6]]))
+        assert ours[-1].groups == 6
+
+
+def test_global_takes_all_answers_together():
+    rated = draw_rated()
+    row = pick(correlate(rated, levels=["global"], resamples=100), metric="a", dimension="x", coefficient="spearman")
+    there = ~np.isnan(rated.scores[:, 0] + rated.ratings[:, 0])
+    expected = stats.spearmanr(rated.scores[there, 0], rated.ratings[there, 0]).statistic
+    assert row.value == pytest.approx(expected, abs=1e-12)
+    assert (row.system, row.n, row.questions, row.level) == (ALL, there.sum(), 20, "global")
+
+
+# 5 systems x 12 questions, drawn once at random.
+MATRIX = np.array(
+    [
+        [3.5, 2.5, 2.5, 3.5, 2.0, NAN, 3.0, NAN, 0.0, 1.0, 1.0, 3.0],
+        [3.5, 0.0, 1.5, 3.0, 0.5, 3.0, 0.0, 1.5, 3.0, 1.0, 1.0, NAN],
+        [2.5, 1.0, 3.5, 1.5, 1.5, NAN, 2.0, 2.0, 2.0, 3.5, 3.0, 3.0],
+        [2.5, 2.0, 1.0, 3.5, 1.5, 0.5, 3.0, 0.5, 3.0, 2.0, 0.0, 0.0],
+        [1.5, 0.0, 0.5, 2.0, 3.5, 1.5, 3.0, NAN, 3.0, 2.5, 1.5, 2.0],
+    ]
+)
+PEOPLE = np.array(
+    [
+        [0.5, 1.5, 0.5, 2.0, 4.0, NAN, 3.0, NAN, -1.0, 1.0, 1.0, 3.0],
+        [1.0, 0.0, 4.0, 2.0, 2.0, 3.0, -1.5, 5.5, 4.5, -1.5, 1.0, NAN],
+        [2.0, 2.5, 3.5, 2.0, 4.5, NAN, 2.5, 1.0, 2.5, 1.0, 2.0, 2.5],
+        [4.5, 4.5, -1.5, 2.0, 3.0, -3.5, 2.0, 0.5, 5.5, 3.5, -0.5, -0.5],
+        [1.0, 3.0, -0.5, 2.0, 4.0, 1.5, 2.5, NAN, 3.0, 1.5, 4.0, 3.5],
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "expected"),
+    [
+        ("system", "spearman", 0.39999999999999997),
+        ("system", "kendall_tau_b", 0.39999999999999997),
+        ("system", "pearson", 0.3763497980451356),
+        ("within-question", "spearman", 0.49038665075633153),
+        ("within-question", "kendall_tau_b", 0.40480186232468635),
+        ("within-question", "pearson", 0.5607614463104941),
+        ("global", "spearman", 0.4104107706614159),
+        ("global", "kendall_tau_b", 0.2968888785226605),
+        ("global", "pearson", 0.4759867192342953),
+    ],
+)
+def test_levels_are_those_of_nlpstats(level: str, name: str, expected: float):
+    """nlpstats 0.0.1 `system_level`, `input_level`, `global_level` on these matrices (scipy 1.17.1, numpy 2.4.6)."""
+    rated = rate(
+        {"m": MATRIX.ravel().tolist()},
+        {"x": PEOPLE.ravel().tolist()},
+        systems=[f"s{number}" for number in range(5) for _ in range(12)],
+        questions=[*range(12)] * 5,
+    )
+    (row,) = correlate(rated, levels=[level], coefficients=[name])
+    assert row.value == pytest.approx(expected, abs=1e-12)
+    assert row.low <= row.value <= row.high
+    if level == "within-question":
+        # In question 3 all ratings are equal; questions 5 and 7 have 3 answers each.
+        assert row.groups == 11
+        assert row.reason.startswith("1 of 12 questions are left out: fewer than 3 answers by different systems")
+
+
+def test_a_question_needs_different_systems():
+    rated = rate(
+        {"m": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]},
+        {"x": [1.0, 2.0, 4.0, 3.0, 2.0, 1.0]},
+        systems=["s", "t", "u", "s", "s", "t"],
+        questions=[0, 0, 0, 1, 1, 1],
+    )
+    row = pick(correlate(rated, levels=["within-question"]), coefficient="spearman")
+    assert (row.value, row.groups) == (pytest.approx(1.0), 1)
+    accuracy = correlate(rated, levels=["within-question"], coefficients=["pairwise_accuracy"])[0]
+    assert (accuracy.value, accuracy.groups, accuracy.epsilon) == (pytest.approx(0.5), 2, 0.0)
+
+
+def test_a_level_needs_systems():
+    (row,) = correlate(ONE, levels=["system"], coefficients=["spearman"])
+    assert (row.value, row.low) == (None, None)
+    assert row.reason == "1 system has scores and ratings; at least 3 are needed"
+    (row,) = correlate(ONE, levels=["within-question"], coefficients=["spearman"])
+    assert (row.value, row.groups) == (None, 0)
+    assert row.reason.startswith("6 of 6 questions are left out")
+
+
+def test_equal_systems_have_no_coefficient():
+    rated = rate({"m": [1.0, 2.0] * 3}, {"x": [1.0, 2.0] * 3}, systems=["s", "s", "t", "t", "u", "u"])
+    (row,) = correlate(rated, levels=["system"], coefficients=["spearman"])
+    assert (row.value, row.reason) == (None, "the systems' mean scores or mean ratings are all equal")
+
+
+def test_pairwise_accuracy_names_its_threshold():
+    rated = rate({"m": [0.0, 2.0, 6.0, 8.0]}, {"x": [1.0, 1.0, 1.0, 4.0]})  # mt-metrics-eval, see test_pairwise
+    (row,) = correlate(rated, coefficients=["pairwise_accuracy"])
+    assert (row.value, row.epsilon) == (pytest.approx(4 / 6), 4.0)
+    assert 0 <= row.low <= row.value <= row.high <= 1
+
+
+def test_one_question_has_no_interval():
+    rated = rate({"m": [0.0, 1, 2, 3, 4]}, {"x": [0.0, 1, 2, 3, 4]}, questions=[7] * 5)
+    row = correlate(rated)[0]
+    assert (row.value, row.low, row.high, row.interval) == (pytest.approx(1.0), None, None, None)
+
+
+def test_questions_are_drawn_whole():
+    """A second, equal answer to each question adds rows but no knowledge: the interval stays as it is."""
+    ratings = [float(n % 7) for n in range(30)]
+    scores = [((7 * n) % 11) / 11 + n % 7 / 5 for n in range(30)]
+    single = correlate(rate({"m": scores}, {"x": ratings}))
+    double = correlate(rate({"m": scores * 2}, {"x": ratings * 2}, questions=[*range(30)] * 2))
+    for one, two in zip(single, double, strict=True):
+        assert (one.n, two.n, two.questions) == (30, 60, 30)
+        assert (two.value, two.low, two.high) == pytest.approx((one.value, one.low, one.high), abs=1e-12)
+
+
+def test_undefined_resamples_widen_the_interval():
+    """With four rows every 16th resample or so has one score only: the coefficient could be anything there."""
+    row = correlate(rate({"m": [1.0, 2, 2, 2]}, {"x": [1.0, 2, 3, 4]}), coefficients=["spearman"])[0]
+    assert (row.low, row.high) == (-1.0, 1.0)
+
+
+def test_the_seed_decides():
+    rated = draw_rated()
+    assert correlate(rated, resamples=50, seed=1) == correlate(rated, resamples=50, seed=1)
+    assert correlate(rated, resamples=50, seed=1) != correlate(rated, resamples=50, seed=2)
+
+
+def test_metrics_do_not_depend_on_each_other():
+    """Blocks of columns with the same answers are computed together; the numbers must not show it."""
+    rated = draw_rated()
+    for level in ("within-system", "global", "within-question", "system"):
+        together = correlate(rated, levels=[level], resamples=50)
+        apart = [row for metric in "ab" for row in correlate(rated, levels=[level], metrics=[metric], resamples=50)]
+        assert [(row.metric, row.n, row.reason) for row in together] == [(r.metric, r.n, r.reason) for r in apart]
+        for one, other in zip(together, apart, strict=True):
+            assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)
+
+
+def test_many_answers_have_linear_intervals(monkeypatch: pytest.MonkeyPatch):
+    rated = draw_rated(n=600)
+    drawn = correlate(rated, resamples=1000)
+    monkeypatch.setattr("imapeval.study.correlation.levels.MAX_RESAMPLED", 100)
+    linear = correlate(rated)
+    assert {row.interval for row in drawn} == {"bca"}
+    assert {row.interval for row in linear} == {"jackknife"}
+    for one, other in zip(drawn, linear, strict=True):
+        assert one.value == other.value
+        length = one.high - one.low
+        # A standard error is a fourth of the length. Of it, skewness moves an end of a cell of 200 answers by about
+        # 1 / sqrt(200), and 1,000 resamples by .08.
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=length / 15)
+
+
+@pytest.mark.parametrize("level", get_args(Level))
+@pytest.mark.parametrize("name", get_args(CoefficientName))
+@pytest.mark.parametrize(
+    ("scores", "ratings"),
+    [
+        ([NAN] * 12, [1.0, 2.0, 3.0] * 4),
+        ([0.1] * 12, [1.0, 2.0, 3.0] * 4),
+        ([1.0, 2.0, 3.0] * 4, [3.0] * 12),
+        ([0.1] * 12, [3.0] * 12),
+        ([1.0] + [NAN] * 11, [1.0, 2.0, 3.0] * 4),
+    ],
+    ids=["no score", "scores equal", "ratings equal", "all ties", "one score"],
+)
+def test_what_has_no_coefficient_says_why(level: Level, name: CoefficientName, scores: list, ratings: list):
+    if name == "soft_pairwise_accuracy" and level != "system":
+        return
+    systems = [system for system in "stuv" for _ in range(3)]
+    rated = rate({"m": scores}, {"x": ratings}, systems=systems, questions=[0, 1, 2] * 4)
+    for row in correlate(rated, levels=[level], coefficients=[name], resamples=20):
+        if level in ("within-question", "system") and name.endswith("accuracy") and not np.isnan(scores[1]):
+            # Pairs that people tie and a metric ties are right, whoever ties all of them.
+            assert 0 <= row.value <= 1
+        else:
+            assert (row.value, row.low, row.high) == (None, None, None)
+            assert row.reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": ["rouge9"]}, "there is no metric 'rouge9'. There are: m."),
+        ({"coefficients": ["gamma"]}, "there is no coefficient 'gamma'"),
+        ({"levels": ["answer"]}, "there is no level 'answer'"),
+        ({"coefficients": ["soft_pairwise_accuracy"]}, "compares systems"),
+        ({"confidence": 95}, "between 0 and 1"),
+    ],
+)
+def test_bad_usage(arguments: dict, message: str):
+    with pytest.raises(UsageError, match=message):
+        correlate(ONE, **arguments)
+
+
+def test_no_ratings_at_all():
+    with pytest.raises(UsageError, match="--ratings"):
+        correlate(rate({"m": [1.0, 2.0]}, {"x": [NAN, NAN]}))
+
+
+@pytest.mark.skipif(not BENCHMARK.exists(), reason="shared/benchmark is not beside this checkout")
+@pytest.mark.parametrize(
+    ("metric", "compute", "expected"), [("paper", imapscore.paper, 0.297), ("mean", imapscore.mean, 0.339)]
+)
+def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected: float):
+    """Mean Spearman over four systems and three dimensions, computed independently of this project (issue 2)."""
+    samples, scores = [], []
+    records = {record.id: record.imap for _, record in imap_files.read_records(BENCHMARK / "imaps-recorded-dev.jsonl")}
+    for one in read(BENCHMARK / "imapscore-dev.jsonl"):
+        if one.id not in records:
+            continue
+        samples.append(one)
+        imap = records[one.id]
+        known = {(r.term, r.reference, r.response): r.relation for r in imap.relations or ()}
+        response = values_by_term(imap.response)
+        matches = [
+            Match(term, v, w, known.get((term, v, w), Relation.UNMATCHED), 0.0, "recorded")
+            for term, values in values_by_term(imap.reference).items()
+            for v in values
+            for w in response.get(term, ())
+        ]
+        outcome = compute(imap, matches)
+        scores.append(outcome.value if isinstance(outcome, Score) else NAN)
+    names = ("accuracy", "completeness", "specificity")
+    rated = Rated(
+        tuple(sample.id for sample in samples),
+        number_clusters([sample.question for sample in samples]),
+        tuple(map(system_label, samples)),
+        (metric,),
+        np.array(scores)[:, None],
+        names,
+        np.array([[sample.ratings[name] for name in names] for sample in samples]),
+    )
+    rows = [row for row in correlate(rated, resamples=50) if row.coefficient == "spearman"]
+    mean = pick(rows, system=ALL, dimension=ALL)
+    assert mean.value == pytest.approx(expected, abs=0.002)
+    assert (mean.n, mean.n_missing, mean.groups) == (98, 2, 12)
+    assert len([row for row in rows if row.system != ALL]) == 12
+    assert {row.system for row in rows} >= {"HMedQA/GPT-4", "iCliniq/PaLM-2"}

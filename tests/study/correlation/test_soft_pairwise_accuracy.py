@@ -1,0 +1,107 @@
+"""Oracle: the reference implementation, `pce.py` of google-research/mt-metrics-eval (Thompson et al. 2024), whose
+p-values are shares of random swaps; ours are compared with all swaps that there are."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.correlation.soft_pairwise_accuracy import permutation_p_values, soft_accuracy
+from imapeval.study.data.rated import Rated
+
+NAN = float("nan")
+
+
+def swap_all(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the exact p-value of "first is better than second" on paired questions."""
+    apart = first - second
+    null = [np.dot(signs, apart) for signs in product((-1, 1), repeat=len(apart))]
+    return float(np.mean(np.array(null) >= apart.sum() - 1e-12))
+
+
+def deal_all(first: np.ndarray, second: np.ndarray) -> float:
+    both = np.concatenate([first, second])
+    chosen = [np.isin(np.arange(len(both)), rows) for rows in combinations(range(len(both)), len(first))]
+    null = [both[rows].mean() - both[~rows].mean() for rows in chosen]
+    return float(np.mean(np.array(null) >= first.mean() - second.mean() - 1e-12))
+
+
+def spread(p: float) -> float:
+    """Four standard errors of a share of 1,000."""
+    return 4 * (p * (1 - p) / 1000) ** 0.5 + 0.001
+
+
+def test_the_reference_s_worked_example():
+    """Its docstring: five questions, the first system .6 better in each, so that one swap in 32 is as extreme."""
+    first = np.array([0.8, 0.9, 0.7, 1.0, 0.6])[:, None]
+    second = np.array([0.2, 0.3, 0.1, 0.4, 0.0])[:, None]
+    (p,) = permutation_p_values(first, second, generator=np.random.default_rng(0))
+    assert p == pytest.approx(1 / 32, abs=spread(1 / 32))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p_values_are_those_of_all_permutations(seed: int):
+    random = np.random.default_rng(seed)
+    first, second = random.normal(0.3, size=(9, 2)), random.normal(size=(9, 2))
+    paired = permutation_p_values(first, second, generator=np.random.default_rng(1))
+    for column in range(2):
+        exact = swap_all(first[:, column], second[:, column])
+        assert paired[column] == pytest.approx(exact, abs=spread(exact))
+    one, other = np.full((11, 2), NAN), np.full((11, 2), NAN)
+    one[:6], other[6:] = first[:6], second[:5]
+    dealt = permutation_p_values(one, other, generator=np.random.default_rng(1))
+    for column in range(2):
+        exact = deal_all(first[:6, column], second[:5, column])
+        assert dealt[column] == pytest.approx(exact, abs=spread(exact))
+
+
+def test_accuracy_is_one_less_the_mean_difference():
+    """compute_one_minus_pce: 1 - mean |p - q| over the pairs of systems."""
+    found = soft_accuracy(np.array([[0.1, 0.5, 0.9]]), np.array([[0.2, 0.5, 0.5], [0.1, 0.5, 0.9]]))
+    assert found == pytest.approx(np.array([[1 - 0.5 / 3, 1.0]]))
+
+
+def rate(seed: int = 0, *, shared: bool = True) -> Rated:
+    random = np.random.default_rng(seed)
+    questions = np.tile(np.arange(30), 3) if shared else np.arange(90)
+    systems = np.repeat(np.arange(3), 30)
+    quality = np.array([0.0, 0.2, 1.0])[systems] + random.normal(size=90)
+    scores = np.column_stack([quality, -quality, quality + random.normal(size=90)])
+    names = tuple(f"s{number}" for number in systems)
+    return Rated(
+        tuple(map(str, range(90))), questions, names, ("same", "turned", "noisy"), scores, ("x",), quality[:, None]
+    )
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_metric_as_sure_as_people(shared: bool):
+    rows = correlate(
+        rate(shared=shared), levels=["system"], coefficients=["soft_pairwise_accuracy"], resamples=300, seed=2
+    )
+    same, turned, noisy = rows
+    assert (same.value, same.low, same.high) == (1.0, 1.0, 1.0)
+    assert turned.value < noisy.value < 1
+    assert 0 <= noisy.low < noisy.value < noisy.high <= 1
+    assert (noisy.n, noisy.questions, noisy.level) == (90, 30 if shared else 90, "system")
+
+
+def test_the_normal_approximation_is_near_the_permutations():
+    from imapeval.study.correlation.soft_pairwise_accuracy import _approximate_pair
+
+    random = np.random.default_rng(3)
+    first, second = random.normal(0.2, size=(60, 3)), random.normal(size=(60, 3))
+    approximate = _approximate_pair(first, second, np.ones((1, 60)))[0]
+    assert approximate == pytest.approx(
+        permutation_p_values(first, second, generator=np.random.default_rng(0)), abs=0.06
+    )
+    one, other = np.full((90, 3), NAN), np.full((90, 3), NAN)
+    one[:60], other[60:] = first, second[:30]
+    approximate = _approximate_pair(one, other, np.ones((1, 90)))[0]
+    assert approximate == pytest.approx(permutation_p_values(one, other, generator=np.random.default_rng(0)), abs=0.06)
+
+
+def test_one_system_is_not_compared():
+    alone = rate().take(range(30))
+    row = correlate(alone, levels=["system"], coefficients=["soft_pairwise_accuracy"])[0]
+    assert (row.value, row.reason) == (None, "1 system has scores and ratings; at least 2 are needed")

@@ -1,0 +1,239 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.study.data.rated import Scale
+from imapeval.study.data.ratings import Ratings, read_ratings
+
+Write = Callable[[str, str | bytes], Path]
+
+WIDE = "id,accuracy,safety\na,4.5,\n7,3,1\n"
+LONG = "id,dimension,rating\na,accuracy,4.5\n7,accuracy,3\n7,safety,1\n"
+RATED = "id,rater,accuracy,safety\na,anna,4,\na,ben,5,\n7,anna,3,1\n7,ben,3,\n"
+LONG_RATED = (
+    "rater,id,dimension,rating\nanna,a,accuracy,4\nben,a,accuracy,5\nanna,7,accuracy,3\nanna,7,safety,1\n"
+    "ben,7,accuracy,3\n"
+)
+
+
+def content(ratings: Ratings) -> dict[tuple[str, str, str], float]:
+    """Return every rating by id, dimension and rater ("" where nobody said who)."""
+    who = ratings.raters or ("",)
+    return {
+        (ratings.ids[answer], ratings.dimensions[dimension], who[rater]): value
+        for answer, dimension, rater, value in zip(
+            ratings.answer, ratings.dimension, ratings.rater, ratings.value.tolist(), strict=True
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", WIDE),
+        ("r.csv", "\ufeff" + WIDE),
+        ("r.csv", LONG),
+        ("r.jsonl", '{"id": "a", "accuracy": 4.5, "safety": null}\n{"id": 7, "accuracy": "3", "safety": 1}'),
+        ("r.jsonl", '{"id": "a", "accuracy": 4.5}\n\n{"id": 7, "accuracy": 3, "safety": 1}\n'),
+        ("r.json", '[{"id": "a", "accuracy": 4.5}, {"id": 7, "accuracy": 3, "safety": 1}]'),
+        ("r.csv", "id,ratings.accuracy,ratings.safety,question\na,4.5,,What?\n7,3,1,Why?\n"),
+        ("r.jsonl", '{"id": "a", "ratings": {"accuracy": 4.5}}\n{"id": 7, "ratings": {"accuracy": 3, "safety": 1}}'),
+    ],
+)
+def test_wide_and_long_say_the_same(write: Write, name: str, text: str):
+    found = read_ratings(write(name, text))
+    assert content(found) == {("a", "accuracy", ""): 4.5, ("7", "accuracy", ""): 3.0, ("7", "safety", ""): 1.0}
+    assert (found.ids, found.dimensions, found.raters) == (("a", "7"), ("accuracy", "safety"), ())
+    np.testing.assert_array_equal(found.average(), [[4.5, np.nan], [3, 1]])
+
+
+def test_parquet(tmp_path: Path):
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
+    path = tmp_path / "r.parquet"
+    table = pyarrow.table({"id": ["a", "b"], "accuracy": [4.5, None], "safety": pyarrow.array([None, 2], "int64")})
+    parquet.write_table(table, path)
+    assert content(read_ratings(path)) == {("a", "accuracy", ""): 4.5, ("b", "safety", ""): 2.0}
+
+
+@pytest.mark.parametrize("text", [RATED, LONG_RATED])
+def test_several_raters(write: Write, text: str):
+    found = read_ratings(write("r.csv", text))
+    assert content(found) == {
+        ("a", "accuracy", "anna"): 4,
+        ("a", "accuracy", "ben"): 5,
+        ("7", "accuracy", "anna"): 3,
+        ("7", "safety", "anna"): 1,
+        ("7", "accuracy", "ben"): 3,
+    }
+    assert found.raters == ("anna", "ben")
+    np.testing.assert_array_equal(found.average(), [[4.5, np.nan], [3, 1]])
+    np.testing.assert_array_equal(found.split("accuracy"), [[4, 5], [3, 3]])
+    np.testing.assert_array_equal(found.split("safety"), [[np.nan, np.nan], [1, np.nan]])
+
+
+def test_columns_are_mapped(write: Write):
+    path = write("r.csv", "answer,who,criterion,stars\na,anna,accuracy,4\n")
+    columns = {"id": "answer", "rater": "who", "dimension": "criterion", "rating": "stars"}
+    assert content(read_ratings(path, columns=columns)) == {("a", "accuracy", "anna"): 4}
+    path = write("w.csv", "answer,Average_accuracy_score\na,4\n")
+    found = read_ratings(path, columns={"id": "answer", "accuracy": "Average_accuracy_score"})
+    assert content(found) == {("a", "accuracy", ""): 4}
+
+
+def test_dimensions_are_chosen_in_their_order_and_the_rest_is_named(write: Write):
+    path = write("r.csv", "id,accuracy,comment,safety\na,4,too long,1\n")
+    found = read_ratings(path, dimensions=["safety", "accuracy"])
+    assert found.dimensions == ("safety", "accuracy")
+    np.testing.assert_array_equal(found.average(), [[1, 4]])
+    assert found.unread == ("comment",)
+    # A scale that is declared for all files of a study may be of a dimension that is not looked at.
+    assert read_ratings(path, dimensions=["accuracy"], scales={"safety": Scale(0, 1)}).dimensions == ("accuracy",)
+
+
+def test_the_index_that_pandas_writes_is_no_rating(write: Write):
+    found = read_ratings(write("r.csv", ",id,accuracy\n0,a,4\n1,b,2\n"))
+    assert (found.dimensions, found.unread) == (("accuracy",), ("",))
+
+
+def test_not_available_is_not_rated_and_counted(write: Write):
+    found = read_ratings(write("r.csv", "id,accuracy\na,NA\nb,2\nc, \nd,n/a\n"))
+    assert content(found) == {("b", "accuracy", ""): 2}
+    assert found.left_out == {"cells that say 'NA'": 1, "cells that say 'n/a'": 1}
+    assert len(found.ids) == 4
+
+
+def test_words_have_the_numbers_that_are_given(write: Write):
+    found = read_ratings(write("r.csv", "id,tone\na,poor\nb,good\n"), labels={"poor": 1, "good": 3})
+    assert content(found) == {("a", "tone", ""): 1, ("b", "tone", ""): 3}
+
+
+def test_scale_is_kept(write: Write):
+    scale = Scale(0, 5, 0.1)
+    found = read_ratings(write("r.csv", "id,accuracy\na,0.3\nb,4.7\n"), scales={"accuracy": scale})
+    assert found.scales == {"accuracy": scale}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"id,accuracy\n", "there are no rows"),
+        (b"id\na\n", "there are no ratings"),
+        (b"id,accuracy\na,\n", "there are no ratings"),
+        (b"name,accuracy\na,1\n", r"line 2: there is no 'id'; the columns are 'name', 'accuracy'\. .*--map id="),
+        (b"id,accuracy\n,1\n", "line 2: the 'id' is '', which is no id"),
+        (b"id,accuracy\na,1,2\n", "line 2: 3 fields where the header has 2"),
+        (b'id,accuracy\na,"1\n', "broken CSV"),
+        (b"id;accuracy\na;1\n", "separated by ';', not by commas"),
+        (b"id,accuracy\na,good\n", r"r\.csv, line 2: the rating 'accuracy' is no number but 'good'.*--labels"),
+        (b'id,accuracy\na,"4,5"\n', "line 2: the rating 'accuracy' is '4,5', with a decimal comma. Write '4.5'"),
+        (b"id,accuracy\na,nan\n", "no number but 'nan'"),
+        (b"id,accuracy\na,inf\n", "no number but 'inf'"),
+        (b"id,accuracy\na,-Infinity\n", "no number but '-Infinity'"),
+        (b"id,accuracy\na,TRUE\n", "no number but 'TRUE'"),
+        (b"id,accuracy\na,-1e308\n", "line 2: the rating 'accuracy' is -1e\\+308, too large to reckon with"),
+        (
+            b"id,accuracy\na,1\nb,1\na,2\n",
+            "line 4: there is a rating of the answer 'a' in 'accuracy' on line 2 and again on line 4. "
+            "Give one, or say in a column 'rater'",
+        ),
+        (
+            b"id,rater,accuracy\na,anna,1\na,ben,2\na,anna,2\n",
+            "line 4: 'anna' rates the answer 'a' in 'accuracy' on line 2 and again on line 4",
+        ),
+        (b"id,rater,accuracy\na,,1\n", "line 2: the 'rater' is '', which names nobody"),
+        (b"id,dimension,score\na,accuracy,1\n", r"none named 'rating'.*--map rating="),
+        (b"id,dimension,rating\na,,1\n", "line 2: the dimension is ''"),
+        (b"id,accuracy\na,\xe9\n", "line 2: byte 0xe9 is not UTF-8: another encoding, or several mixed"),
+        (b"id,accuracy\na,1\nb,7\n", "line 3: the rating 'accuracy' is 7, and its scale is 0 to 5 in steps of 0.5"),
+        (
+            b"id,rater,accuracy\na,anna,1.25\n",
+            "line 2: the rating 'accuracy' is 1.25, and its scale is 0 to 5 in steps of 0.5",
+        ),
+    ],
+)
+def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
+    with pytest.raises(InputError, match=problem):
+        read_ratings(write("r.csv", text), scales={"accuracy": Scale(0, 5, 0.5)})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"id": "a", "accuracy": 1}\n{"id": "b", "accuracy"\n', "line 2: broken JSON"),
+        ('{"id": "a", "accuracy": 1}\n[1]\n', "line 2: expected a JSON object"),
+        ("{}\n", "line 1: the record is empty"),
+        ('{"id": "a", "accuracy": true}', "line 1: the rating 'accuracy' is no number but True"),
+        ('{"id": "a", "accuracy": NaN}', "no number but nan"),
+        ('{"id": "a", "accuracy": 1e999}', "no number but inf"),
+        ('{"id": "a", "accuracy": [1]}', r"no number but \[1\]"),
+        ('{"id": true, "accuracy": 1}', "the 'id' is True, which is no id"),
+        ('{"id": "a", "accuracy": 1, "rater": "x"}\n{"id": "b", "accuracy": 1}', "line 2: the 'rater' is None"),
+        ('{"id": "a", "ratings": {"x": 1}, "ratings.x": 2}', "'x' stands in 'ratings' and in a column of its own"),
+    ],
+)
+def test_what_is_wrong_in_jsonl_is_named(write: Write, text: str, problem: str):
+    with pytest.raises(InputError, match=problem):
+        read_ratings(write("r.jsonl", text))
+
+
+def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
+    long = "x" * 10_000_000
+    path = write("r.csv", f"id,accuracy,comment\na,4,{long}\n")
+    assert content(read_ratings(path, dimensions=["accuracy"])) == {("a", "accuracy", ""): 4}
+    with pytest.raises(InputError, match="no number but 'xxx") as error:
+        read_ratings(path)
+    assert len(str(error.value)) < 500
+    with pytest.raises(InputError, match="again on line 3") as error:
+        read_ratings(write("t.csv", f"id,accuracy\n{long},4\n{long},4\n"))
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"dimensions": ["tone"]}, "--dimensions names 'tone', which .* does not have. It has: accuracy, safety"),
+        ({"scales": {"tone": Scale(0, 1)}}, "--scale names 'tone'.* It has: accuracy, safety"),
+        ({"columns": {"id": "answer"}}, "'id' is mapped to the column 'answer', which no row has"),
+        ({"columns": {"tone": "style"}}, "'tone' is mapped to the column 'style', which no row has"),
+    ],
+)
+def test_names_that_are_not_there(write: Write, options: dict[str, object], problem: str):
+    with pytest.raises((UsageError, InputError), match=problem):
+        read_ratings(write("r.csv", WIDE), **options)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_dimension_that_a_long_table_does_not_have(write: Write):
+    with pytest.raises(UsageError, match=r"--dimensions names 'tone', .* It has: accuracy, safety"):
+        read_ratings(write("r.csv", LONG), dimensions=["tone"])
+
+
+def test_unknown_file_type(tmp_path: Path):
+    with pytest.raises(UsageError, match=r"allowed are \.csv, \.jsonl, \.json, \.parquet"):
+        read_ratings(tmp_path / "r.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[1]", "record 1 is no object"),
+        ('{"id": "a"}', "there is no list of records"),
+        ("[", "broken JSON"),
+        ("[]", "there are no rows"),
+        (json.dumps([{"id": "a", "accuracy": "x"}]), r"r\.json: record 1: the rating 'accuracy' is no number"),
+    ],
+)
+def test_what_is_wrong_in_json_is_named(write: Write, text: str, problem: str):
+    with pytest.raises(InputError, match=problem):
+        read_ratings(write("r.json", text))
+
+
+def test_averages_may_lie_between_the_steps(write: Write):
+    found = read_ratings(write("r.csv", "id,accuracy\na,1.25\n"), scales={"accuracy": Scale(0, 5, 0.5)})
+    assert found.average().tolist() == [[1.25]]

@@ -1,0 +1,239 @@
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.study.data.joining import join_ratings
+from imapeval.study.data.rated import Scale
+from imapeval.study.data.ratings import Ratings, read_ratings
+from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
+
+FAILED = Failure("metric", "no-query", "?")
+
+SAMPLES = [
+    Sample("x1", "q1", ("ref",), "response!", "en", "x", {"accuracy": 4, "safety": 1}, {"dataset": "D", "task": "dx"}),
+    Sample("y1", "q1", ("ref",), "", "en", "y", {"accuracy": 3}, {"dataset": "D"}),
+    Sample("x2", "q2", (), "short", "zh", "x", {}, {"dataset": "D", "task": 7}),
+]
+
+
+def write(
+    folder: Path,
+    scores: Mapping[str, Sequence[Outcome | None]],
+    samples: Sequence[Sample] = SAMPLES,
+    *,
+    version: str = "1",
+    imaps: Sequence[ImapRecord] = (),
+) -> Run:
+    """Write a run: outcomes by metric, in the order of the samples; None where the run was stopped before."""
+    signatures = {metric: f"{metric}|v:{version}" for metric in scores}
+    with RunWriter(folder, samples, settings=RunSettings(signatures)) as writer:
+        results = [
+            Result(sample.id, metric, outcome, signatures[metric])
+            for metric, outcomes in scores.items()
+            for sample, outcome in zip(samples, outcomes, strict=True)
+            if outcome is not None
+        ]
+        writer.add(imaps=list(imaps), results=results)
+        writer.finish()
+    return Run(folder)
+
+
+def read(path: Path, text: str, **scales: Scale) -> Ratings:
+    path.write_text(text, encoding="utf-8")
+    return read_ratings(path, scales=scales)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return write(tmp_path / "run", {"rouge1": [Score(0.5), Score(0.25), FAILED], "other": [Score(1), FAILED, Score(2)]})
+
+
+def test_ratings_of_the_data(run: Run):
+    rated, account = join_ratings([run])
+    assert rated.ids == ("x1", "y1")
+    assert rated.systems == ("D/x", "D/y")
+    assert rated.questions.tolist() == [0, 0]
+    assert (rated.metrics, rated.dimensions, rated.raters) == (("rouge1", "other"), ("accuracy", "safety"), ())
+    np.testing.assert_array_equal(rated.scores, [[0.5, 1], [0.25, np.nan]])
+    np.testing.assert_array_equal(rated.ratings, [[4, 1], [3, np.nan]])
+    assert dict(rated.by_rater) == {}
+    assert account.to_sentences() == (
+        "3 answers in 1 run, 2 of them rated: accuracy 2, safety 1.",
+        "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown.",
+        "1 of 3 answers are not rated: x2.",
+        "Answers without a score, because the metric failed: other 1.",
+        "Not installed here, so a high score is taken for a good one: other.",
+    )
+
+
+def test_answers_that_nobody_rated_can_stay(run: Run):
+    rated, account = join_ratings([run], unrated=True)
+    assert rated.ids == ("x1", "y1", "x2")
+    assert rated.questions.tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(rated.ratings[2], [np.nan, np.nan])
+    assert account.rated == 2
+    assert account.failures == {"rouge1": 1, "other": 1}
+
+
+def test_no_ratings_at_all_where_unrated_answers_are_wanted(tmp_path: Path):
+    run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, [replace(sample, ratings={}) for sample in SAMPLES])
+    rated, account = join_ratings([run], unrated=True)
+    assert rated.ratings.shape == (3, 0)
+    assert rated.scores.tolist() == [[1], [1], [1]]
+    assert account.to_sentences() == ("3 answers in 1 run, none of them rated.",)
+
+
+def test_a_file_of_several_raters(run: Run, tmp_path: Path):
+    text = "id,rater,accuracy\nx2,anna,2\nx1,anna,4\nx1,ben,5\nz1,ben,1\nz2,ben,1\n"
+    rated, account = join_ratings([run], read(tmp_path / "r.csv", text, accuracy=Scale(0, 5)))
+    assert (rated.ids, rated.raters) == (("x1", "x2"), ("anna", "ben"))
+    np.testing.assert_array_equal(rated.ratings, [[4.5], [2]])
+    np.testing.assert_array_equal(rated.by_rater["accuracy"], [[4, 5], [2, np.nan]])
+    assert rated.scales == {"accuracy": Scale(0, 5)}
+    assert account.raters_per_answer == {1: 1, 2: 1}
+    assert "2 raters. Answers rated by 1: 1, by 2: 1." in account.to_sentences()
+    assert "2 of 4 rated ids are in no run and are left out: z1, z2." in account.to_sentences()
+
+
+def test_facets_and_covariates(tmp_path: Path):
+    # "treatment" counts once and "rest" once: 9 + 4 + 5 characters beside 9 of the response.
+    pairs = (Pair("treatment", "rest"), Pair("treatment", "fluid"), Pair("treatment", "rest"))
+    imaps = [ImapRecord("x1", Imap((), (), (), pairs), None), ImapRecord("y1", Imap((), (), (), ()), None)]
+    run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, imaps=imaps)
+    rated, _ = join_ratings([run], unrated=True)
+    assert rated.facets == {"language": ("en", "en", "zh"), "dataset": ("D", "D", "D"), "task": ("dx", "", "7")}
+    np.testing.assert_array_equal(rated.covariates["response characters"], [9, 0, 5])
+    np.testing.assert_array_equal(rated.covariates["reference characters"], [3, 3, np.nan])
+    np.testing.assert_array_equal(rated.covariates["compression"], [18 / 9, np.nan, np.nan])
+
+
+def test_low_is_good_where_the_metric_says_so(tmp_path: Path):
+    run = write(tmp_path / "run", {"perplexity": [Score(9)] * 3, "rouge1": [Score(1)] * 3})
+    rated, account = join_ratings([run])
+    assert rated.lower_is_better == {"perplexity"}
+    assert rated.scores_of("perplexity").tolist() == [-9, -9]
+    assert account.unknown_metrics == ()
+
+
+def test_runs_of_other_metrics_and_of_other_answers(run: Run, tmp_path: Path):
+    more = write(tmp_path / "more", {"bleu": [Score(7), Score(8), None]})
+    others = [replace(SAMPLES[0], id="x9", question="q9")]
+    rest = write(tmp_path / "rest", {"rouge1": [Score(0.1)]}, others)
+    rated, account = join_ratings([run, more, rest])
+    assert rated.ids == ("x1", "y1", "x9")
+    assert rated.metrics == ("rouge1", "other", "bleu")
+    np.testing.assert_array_equal(rated.scores, [[0.5, 1, 7], [0.25, np.nan, 8], [0.1, np.nan, np.nan]])
+    assert account.not_scored == {"other": 1, "bleu": 1}
+    assert account.failures == {"other": 1}
+    assert "4 answers in 3 runs, 3 of them rated" in account.to_sentences()[0]
+    assert "Answers that no run scored: other 1, bleu 1." in account.to_sentences()
+
+
+def test_a_score_takes_the_place_of_a_failure(run: Run, tmp_path: Path):
+    again = write(tmp_path / "again", {"other": [Score(1), Score(3), FAILED]})
+    for runs in ([run, again], [again, run]):
+        rated, account = join_ratings(runs, metrics=["other"], unrated=True)
+        assert rated.scores[:, 0].tolist() == [1, 3, 2]
+        assert account.failures == {}
+
+
+def test_metrics_and_dimensions_are_chosen_in_order(run: Run):
+    rated, account = join_ratings([run], metrics=["other", "rouge1"], dimensions=["safety"])
+    assert (rated.metrics, rated.dimensions, rated.ids) == (("other", "rouge1"), ("safety",), ("x1",))
+    assert account.by_dimension == {"safety": 1}
+
+
+def test_another_signature_is_another_metric(run: Run, tmp_path: Path):
+    new = write(tmp_path / "new", {"rouge1": [Score(1)] * 3}, version="2")
+    with pytest.raises(InputError, match=r"new: the metric 'rouge1' is rouge1\|v:2 here and rouge1\|v:1 in .*run: two"):
+        join_ratings([run, new])
+    rated, _ = join_ratings([run, new], metrics=["other"])
+    assert rated.metrics == ("other",)
+
+
+def test_another_score_with_the_same_signature(run: Run, tmp_path: Path):
+    again = write(tmp_path / "again", {"rouge1": [Score(0.5), Score(0.75), FAILED]})
+    with pytest.raises(InputError, match=r"again: 'rouge1' gives the answer 'y1' 0\.75 here and 0\.25 in .*run, with"):
+        join_ratings([run, again])
+
+
+@pytest.mark.parametrize("change", [{"response": "other"}, {"question": "other"}, {"references": ()}, {"system": "z"}])
+def test_an_id_of_two_answers(run: Run, tmp_path: Path, change: dict[str, str]):
+    other = write(tmp_path / "other", {"bleu": [Score(1)]}, [replace(SAMPLES[0], **change)])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(
+        InputError, match=r"other: the answer 'x1' has other texts here than in .*run\. Make ids unique"
+    ):
+        join_ratings([run, other])
+
+
+def test_raters_of_other_answers_are_no_raters(run: Run, tmp_path: Path):
+    text = "id,rater,accuracy,safety\nx1,anna,4,\nx1,ben,,3\nz1,carl,1,1\n"
+    rated, account = join_ratings([run], read(tmp_path / "r.csv", text), dimensions=["accuracy"])
+    assert (rated.raters, account.raters) == (("anna",), 1)
+    assert rated.by_rater["accuracy"].tolist() == [[4]]
+
+
+def test_ratings_come_with_the_data_of_any_run(run: Run, tmp_path: Path):
+    bare = write(tmp_path / "bare", {"bleu": [Score(1)] * 3}, [replace(sample, ratings={}) for sample in SAMPLES])
+    for runs in ([run, bare], [bare, run]):
+        rated, _ = join_ratings(runs, dimensions=["accuracy"])
+        assert rated.ratings.tolist() == [[4], [3]]
+    other = write(tmp_path / "other", {"bleu": [Score(1)]}, [replace(SAMPLES[0], ratings={"accuracy": 5})])
+    with pytest.raises(InputError, match=r"other: the answer 'x1' has other ratings here than in .*run\."):
+        join_ratings([run, other])
+
+
+def test_nothing_is_rated(tmp_path: Path, run: Run):
+    bare = write(tmp_path / "bare", {"rouge1": [Score(1)]}, [replace(SAMPLES[0], ratings={})])
+    with pytest.raises(UsageError, match="no sample of the run has a rating"):
+        join_ratings([bare])
+    with pytest.raises(UsageError, match="ratings are of ids such as 'z1', and the run's are such as 'x1'"):
+        join_ratings([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"metrics": ["bleu"]}, r"the run has no metric 'bleu'\. It has: rouge1, other\."),
+        ({"dimensions": ["tone"]}, r"nobody rated 'tone'\. There are ratings of: accuracy, safety\."),
+        ({"scales": {"tone": Scale(0, 1)}}, "--scale names 'tone'"),
+    ],
+)
+def test_names_that_are_not_there(run: Run, options: dict[str, object], problem: str):
+    with pytest.raises(UsageError, match=problem):
+        join_ratings([run], **options)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_datas_own_ratings_lie_on_the_scale(run: Run):
+    with pytest.raises(InputError, match="the answer 'x1' has the rating 'accuracy' 4, and its scale is 0 to 3"):
+        join_ratings([run], scales={"accuracy": Scale(0, 3)})
+
+
+def test_ratings_that_overflow(tmp_path: Path):
+    run = write(tmp_path / "run", {"m": [Score(1)]}, [Sample("a", "q", ("r",), "x", ratings={"accuracy": 1e308})])
+    with pytest.raises(InputError, match=r"the answer 'a' has the rating 'accuracy' 1e\+308, too large to reckon with"):
+        join_ratings([run])
+
+
+def test_one_rater(run: Run, tmp_path: Path):
+    _, account = join_ratings([run], read(tmp_path / "r.csv", "id,rater,accuracy\nx1,anna,4\n"))
+    assert "1 rater. Answers rated by 1: 1." in account.to_sentences()
+
+
+def test_an_account_is_data(run: Run):
+    _, account = join_ratings([run])
+    json.dumps([account.to_sentences(), account.failures, account.not_rated])
+
+
+def test_hundreds_of_ids_are_not_listed(tmp_path: Path):
+    samples = [replace(SAMPLES[0], id=f"a{n}", ratings={"accuracy": 1} if n == 0 else {}) for n in range(300)]
+    run = write(tmp_path / "run", {"rouge1": [Score(1)] * 300}, samples)
+    _, account = join_ratings([run])
+    assert "299 of 300 answers are not rated: a1, a2, a3 and 296 more." in account.to_sentences()[2]

@@ -1,0 +1,47 @@
+import pytest
+
+from imapeval.errors import UsageError
+from imapeval.study.data.rated import Scale
+from imapeval.study.data.ratings import parse_scales
+from imapeval.study.data.scales import describe_scale, is_on_scale
+
+
+def test_scales_of_a_command_line():
+    assert parse_scales(["accuracy=0:5:0.5", "a=b=1:7"]) == {"accuracy": Scale(0, 5, 0.5), "a=b": Scale(1, 7)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["accuracy"], "is not DIMENSION=LOW:HIGH"),
+        (["accuracy=0"], "is not DIMENSION=LOW:HIGH"),
+        (["=0:5"], "is not DIMENSION=LOW:HIGH"),
+        (["accuracy=0:x"], "is not DIMENSION=LOW:HIGH"),
+        (["accuracy=0:nan"], "is not DIMENSION=LOW:HIGH"),
+        (["accuracy=0:5:1:2"], "is not DIMENSION=LOW:HIGH"),
+        (["accuracy=5:0"], "goes from a number up to a higher one"),
+        (["accuracy=0:5:0"], "step of a scale lies above 0"),
+        (["accuracy=0:5", "accuracy=0:5"], "names 'accuracy' twice"),
+    ],
+)
+def test_what_is_no_scale(texts: list[str], problem: str):
+    with pytest.raises(UsageError, match=problem):
+        parse_scales(texts)
+
+
+@pytest.mark.parametrize(
+    ("scale", "on", "off"),
+    [
+        (Scale(0, 5, 0.5), (0, 2.5, 5), (-0.5, 5.5, 2.25)),
+        (Scale(1, 4), (1, 3.99, 4), (0.99, 4.01)),
+        (Scale(0, 1, 0.1), (0.1 + 0.2, 0.7), (0.75,)),
+    ],
+)
+def test_what_lies_on_a_scale(scale: Scale, on: tuple[float, ...], off: tuple[float, ...]):
+    assert all(is_on_scale(scale, rating) for rating in on)
+    assert not any(is_on_scale(scale, rating) for rating in off)
+
+
+def test_a_scale_in_words():
+    assert describe_scale(Scale(0, 5, 0.5)) == "0 to 5 in steps of 0.5"
+    assert describe_scale(Scale(1, 100)) == "1 to 100"

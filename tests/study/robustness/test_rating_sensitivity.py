@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.errors import UsageError
+from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
+
+
+def rate(n: int = 120, *, raters: int = 3, seed: int = 2) -> Rated:
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(3, 1, n)
+    by_rater = truth[:, None] + rng.normal(0, 0.5, (n, raters))
+    scores = np.stack([truth + rng.normal(0, 1.0, n), truth + rng.normal(0, 1.5, n)], axis=1)
+    return Rated(
+        ids=tuple(f"a{number}" for number in range(n)),
+        questions=np.arange(n),
+        systems=("s",) * (n // 2) + ("t",) * (n - n // 2),
+        metrics=("good", "fair"),
+        scores=scores,
+        dimensions=("accuracy",),
+        ratings=by_rater.mean(axis=1, keepdims=True),
+        raters=tuple(f"r{number}" for number in range(raters)),
+        by_rater={"accuracy": by_rater},
+    )
+
+
+def within(rated: Rated, scores: np.ndarray, ratings: np.ndarray) -> float:
+    systems = np.array(rated.systems)
+    return float(np.mean([stats.spearmanr(scores[systems == s], ratings[systems == s]).statistic for s in "st"]))
+
+
+def test_noise_and_raters():
+    rated = rate()
+    shifts = shift_ratings(rated, "good", "accuracy", seed=3)
+    assert [shift.change for shift in shifts] == [
+        *("noise of 0.25 points", "noise of 0.5 points", "noise of 1 points"),
+        *("without rater r0", "without rater r1", "without rater r2"),
+    ]
+    assert shifts[0].before == pytest.approx(within(rated, rated.scores[:, 0], rated.ratings[:, 0]), abs=1e-12)
+    noisy = [shift.after for shift in shifts[:3]]
+    assert shifts[0].before > noisy[0] > noisy[1] > noisy[2]
+    others = rated.by_rater["accuracy"][:, 1:].mean(axis=1)
+    assert shifts[3].after == pytest.approx(within(rated, rated.scores[:, 0], others), abs=1e-12)
+    assert shift_ratings(rated, "good", "accuracy", seed=3) == shifts
+
+
+def test_noise_keeps_to_the_scale():
+    rated = rate()
+    on_scale = Rated(
+        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions,
+        np.clip(np.round(rated.ratings), 1, 5), scales={"accuracy": Scale(1, 5, 1)},
+    )  # fmt: skip
+    ends = on_scale.ratings[:, 0]
+    ends[:] = np.where(ends > 3, 5, 1)
+    free = Rated(
+        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions, on_scale.ratings
+    )
+    # Of noise on a rating at an end half is cut off, so that half of these stay tied: the correlation suffers less.
+    cut, uncut = (shift_ratings(one, "good", "accuracy")[2].after for one in (on_scale, free))
+    assert cut > uncut + 0.01
+
+
+def test_how_many_answers_turn_the_order():
+    rated = rate()
+    found = find_fragility(rated, "fair", "good", "accuracy")
+    assert (found.first, found.second, found.n) == ("good", "fair", 120)
+    assert found.removed == len(found.ids) > 0
+    left = np.array([id_ not in found.ids for id_ in rated.ids])
+    rest = rated.take(np.flatnonzero(left))
+    good, fair = (within(rest, rest.scores[:, column], rest.ratings[:, 0]) for column in (0, 1))
+    assert good <= fair
+    # One answer fewer does not turn it.
+    rest = rated.take([row for row, id_ in enumerate(rated.ids) if id_ not in found.ids[:-1]])
+    good, fair = (within(rest, rest.scores[:, column], rest.ratings[:, 0]) for column in (0, 1))
+    assert good > fair
+    assert found.sentence.startswith(f"{found.removed} of 120 answers")
+
+
+def test_an_order_that_stays():
+    rated = rate()
+    rated.scores[:, 0] = rated.ratings[:, 0]
+    rated.scores[:, 1] = -rated.ratings[:, 0]
+    found = find_fragility(rated, "good", "fair", "accuracy")
+    assert (found.removed, found.ids) == (None, ())
+    assert "stays ahead" in found.sentence
+
+
+def test_nothing_to_vary():
+    rated = rate()
+    rated.scores[:, 0] = 1.0
+    with pytest.raises(UsageError, match="undefined"):
+        shift_ratings(rated, "good", "accuracy")
+    with pytest.raises(UsageError, match="undefined"):
+        find_fragility(rated, "good", "fair", "accuracy")
+    rated.scores[:, 0] = rated.scores[:, 1]
+    with pytest.raises(UsageError, match="is 0"):
+        find_fragility(rated, "good", "fair", "accuracy")
+
+
+def test_answers_are_taken_away_until_the_order_turns_and_no_further():
+    turned = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(8, 40))
+        truth = rng.normal(size=n)
+        # Few are rated high: taking these away leaves ratings without a correlation, which is no turned order.
+        ratings = np.round(truth) if seed % 2 else (truth > 1.0).astype(float)
+        rated = Rated(
+            ids=tuple(map(str, range(n))),
+            questions=np.arange(n),
+            systems=("s",) * n,
+            metrics=("a", "b"),
+            scores=truth[:, None] + 1.5 * rng.normal(size=(n, 2)),
+            dimensions=("accuracy",),
+            ratings=ratings[:, None],
+        )
+        try:
+            found = find_fragility(rated, "a", "b", "accuracy")
+        except UsageError:  # Constant ratings, or equal correlations.
+            continue
+        if found.removed is None:
+            assert found.ids == ()
+            continue
+        turned += 1
+        left = np.array([id_ not in found.ids for id_ in rated.ids])
+        first, second = (
+            stats.spearmanr(rated.scores_of(name)[left], ratings[left]).statistic
+            for name in (found.first, found.second)
+        )
+        assert first <= second + 1e-12
+    assert turned > 30
