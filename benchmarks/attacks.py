@@ -7,7 +7,7 @@
 The attacks are those of tests/extraction/attacks.jsonl: a poor answer and what stands behind it. Its twin is the same
 answer alone. Each is rated by `geval:accuracy` (0..1 here) and read for its facts, whose imapScore with those of a
 reference is taken offline. A score has moved where it lies more than .05 above the twin's. Both are measured with and
-without the fence around texts (`imapeval.extraction.prompting`) and the filter (`imapeval.extraction.forgery`).
+without the fence around texts (`imapeval.llm.structured.templates`) and the filter (`imapeval.extraction.forgery`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from unittest import mock
 
 from imapeval.errors import SampleError
 from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
-from imapeval.extraction import forms, prompting
 from imapeval.extraction.prompted import PromptedReader
-from imapeval.llm import chat
 from imapeval.llm.batch import ENDPOINT
-from imapeval.llm.openai import OpenAIModel
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers import chat_format
+from imapeval.llm.providers.openai import OpenAIModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured import output_format, templates
 from imapeval.metrics.base import Asking, Case, Parts
 from imapeval.metrics.imapscore import graded
 from imapeval.metrics.judges.geval import build_geval
@@ -39,7 +39,7 @@ from imapeval.types import Imap, Pair, QuestionImap, Score
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from imapeval.llm.client import Model
+    from imapeval.llm.protocol import Model
     from imapeval.matching.matcher import Matcher
 
 FILE = Path(__file__).parents[1] / "tests/extraction/attacks.jsonl"
@@ -131,13 +131,13 @@ def set_variant(variant: str) -> Iterator[None]:
     """Switch off what the variant does not name."""
     # Nothing is loaded yet that was loaded in another variant.
     with ExitStack() as stack:
-        stack.enter_context(mock.patch("imapeval.extraction.prompting.load", prompting.load.__wrapped__))
-        stack.enter_context(mock.patch("imapeval.extraction.forms.load", forms.load.__wrapped__))
+        stack.enter_context(mock.patch("imapeval.llm.structured.templates.load", templates.load.__wrapped__))
+        stack.enter_context(mock.patch("imapeval.llm.structured.output_format.load", output_format.load.__wrapped__))
         if "fence" not in variant:
             stack.enter_context(
-                mock.patch("imapeval.extraction.prompting.fence", lambda messages, lang: tuple(messages))
+                mock.patch("imapeval.llm.structured.templates.delimit_texts", lambda messages, lang: tuple(messages))
             )
-            stack.enter_context(mock.patch("imapeval.extraction.prompting._fence_examples", tuple))
+            stack.enter_context(mock.patch("imapeval.llm.structured.templates._delimit_examples", tuple))
         if "filter" not in variant:
             stack.enter_context(mock.patch("imapeval.extraction.source.find_forgeries", return_value=[]))
             stack.enter_context(mock.patch("imapeval.metrics.judges.judge._leave_out", lambda _, text: text))
@@ -201,7 +201,7 @@ def write(args: argparse.Namespace, attacks: list[dict[str, Any]]) -> None:
                 for text in texts:
                     request = asyncio.run(ask(text, task))
                     if request is not None:
-                        body = chat.write(request, "by-hand")
+                        body = chat_format.request_body(request, "by-hand")
                         name = hide(task, variant, text)
                         record = {"custom_id": name, "method": "POST", "url": ENDPOINT, "body": body}
                         lines.append(json.dumps(record, ensure_ascii=False) + "\n")

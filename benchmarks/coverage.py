@@ -20,7 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
 
@@ -57,7 +57,7 @@ def draw(setting: Setting, rows: int, generator: np.random.Generator) -> tuple[n
 def find_truth(setting: Setting) -> dict[str, float]:
     """Return the coefficients of very many answers; sharing questions does not change them."""
     scores, ratings, _ = draw(setting._replace(clustered=False), TRUTH_ROWS, np.random.default_rng(0))
-    return {name: correlate_with_influences(name, scores, ratings).value for name in NAMES}
+    return {name: find_coefficient(name).with_influences(scores, ratings).value for name in NAMES}
 
 
 def measure(setting: Setting, truth: dict[str, float], repetitions: int, resamples: int) -> dict[str, float]:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read
-from imapeval.extraction.prompting import find_texts
 from imapeval.extraction.source import Source
 from imapeval.extraction.statements import read_statements
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
 from imapeval.metrics.imapscore import graded
 from imapeval.text.normalise import normalise
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from imapeval.extraction.extractor import Extractor
     from imapeval.graph.store import Graph
-    from imapeval.llm.client import Model, Request
+    from imapeval.llm.protocol import Model, Request
     from imapeval.matching.matcher import Matcher
     from imapeval.matching.order import ValueMatcher
     from imapeval.types import Lang

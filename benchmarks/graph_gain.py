@@ -25,7 +25,7 @@ from imapeval.evaluation.samples import read, system_label
 from imapeval.explain.evidence import explain_match
 from imapeval.metrics.imapscore import credit, graded, mean, paper
 from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
-from imapeval.study.correlation.coefficients import weighted_spearman
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 
 if TYPE_CHECKING:
@@ -137,11 +137,14 @@ def compare(
             both = [np.array([scores[rated[n].id] for n in rows]) for scores in (with_graph, without)]
             ones = np.ones((1, len(rows)))
             values.append(
-                (float(weighted_spearman(both[0], people, ones)[0]), float(weighted_spearman(both[1], people, ones)[0]))
+                (
+                    float(find_coefficient("spearman").weighted(both[0], people, ones)[0]),
+                    float(find_coefficient("spearman").weighted(both[1], people, ones)[0]),
+                )
             )
             draws = [
                 compute_replicates(
-                    lambda w, x=x, y=people: weighted_spearman(x, y, w), drawn, codes[rows]
+                    lambda w, x=x, y=people: find_coefficient("spearman").weighted(x, y, w), drawn, codes[rows]
                 )  # the same draws for both
                 for x in both
             ]

@@ -138,8 +138,8 @@ def write_requests(samples: Path, path: Path) -> None:
 
     from imapeval.evaluation.samples import read
     from imapeval.extraction.prompted import PromptedReader
-    from imapeval.llm.openai import OpenAIModel
-    from imapeval.llm.scripted import ScriptedModel
+    from imapeval.llm.providers.openai import OpenAIModel
+    from imapeval.llm.providers.scripted import ScriptedModel
 
     model = OpenAIModel("stub", base_url="http://127.0.0.1:1/v1")
     spy = ScriptedModel(
@@ -154,7 +154,7 @@ def write_requests(samples: Path, path: Path) -> None:
                 imap = await reader.read_question(sample.question, lang="en")
                 for text in (*sample.references, sample.response):
                     await reader.read_answer(text, question=sample.question, imap=imap, lang="en")
-                question, *answers = map(model.write, spy.requests)
+                question, *answers = map(model.request_body, spy.requests)
                 file.write(json.dumps([question, answers]) + "\n")
 
     asyncio.run(collect())

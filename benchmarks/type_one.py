@@ -23,7 +23,8 @@ from imapeval.study.comparison.closed_form import steiger_test, williams_test, z
 from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.comparison.power import find_power
-from imapeval.study.correlation.influence import average_ranks, correlate_with_influences
+from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.product_moment import average_ranks
 
 AGREES = 0.5
 CUTS = (-1.2, 0.0, 0.8, 1.6)
@@ -103,7 +104,7 @@ def measure(setting: Setting, repetitions: int, permutations: int) -> list[float
             hits[column] += found.p[0, 0] <= 0.05
         hits[2] += found.low[0, 0] <= truth <= found.high[0, 0]
         r12, r13, r23 = (
-            correlate_with_influences("spearman", x, y).value
+            find_coefficient("spearman").with_influences(x, y).value
             for x, y in ((scores[:, 0], ratings), (scores[:, 1], ratings), (scores[:, 0], scores[:, 1]))
         )
         hits[3] += williams_test(r12, r13, r23=r23, n=n, spearman=True).p <= 0.05

@@ -30,11 +30,12 @@ import imapeval
 from imapeval.errors import ImapEvalError
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.evaluation.samples import dialogue, reading, rows
-from imapeval.extraction import clauses, cues, faults, parsing, sifting, statements
+from imapeval.extraction import clauses, cues, parsing, sifting, statements
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
 from imapeval.extraction.selecting import select_inform
 from imapeval.extraction.source import Source
+from imapeval.llm.structured import faults
 from imapeval.matching import relating
 from imapeval.metrics.judges import front_matter, knowledge, lists, own_prompt, questions, scores
 from imapeval.metrics.judges.judge import show_answer
@@ -337,7 +338,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "extraction.cues.states_nothing": lambda text: [cues.states_nothing(text, lang=lang) for lang in get_args(Lang)],
     "extraction.cues.disclaims": lambda text: [cues.disclaims(text, lang=lang) for lang in get_args(Lang)],
     "extraction.cues.asked_terms": lambda text: [cues.asked_terms(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.faults.faulty": lambda text: faults.faulty("truncated", text),
+    "extraction.faults.faulty": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
         tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
     ],
@@ -347,9 +348,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "metrics.lexical.tokens.split_for_squad": lambda text: [
         tokens.split_for_squad(text, lang) for lang in get_args(Lang)
     ],
-    "extraction.parsing.find_object": lambda text: parsing.find_object(text, "facts"),
-    "extraction.parsing.find_objects": lambda text: list(parsing.find_objects(text, text)),
-    "extraction.parsing.unreadable": lambda text: parsing.unreadable(text, "it is"),
+    "extraction.parsing.find_object": lambda text: parsing.find_json_object(text, "facts"),
+    "extraction.parsing.find_objects": lambda text: list(parsing.find_json_objects(text, text)),
+    "extraction.parsing.unreadable": lambda text: parsing.unreadable_error(text, "it is"),
     "extraction.source.Source": _look_up,
     "extraction.sifting.drop": lambda text: sifting.drop(text, "empty"),
     "extraction.statements.read_statements": lambda text: [

@@ -20,7 +20,7 @@ from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
 from imapeval.errors import ProviderError
 from imapeval.graph.readers.source import Source
-from imapeval.llm.client import Message, Request
+from imapeval.llm.protocol import Message, Request
 from imapeval.metrics.base import Case
 from imapeval.types import Score
 

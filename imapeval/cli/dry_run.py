@@ -45,7 +45,7 @@ def print_dry_run(
     from imapeval.evaluation.forecast.usage import forecast_usage
     from imapeval.evaluation.pipeline import open_dry_run_model, open_ledger
     from imapeval.llm import tokens
-    from imapeval.llm.client import Usage
+    from imapeval.llm.protocol import Usage
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
     judges = [metric.name for metric in select_llm_metrics(metrics or ())]
@@ -67,7 +67,7 @@ def print_dry_run(
         )
     prompt = sum(task.prompt_tokens for task in found.tasks)
     completion = sum(task.completion_tokens for task in found.tasks)
-    usd = None if price is None else price.of(Usage(prompt, completion))
+    usd = None if price is None else price.cost_of(Usage(prompt, completion))
     if json_output:
         record = {
             "samples": len(samples),

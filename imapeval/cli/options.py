@@ -1,8 +1,12 @@
-"""Options that several commands share, and what their values mean."""
+"""Options that several commands share, and how their values are read."""
 
+import functools
+import inspect
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -12,142 +16,172 @@ from imapeval.metrics.base import Device
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
-    from imapeval.types import Lang
+    from imapeval.types import Lang, Sample
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
+
+    `options: LlmOptions` stands for all fields of `LlmOptions`, and `options: Annotated[LlmOptions, ("llm", "base_url")]`
+    for these two; the fields are annotated as typer wants it. Called from Python, the command takes the fields or the
+    dataclass.
+    """
+    groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        kind, chosen = parameter.annotation, None
+        if get_origin(kind) is Annotated and is_dataclass(get_args(kind)[0]):
+            kind, chosen = get_args(kind)
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        by_name = {field.name: field for field in fields(kind)}
+        groups[parameter.name] = kind, list(chosen or by_name)
+        for field in (by_name[name] for name in chosen or by_name):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            parameters.append(
+                inspect.Parameter(
+                    field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type
+                )
+            )
+
+    @functools.wraps(command)
+    def run(*args: Any, **given: Any) -> None:
+        for name, (kind, names) in groups.items():
+            values = {field: given.pop(field) for field in names if field in given}
+            given.setdefault(name, kind(**values))
+        command(*args, **given)
+
+    # typer reads both.
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
 
 Data = Annotated[
     str, typer.Argument(help="A file (.jsonl, .csv, .parquet), hf:NAME[:SPLIT], or a shipped sample's name.")
 ]
-Loader = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How to read DATA: jsonl, csv, parquet, imapscore, hf or inspect.")
-]
-Map = Annotated[
-    list[str] | None,
-    typer.Option("--map", metavar="NAME=COLUMN", help="Take NAME (such as response) from COLUMN. Repeatable."),
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="A response that is this text, such as N/A, is none: not scored. Repeatable."),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Read the first samples only; what follows is not checked.")]
-Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Ready imaps, in place of extracting them.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="METRIC.OPTION=VALUE",
-        help="Set an option of a metric (`imapeval metrics show METRIC` lists them). Repeatable.",
-    ),
-]
-Llm = Annotated[
-    str | None,
-    typer.Option(metavar="SPEC", help="Let a language model read the texts: openai:NAME, vllm:NAME or local:NAME."),
-]
-BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")]
-Votes = Annotated[
-    int,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Read each text N times: every reading gives imaps and a score of its own, and the mean score counts.",
+        help="Set an option of a metric; `imapeval metrics show METRIC` lists them. Repeatable.",
     ),
 ]
 References = Annotated[
     str,
     typer.Option(
         metavar="HOW",
-        help="How several references count: the best score, the mean, or consensus, the mean weighted by how far each "
-        "reference agrees with the others.",
+        help="How scores against several references are combined: best, mean, or consensus, the mean weighted by how "
+        "much each reference agrees with the others.",
     ),
-]
-Relations = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WHO",
-        help="Who relates two facts: llm, which may overrule wording and graph, or graph, which asks nobody.  "
-        "[default: llm with --llm, else graph]",
-    ),
-]
-Concurrency = Annotated[int | None, typer.Option(min=1, metavar="N", help="Most requests to the model at a time.")]
-Rpm = Annotated[int | None, typer.Option("--rpm", min=1, metavar="N", help="Most requests to the model a minute.")]
-Tpm = Annotated[int | None, typer.Option("--tpm", min=1, metavar="N", help="Most tokens of the model a minute.")]
-MaxCost = Annotated[
-    float | None, typer.Option(min=0, metavar="USD", help="Stop before the model costs more; the run can be continued.")
-]
-Price = Annotated[
-    str | None,
-    typer.Option(metavar="IN,OUT", help="Price of the model in USD per million tokens, such as 0.40,1.60, if unknown."),
-]
-Batch = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Send nothing: take what was imported to this folder of `imapeval batch`."),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Tell how many calls, tokens and USD it would take; send nothing.")
 ]
 Kg = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="A graph of `imapeval kg build` in place of the shipped one.")
+    Path | None, typer.Option(metavar="DIR", help="Use a graph made by `imapeval kg build` instead of the shipped one.")
 ]
-Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: by script]")]
+Language = Annotated[str | None, typer.Option("--lang", help="Language: en or zh.  [default: detected from the script]")]
 Encoder = Annotated[
     str,
     typer.Option(
         metavar="SPEC",
-        help="Encoder of the soft credit: use (which ships), or st:NAME_OR_PATH for a sentence-transformers model, "
-        "whose index of the graph's names is built once.",
+        help="Encoder for the similarity of values: use (shipped), or st:NAME_OR_PATH for a sentence-transformers "
+        "model; the index of the graph's names is then built once.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MaxFailures = Annotated[
     int | None,
-    typer.Option(min=0, metavar="N", help="Exit with 1 when more than N samples failed.  [default: when all failed]"),
+    typer.Option(min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: only if all failed]"),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataOptions:
+    """How DATA is read."""
+
+    loader: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Format of DATA: jsonl, csv, parquet, imapscore, hf or inspect.")
+    ] = None
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="NAME=COLUMN", help="Read the field NAME, such as response, from COLUMN. Repeatable."
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Treat a response equal to TEXT, such as N/A, as missing: not scored. Repeatable."
+        ),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Read only the first LIMIT samples; the rest is not checked.")
+    ] = None
+
+    def read(self, data: str) -> "list[Sample]":
+        """Return the samples of DATA.
+
+        Raises:
+            UsageError: An option is malformed, or there is no such file.
+            InputError: The file is malformed.
+        """
+        from imapeval.evaluation.samples import read
+
+        return read(
+            data,
+            loader=self.loader,
+            columns=parse_columns(self.map_),
+            missing=self.missing or (),
+            limit=self.limit,
+        )
 
 
 def parse_columns(values: list[str] | None) -> dict[str, str]:
-    """Return the column by our name, of `name=column` texts.
+    """Parse `name=column` texts into a mapping of our names to columns.
 
     Raises:
-        UsageError: A text is not of that form, or a name is mapped twice.
+        UsageError: A text is malformed, or a name is mapped twice.
     """
     columns: dict[str, str] = {}
     for value in values or ():
         name, equals, column = value.partition("=")
         if not (name and equals and column):
-            raise UsageError(f"--map {value!r} is not NAME=COLUMN. Write, for example, --map response=answer.")
+            raise UsageError(f"--map {value!r} is not NAME=COLUMN. Example: --map response=answer.")
         if name in columns:
-            raise UsageError(f"--map names {name!r} twice. Keep one of {columns[name]!r} and {column!r}.")
+            raise UsageError(f"--map is given twice for {name!r}: {columns[name]!r} and {column!r}. Keep one.")
         columns[name] = column
     return columns
 
 
 def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
-    """Return the values by metric and option, of `metric.option=value` texts.
+    """Parse `metric.option=value` texts into option values by metric and option.
 
     Raises:
-        UsageError: A text is not of that form, or an option is set twice.
+        UsageError: A text is malformed, or an option is set twice.
     """
     settings: dict[str, dict[str, str]] = {}
     for text in values or ():
         place, equals, value = text.partition("=")
         metric, dot, option = place.rpartition(".")
         if not (metric and dot and option and equals):
-            raise UsageError(f"--set {text!r} is not METRIC.OPTION=VALUE. Write, for example, --set bertscore.idf=yes.")
+            raise UsageError(f"--set {text!r} is not METRIC.OPTION=VALUE. Example: --set bertscore.idf=yes.")
         if option in settings.setdefault(metric, {}):
-            raise UsageError(f"--set gives {place} twice. Keep one of {settings[metric][option]!r} and {value!r}.")
+            raise UsageError(f"--set is given twice for {place}: {settings[metric][option]!r} and {value!r}. Keep one.")
         settings[metric][option] = value
     return settings
 
 
 def split_commas(text: str) -> list[str]:
-    """Return the names of a text with commas between, without the space around them; none are left empty."""
+    """Split a comma-separated text; surrounding white space and empty names are dropped."""
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
 def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
-    """Return the metrics that a command line names, with their options.
+    """Return the metrics named in a comma-separated text, with their options set.
 
     Raises:
-        UsageError: It names none, or one that there is not.
+        UsageError: No metric is named, or an unknown one.
     """
     from imapeval.metrics import registry
 
@@ -157,44 +191,49 @@ def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Me
     return registry.choose(wanted, options)
 
 
-def parse_device(text: str) -> "Device":
+def parse_device(text: str) -> Device:
     """Return where models are put.
 
     Raises:
         UsageError: There is no such device.
     """
-    return _pick(text, get_args(Device), option="--device")
+    return choose_one(text, "--device", get_args(Device))
 
 
 def parse_references(text: str) -> combine.References:
-    """Return how the scores beside several references become one.
+    """Return how the scores against several references are combined.
 
     Raises:
         UsageError: There is no such way.
     """
-    return _pick(text, get_args(combine.References), option="--references")
+    return choose_one(text, "--references", get_args(combine.References))
 
 
-def _pick(text: str, known: tuple[Any, ...], *, option: str) -> Any:
+def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
+    """Return the text if it is one of the known names.
+
+    Raises:
+        UsageError: It is not.
+    """
     if text not in known:
-        raise UsageError(f"unknown {option} {text!r}. Write one of: {', '.join(known)}.")
+        raise UsageError(f"unknown {option} {text!r}. Choose one of: {', '.join(known)}.")
     return text
 
 
 def make_file_stem(data: str) -> str:
-    """Return a name for files made of DATA: the stem of its last part, fit for any file system."""
+    """Return a stem for the names of files made from DATA, valid on any file system."""
     return re.sub(r"[^\w.-]+", "-", Path(data).stem)
 
 
 def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:
-    """Return 1 where more samples failed than allowed, else 0; without a number all of them may not."""
+    """Return 1 if more samples failed than allowed (without `max_failures`: if all failed), else 0."""
     return int(failed == samples if max_failures is None else failed > max_failures)
 
 
 def require_value(value: str) -> None:
-    """Raise a UsageError where a value that a command line gives is empty, or no text."""
+    """Raise a UsageError if a value from the command line is empty or not valid text."""
     if not value.strip():
-        raise UsageError("a value is empty. Give a name, such as: ibuprofen")
+        raise UsageError("a value is empty. Give a name, such as ibuprofen.")
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -202,15 +241,13 @@ def require_value(value: str) -> None:
 
 
 def parse_lang(lang: str | None, *values: str) -> "Lang":
-    """Return the language that --lang says, by default that of the values.
+    """Return the language given with --lang, by default that of the values.
 
     Raises:
-        UsageError: There is no such language, or a value is empty or no text.
+        UsageError: The language is unknown, or a value is empty or not valid text.
     """
     from imapeval.evaluation.samples import detect_lang
 
     for value in values:
         require_value(value)
-    if lang not in (None, "en", "zh"):
-        raise UsageError(f"unknown --lang {lang!r}. Write en or zh.")
-    return lang or detect_lang("".join(values))
+    return detect_lang("".join(values)) if lang is None else choose_one(lang, "--lang", ("en", "zh"))

@@ -1,43 +1,146 @@
-"""The one way to the terminal: nothing secret, and nothing that it would obey, whoever wrote it."""
+"""What commands print and write: text, tables and JSON, without secrets and without control characters."""
 
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import typer
 
+from imapeval.errors import UsageError
+from imapeval.files import replace_file
 from imapeval.redaction import hide_secrets, make_printable
 
-if TYPE_CHECKING:
-    from rich.table import Table
+Row = TypeVar("Row")
+
+NO_VALUE = "-"
+"""Printed where there is no number."""
+
+UNLIMITED = 200
+"""Width of a table that is not printed to a terminal and must not be cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """A column of a table.
+
+    Attributes:
+        heading: Its heading; a line break in it stays.
+        cell: Returns a row's cell; None is printed as `NO_VALUE`.
+        text: Whether it holds words, aligned to the left; else numbers, aligned to the right.
+        wrap: Whether a cell that is too wide is broken into lines.
+    """
+
+    heading: str
+    cell: Callable[[Row], object]
+    text: bool = False
+    wrap: bool = True
 
 
 def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text, or JSON, which stays the same JSON.
+    """Print a text.
 
     Args:
-        message: What to print.
-        err: To stderr in place of stdout.
-        nl: Whether a line break follows.
+        message: What to print; JSON stays the same JSON.
+        err: Print to stderr instead of stdout.
+        nl: Add a line break.
     """
     typer.echo(_clean(str(message)), err=err, nl=nl)
 
 
-def print_table(table: "Table", *, width: int | None = None) -> None:
-    """Print a table, whose cells hold no markup.
+def emit(
+    rows: Iterable[Row],
+    columns: Sequence[Column[Row]],
+    *,
+    title: str = "",
+    width: int | None = None,
+    as_json: bool = False,
+) -> None:
+    """Print rows as a table, or as a JSON array.
 
     Args:
-        table: With its cells.
-        width: Most characters of a line where that is not the terminal's to say; None for 80.
+        rows: What to print. No table is printed where there are none.
+        columns: Columns of the table; the JSON has every field of the rows.
+        title: Title of the table.
+        width: Width of the table where the output is not a terminal; None means 80 columns.
+        as_json: Print JSON: rows are dataclasses or JSON values.
     """
+    rows = list(rows)
+    if as_json:
+        emit_json(rows)
+        return
+    if not rows:
+        return
     from rich.console import Console
     from rich.segment import Segment
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title) if title else None, title_justify="left")
+    for column in columns:
+        table.add_column(
+            Text(column.heading),
+            justify="left" if column.text else "right",
+            no_wrap=not column.wrap,
+            overflow="fold" if column.wrap else "ellipsis",
+        )
+    for row in rows:
+        table.add_row(*(Text(NO_VALUE if (cell := column.cell(row)) is None else str(cell)) for column in columns))
 
     class Cleaned:
         def __rich_console__(self, console: Console, options: Any) -> Any:
             for segment in console.render(table, options):
                 yield segment if segment.control else Segment(_clean(segment.text), segment.style)
 
-    width = None if Console().is_terminal else width
-    Console(width=width, markup=False, emoji=False).print(Cleaned())
+    Console(width=None if Console().is_terminal else width, markup=False, emoji=False).print(Cleaned())
+
+
+def emit_json(content: Any, *, compact: bool = False) -> None:
+    """Print JSON.
+
+    Args:
+        content: JSON values, dataclasses and paths.
+        compact: On one line.
+    """
+    echo(json.dumps(content, ensure_ascii=False, indent=None if compact else 2, default=_to_json))
+
+
+def format_interval(low: float | None, high: float | None, *, write: Callable[[float], str] = "{:.3f}".format) -> str:
+    """Return the ends of an interval such as "0.120 .. 0.340", or `NO_VALUE`."""
+    return NO_VALUE if low is None or high is None else f"{write(low)} .. {write(high)}"
+
+
+def require_new_file(path: Path) -> Path:
+    """Return the path of a file to be written.
+
+    Raises:
+        UsageError: The file exists.
+    """
+    if path.exists():
+        raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
+    return path
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file, in a folder that is made if necessary.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, "".join(f"{line}\n" for line in lines).encode())
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
+
+
+def _to_json(value: object) -> object:
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _clean(text: str) -> str:

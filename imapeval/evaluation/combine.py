@@ -12,7 +12,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.llm.client import LASTING
+from imapeval.llm.protocol import PERMANENT_KINDS
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _find_failure(outcomes: Sequence[Outcome], *, needed: int) -> Failure | None
 
 
 def _is_transient(failure: Failure) -> bool:
-    return failure.kind == "internal" or (failure.stage == "llm" and failure.kind not in LASTING)
+    return failure.kind == "internal" or (failure.stage == "llm" and failure.kind not in PERMANENT_KINDS)
 
 
 def _average(scores: Sequence[Score], weights: Sequence[float] | None = None) -> Score:

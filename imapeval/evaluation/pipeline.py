@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from imapeval.graph.index import NameIndex
     from imapeval.graph.linker import Linker
     from imapeval.graph.store import Graph
-    from imapeval.llm.cache import Cached
-    from imapeval.llm.client import Completion, Model, Request
-    from imapeval.llm.ledger import Ledger
+    from imapeval.llm.dry_run import DryRunModel
+    from imapeval.llm.middleware.budget import Ledger
+    from imapeval.llm.middleware.cache import CachedModel
     from imapeval.llm.prices import Price
-    from imapeval.llm.rehearsal import Rehearsal
+    from imapeval.llm.protocol import Completion, Model, Request
     from imapeval.matching.matcher import Matcher
     from imapeval.metrics.base import Device, Metric, Parts
 
@@ -76,7 +76,7 @@ def open_ledger(settings: LlmSettings) -> Ledger:
     Raises:
         UsageError: A limit, but no known price.
     """
-    from imapeval.llm.ledger import Ledger
+    from imapeval.llm.middleware.budget import Ledger
     from imapeval.llm.prices import find_price
 
     price = settings.price or find_price(settings.spec, base_url=settings.base_url)
@@ -93,16 +93,16 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
     Raises:
         UsageError: The model's name, address or key cannot be meant.
     """
-    from imapeval.llm.open import open_model
+    from imapeval.llm.registry import open_model
 
     if settings.batch is not None:
         from imapeval.llm.batch import BatchFolder
-        from imapeval.llm.ledger import Counted
+        from imapeval.llm.middleware.budget import CountingModel
 
         with BatchFolder(settings.batch) as folder:
-            rehearsal = open_dry_run_model(settings, reply=folder.recall())
-            folder.require(rehearsal.identity)
-        return rehearsal if ledger is None else Counted(rehearsal, ledger)
+            rehearsal = open_dry_run_model(settings, reply=folder.failure_lookup())
+            folder.require_model(rehearsal.identity)
+        return rehearsal if ledger is None else CountingModel(rehearsal, ledger)
     return open_model(
         settings.spec,
         base_url=settings.base_url,
@@ -114,28 +114,28 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
     )
 
 
-def open_cached_completions(identity: str) -> Cached:
+def open_cached_completions(identity: str) -> CachedModel:
     """Return the completions that were paid for, of a model that is not to be asked."""
-    from imapeval.llm.cache import Cached
-    from imapeval.llm.rehearsal import Rehearsal, pend
+    from imapeval.llm.dry_run import DryRunModel, pending_error
+    from imapeval.llm.middleware.cache import CachedModel
 
-    return Cached(Rehearsal(identity, find=lambda _: None, reply=pend), completions_path())
+    return CachedModel(DryRunModel(identity, find_completion=lambda _: None, reply=pending_error), completions_path())
 
 
-def open_dry_run_model(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> Rehearsal:
+def open_dry_run_model(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> DryRunModel:
     """Return what stands in for the model where nothing is to be sent or written: it knows the cache, and the reply.
 
     Raises:
         UsageError: The model's name or address cannot be meant.
     """
-    from imapeval.llm.open import identify
-    from imapeval.llm.rehearsal import Rehearsal
+    from imapeval.llm.dry_run import DryRunModel
+    from imapeval.llm.registry import model_identity
 
-    identity = identify(settings.spec, base_url=settings.base_url)
+    identity = model_identity(settings.spec, base_url=settings.base_url)
     kept = open_cached_completions(identity)
     # Looking into the file would make it.
     there = completions_path().exists()
-    return Rehearsal(identity, find=lambda request: kept.find(request) if there else None, reply=reply)
+    return DryRunModel(identity, find_completion=lambda request: kept.get(request) if there else None, reply=reply)
 
 
 def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None = None, votes: int = 1) -> Extractor:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare, write_markdown
-from imapeval.extraction.prompting import neutralise
+from imapeval.llm.structured.templates import neutralise
 from imapeval.metrics.judges.facts import show_imap
 from imapeval.types import Score
 

@@ -88,7 +88,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
     entries = _read(completion, "query")
     if isinstance(entries, Lines):
         if entries.inform and not entries.query:
-            raise unreadable(completion, "it holds no lines of a question")
+            raise unreadable_error(completion, "it holds no lines of a question")
         query = sift((term, ASKED) for term, _ in entries.query)
         constraint = sift(entries.constraint)
     else:
@@ -98,7 +98,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         entries = _Object(entries.record, entries.whole and not missing)
         constraint = sift(_pairs(entries.record.get("constraint") or []))
     if entries.whole and loses_all(query):
-        raise unreadable(completion, f"none of its {len(query.dropped)} queries is one")
+        raise unreadable_error(completion, f"none of its {len(query.dropped)} queries is one")
     return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.whole)
 
 
@@ -115,16 +115,16 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
     entries = _read(completion, "inform", terms=asked)
     if isinstance(entries, Lines):
         if not entries.inform and (entries.query or entries.constraint):
-            raise unreadable(completion, "it holds no lines of an answer")
+            raise unreadable_error(completion, "it holds no lines of an answer")
         inform = sift(entries.inform)
     else:
         inform = sift(_pairs(entries.record["inform"]))
     if entries.whole and loses_all(inform):
-        raise unreadable(completion, f"none of its {len(inform.dropped)} entries is a pair")
+        raise unreadable_error(completion, f"none of its {len(inform.dropped)} entries is a pair")
     return Parsed(inform.found, inform.dropped, entries.whole)
 
 
-def find_object(completion: str, key: str) -> Mapping[str, Any]:
+def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
     """Return the one object with that key; a list that is all there is counts as the key's value.
 
     An empty list alone does not: that nothing was found is said in the form that was asked for, or not at all.
@@ -133,10 +133,10 @@ def find_object(completion: str, key: str) -> Mapping[str, Any]:
         ExtractionError: There is none (kind "unreadable-completion"), or there are several that differ, or a key has
             two contents that differ (kind "different-objects").
     """
-    return _find_object(strip_thoughts(completion), key, completion)
+    return _find_object(strip_reasoning(completion), key, completion)
 
 
-def find_objects(text: str, completion: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+def find_json_objects(text: str, completion: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield the outermost JSON objects in a text, each with its start and end.
 
     Raises:
@@ -148,18 +148,20 @@ def find_objects(text: str, completion: str) -> Iterator[tuple[int, int, dict[st
         try:
             found, end = _DECODER.raw_decode(text, opening.start())
         except _DoubledKeyError as error:
-            raise unreadable(completion, str(error), kind="different-objects") from None
+            raise unreadable_error(completion, str(error), kind="different-objects") from None
         except (ValueError, RecursionError):
             end = opening.end()
             false_starts += 1
             if false_starts > _FALSE_STARTS:
-                raise unreadable(completion, f"more than {_FALSE_STARTS} objects begin in it and do not end") from None
+                raise unreadable_error(
+                    completion, f"more than {_FALSE_STARTS} objects begin in it and do not end"
+                ) from None
         else:
             yield opening.start(), end, cast("dict[str, Any]", found)
         opening = _OPENING.search(text, end)
 
 
-def unreadable(completion: str, why: str, *, kind: str = "unreadable-completion") -> ExtractionError:
+def unreadable_error(completion: str, why: str, *, kind: str = "unreadable-completion") -> ExtractionError:
     """Return the error that says why a completion cannot be read, and holds it."""
     return ExtractionError(
         f"the model's completion cannot be read: {why}. "
@@ -169,7 +171,7 @@ def unreadable(completion: str, why: str, *, kind: str = "unreadable-completion"
     )
 
 
-def strip_thoughts(completion: str) -> str:
+def strip_reasoning(completion: str) -> str:
     """Return the completion without thinking blocks."""
     # Some chat templates begin the thought in the prompt, so that only its end is in the completion.
     return _THOUGHT_END.split(_THOUGHT.sub("", completion))[-1]
@@ -216,7 +218,7 @@ class _Object:
 
 def _read(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | Lines:
     """Return the object with that key, the lines where there is none, or what there is of an object that breaks off."""
-    body = strip_thoughts(completion)
+    body = strip_reasoning(completion)
     try:
         return _Object(_find_object(body, key, completion))
     except ExtractionError as error:
@@ -237,13 +239,13 @@ def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
         whole = _decode(text)
         if isinstance(whole, list) and whole:
             return {key: whole}
-        fitting = [record for *_, found in find_objects(text, completion) if key in (record := _fold_keys(found))]
+        fitting = [record for *_, found in find_json_objects(text, completion) if key in (record := _fold_keys(found))]
         if any(record != fitting[0] for record in fitting):
             why = f"it holds {len(fitting)} different objects with {key!r}"
-            raise unreadable(completion, why, kind="different-objects")
+            raise unreadable_error(completion, why, kind="different-objects")
         if fitting:
             return fitting[0]
-    raise unreadable(completion, f"it holds no JSON object with {key!r}")
+    raise unreadable_error(completion, f"it holds no JSON object with {key!r}")
 
 
 def _recover(text: str) -> Any:

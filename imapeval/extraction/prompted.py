@@ -12,13 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import faults, forms, parsing, prompting, selecting
-from imapeval.extraction.asking import Asker
+from imapeval.extraction import parsing, selecting
 from imapeval.extraction.forgery import is_about_score
-from imapeval.extraction.forms import Form
 from imapeval.extraction.offload import offload
 from imapeval.extraction.source import Source
-from imapeval.llm.client import Request
+from imapeval.llm.protocol import Request
+from imapeval.llm.structured import faults, output_format, templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
 from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.text.phrases import drop_self_contradictions, qualify
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from imapeval.extraction.sifting import Parsed
-    from imapeval.llm.client import Completion, Model
+    from imapeval.llm.protocol import Completion, Model
 
 QUESTION = "question-imap"
 """What requests of the first step are named (`Request.schema_name`)."""
@@ -61,7 +62,7 @@ class PromptedReader:
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._seed = seed
-        self._asker = Asker(model)
+        self._asker = StructuredOutputClient(model)
 
     @property
     def signature(self) -> str:
@@ -71,10 +72,10 @@ class PromptedReader:
             model=self._model.identity,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            question=prompting.identify(QUESTION, _VERSIONS[QUESTION]),
-            answer=prompting.identify(_ANSWER, _VERSIONS[_ANSWER]),
-            lines=prompting.identify(forms.LINE_FORMAT, forms.VERSION),
-            retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
+            question=templates.prompt_identity(QUESTION, _VERSIONS[QUESTION]),
+            answer=templates.prompt_identity(_ANSWER, _VERSIONS[_ANSWER]),
+            lines=templates.prompt_identity(output_format.LINE_FORMAT, output_format.VERSION),
+            retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
             v="8",
         )
 
@@ -124,18 +125,18 @@ class PromptedReader:
         return AnswerImap(tuple(drop_self_contradictions(facts)))
 
     async def _read(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
-        def make(form: Form) -> Request:
+        def make(form: OutputFormat) -> Request:
             return Request(
-                forms.load(task, lang=lang, version=_VERSIONS[task], form=form).render(**texts),
-                schema=_SCHEMAS[task] if form is Form.SCHEMA else None,
+                output_format.load(task, lang=lang, version=_VERSIONS[task], form=form).render(**texts),
+                schema=_SCHEMAS[task] if form is OutputFormat.SCHEMA else None,
                 schema_name=task,
-                json=form is Form.JSON,
+                json=form is OutputFormat.JSON,
                 max_tokens=self._max_tokens,
                 temperature=self._temperature,
                 seed=self._seed,
             )
 
-        return await self._asker.ask(make, understand, lang=lang)
+        return await self._asker.complete(make, understand, lang=lang)
 
 
 def _read_whole(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:
@@ -147,11 +148,11 @@ def _read_whole(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:
     try:
         parsed = parse(completion)
     except ExtractionError as error:
-        raise faults.explain(error) from None
+        raise faults.refine_error(error) from None
     if not parsed.whole:
-        raise faults.faulty(faults.diagnose(completion, cut=True), completion)
+        raise faults.fault_error(faults.diagnose(completion, cut=True), completion)
     if any(dropped.reason == "no pair" for dropped in parsed.dropped):
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     return _report(parsed)
 
 

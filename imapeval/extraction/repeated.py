@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
-from imapeval.llm.client import LASTING
+from imapeval.llm.protocol import PERMANENT_KINDS
 from imapeval.signature import signature
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> 
 
 
 def _lasts(error: BaseException) -> bool:
-    return error.kind in LASTING if isinstance(error, ProviderError) else isinstance(error, SampleError)
+    return error.kind in PERMANENT_KINDS if isinstance(error, ProviderError) else isinstance(error, SampleError)

@@ -11,8 +11,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.faults import faulty
 from imapeval.extraction.sifting import Dropped, Parsed, Reason, drop
+from imapeval.llm.structured.faults import fault_error
 from imapeval.text.language import HAN
 from imapeval.types import Pair, QuestionImap
 
@@ -64,11 +64,11 @@ def select_question(imap: QuestionImap, source: Source, completion: str) -> Pars
         else:
             query.append(pair)
     if imap.query and not query:
-        raise faulty("not-in-text", completion)
+        raise fault_error("not-in-text", completion)
     for pair in query:
         _require_sound(pair.term, None, source, completion)
     if query and all(_is_foreign(pair.term, source) for pair in query):
-        raise faulty("wrong-language", completion)
+        raise fault_error("wrong-language", completion)
     constraint: dict[Pair, None] = {}
     for pair in imap.constraint:
         located = source.locate(pair)
@@ -104,7 +104,7 @@ def select_inform(
         if reason is None:
             kept[pair] = None
         elif reason == "not in the text" and _is_foreign_value(said.value, source):
-            raise faulty("wrong-language", completion)
+            raise fault_error("wrong-language", completion)
         elif (
             reason == "not in the text"
             and source.nearly_holds(said.value)
@@ -112,13 +112,15 @@ def select_inform(
         ):
             # Nearly a quotation: put more shortly, or damaged where another number stands in it.
             if not source.ground.holds_digits(said.value):
-                raise faulty("garbled", completion)
+                raise fault_error("garbled", completion)
             kept[pair] = None
         else:
             dropped.append(_note(pair, reason))
         _require_sound("", pair, source, completion)
     if pairs and not kept:
-        raise faulty("not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion)
+        raise fault_error(
+            "not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion
+        )
     return Parsed(tuple(kept), tuple(dropped))
 
 
@@ -164,7 +166,7 @@ def _require_sound(term: str, pair: Pair | None, source: Source, completion: str
     if suspect:
         shown = f"{source.shown}{source.shown.translate(_SIGNS)}".casefold()
         if any(part not in _UNITS and not _holds(shown, part.casefold()) for part in suspect):
-            raise faulty("garbled", completion)
+            raise fault_error("garbled", completion)
 
 
 def _holds(text: str, part: str) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from imapeval.extraction.forgery import find_forgeries
 from imapeval.extraction.grounding import Ground, fold
-from imapeval.extraction.prompting import neutralise
+from imapeval.llm.structured.templates import neutralise
 from imapeval.text.language import has_chinese
 from imapeval.text.markup import INVISIBLE, EditedText, fold_confusables
 from imapeval.types import Pair

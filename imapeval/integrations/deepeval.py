@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict
 from imapeval._optional import require
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.integrations.adapter import choose_scorer
-from imapeval.llm import chat, openai
-from imapeval.llm.client import Completion, Usage
+from imapeval.llm.protocol import Completion, Usage
+from imapeval.llm.providers import chat_format, openai
 from imapeval.report.thresholds import Threshold
 from imapeval.types import Score
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
     from imapeval.errors import ImapEvalError
-    from imapeval.llm.client import Message, Request
+    from imapeval.llm.protocol import Message, Request
     from imapeval.metrics.base import Metric
     from imapeval.scoring import Assessment, Scorer
 
@@ -333,7 +333,7 @@ def _make_identity(model: Any) -> str:
     server = getattr(model, "base_url", None)
     if server:
         # As our own models show it: without what may be secret.
-        name = openai.identify(name, base_url=str(server)).removeprefix("openai:")
+        name = openai.model_identity(name, base_url=str(server)).removeprefix("openai:")
     temperature = getattr(model, "temperature", None)
     return f"deepeval:{name}" + (f";temperature={temperature:g}" if _is_number(temperature) else "")
 
@@ -365,7 +365,7 @@ def _translate_error(error: BaseException, request: Request, *, who: str) -> Ima
             return ServiceError(f"{who} does not let us in ({said}). Check its key.", kind="auth")
         if isinstance(status, int):
             text = str(getattr(getattr(cause, "response", None), "text", cause))
-            return chat.explain(chat.Fault.of(status, text), request, who=who)
+            return chat_format.to_error(chat_format.ErrorReply.parse(status, text), request, who=who)
         if isinstance(cause, _errors.DeepEvalError):
             return ServiceError(f"{who} cannot be asked: {cause}", kind="auth")
         if isinstance(cause, TimeoutError):

@@ -25,7 +25,7 @@ from imapeval.types import Failure, Score
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.llm.ledger import Spent
+    from imapeval.llm.middleware.budget import UsageTotals
     from imapeval.scoring import Assessment
 
 
@@ -86,7 +86,7 @@ def _to_grading_result(assessment: Assessment, limit: Threshold | None) -> dict[
     return grade
 
 
-def _tokens_used(spent: Spent | None) -> dict[str, Any]:
+def _tokens_used(spent: UsageTotals | None) -> dict[str, Any]:
     if spent is None:
         return {}
     counted = {"prompt": spent.prompt_tokens, "completion": spent.completion_tokens, "cached": spent.reused_tokens}

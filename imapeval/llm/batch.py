@@ -18,17 +18,17 @@ from pydantic import ValidationError
 
 from imapeval.errors import ProviderError, ResourceError, ServiceError, UsageError
 from imapeval.files import create_private_file
-from imapeval.llm import chat
-from imapeval.llm.batch_results import Result, read_lines
-from imapeval.llm.cache import digest
-from imapeval.llm.client import LASTING, Message, Request, canonical
-from imapeval.llm.rehearsal import pend
+from imapeval.llm.batch_results import ResultLine, read_lines
+from imapeval.llm.dry_run import pending_error
+from imapeval.llm.middleware.cache import cache_key
+from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json
+from imapeval.llm.providers import chat_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from imapeval.llm.cache import Cached
+    from imapeval.llm.middleware.cache import CachedModel
 
 MAX_LINES = 50_000
 MAX_BYTES = 200_000_000
@@ -71,7 +71,7 @@ class BatchFile:
 
 
 @dataclass(slots=True)
-class Taken:
+class ImportReport:
     """What the results of batches held. Places are texts such as "results.jsonl, line 7".
 
     Attributes:
@@ -120,7 +120,7 @@ class BatchFolder:
             raise UsageError(f"{path} holds no requests. `imapeval batch export ... --out {path}` writes them.")
         self.identity, self._name = found or model or ("", "")
         if model is not None:
-            self.require(model[0])
+            self.require_model(model[0])
 
     def __enter__(self) -> BatchFolder:
         return self
@@ -128,7 +128,7 @@ class BatchFolder:
     def __exit__(self, *_: object) -> None:
         self._state.close()
 
-    def require(self, identity: str) -> None:
+    def require_model(self, identity: str) -> None:
         """Make sure that the requests are to the model of that identity.
 
         Raises:
@@ -141,23 +141,27 @@ class BatchFolder:
                 "same --llm and --base-url."
             )
 
-    def recall(self) -> Callable[[Request], ProviderError]:
+    def failure_lookup(self) -> Callable[[Request], ProviderError]:
         """Return what says of a request that has no completion why: it failed for a lasting reason, or is pending.
 
         It goes by what has been imported by now.
         """
         rows = self._state.execute("SELECT key, kind, message, raw FROM failure ORDER BY rowid")
-        failures = {key: (kind, message, raw) for key, kind, message, raw in rows if kind in LASTING}
+        failures = {key: (kind, message, raw) for key, kind, message, raw in rows if kind in PERMANENT_KINDS}
         identity = self.identity
 
         def reply(request: Request) -> ProviderError:
-            failure = failures.get(digest(canonical(request, identity))) if failures else None
-            return pend(request) if failure is None else ProviderError(failure[1], kind=failure[0], raw=failure[2])
+            failure = failures.get(cache_key(canonical_json(request, identity))) if failures else None
+            return (
+                pending_error(request)
+                if failure is None
+                else ProviderError(failure[1], kind=failure[0], raw=failure[2])
+            )
 
         return reply
 
     @contextlib.contextmanager
-    def write(self) -> Generator[BatchWriter]:
+    def open_writer(self) -> Generator[BatchWriter]:
         """Yield what writes requests to new files, which appear at the end, or not at all where that fails.
 
         Raises:
@@ -182,7 +186,7 @@ class BatchFolder:
             for file in writer.files:
                 _unfinished(file.path).replace(file.path)
 
-    def take(self, results: Sequence[Path], *, cache: Cached) -> Taken:
+    def import_results(self, results: Sequence[Path], *, cache: CachedModel) -> ImportReport:
         """Keep the completions that are in files of results. Taking a file twice changes nothing.
 
         Args:
@@ -193,7 +197,7 @@ class BatchFolder:
             InputError: A file cannot be read at all.
             ResourceError: The state or the cache cannot be written.
         """
-        taken = Taken()
+        taken = ImportReport()
         with self._guarded():
             for path in results:
                 for line, content in read_lines(path):
@@ -206,15 +210,15 @@ class BatchFolder:
         rows = self._state.execute(
             f"SELECT file, count(*) FROM request WHERE NOT answered AND {_NOT_FAILED} GROUP BY file ORDER BY file"
         )
-        return {self.file(number).name: count for number, count in rows if self.file(number).exists()}
+        return {self.file_path(number).name: count for number, count in rows if self.file_path(number).exists()}
 
-    def file(self, number: int) -> Path:
+    def file_path(self, number: int) -> Path:
         """Return the path of the file of that number, from 1."""
         return self.path / f"requests-{number:03}.jsonl"
 
-    def _take(self, content: bytes, place: str, taken: Taken, cache: Cached) -> None:
+    def _take(self, content: bytes, place: str, taken: ImportReport, cache: CachedModel) -> None:
         try:
-            result = Result.model_validate_json(content)
+            result = ResultLine.model_validate_json(content)
         except ValidationError as error:
             taken.unreadable[place] = error.errors(include_url=False)[0]["msg"]
             return
@@ -224,9 +228,9 @@ class BatchFolder:
             taken.foreign.append(place)
             return
         request = _restore(row[0])
-        kept = cache.find(request)
+        kept = cache.get(request)
         try:
-            completion = result.read(request, who=self._who)
+            completion = result.parse_completion(request, who=self._who)
         except (ProviderError, ServiceError) as error:
             if kept is None:
                 taken.failures[key] = (error.kind, str(error))
@@ -234,7 +238,7 @@ class BatchFolder:
             return
         taken.failures.pop(key, None)
         if kept is None:
-            cache.keep(request, completion)
+            cache.store(request, completion)
             taken.new += 1
             taken.prompt_tokens += completion.usage.prompt_tokens
             taken.completion_tokens += completion.usage.completion_tokens
@@ -244,9 +248,13 @@ class BatchFolder:
             taken.differing.append(place)
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
-    def _note_failure(self, result: Result, file: int, error: ProviderError | ServiceError, request: Request) -> None:
+    def _note_failure(
+        self, result: ResultLine, file: int, error: ProviderError | ServiceError, request: Request
+    ) -> None:
         kind = error.kind
-        refused = chat.find_refused(result.fault(), self.body(request), self._refused)
+        refused = chat_format.find_unsupported_parameter(
+            result.error_reply(), self.request_body(request), self._refused
+        )
         if refused is not None:
             # Of no interest to whoever asked: the next file says the same in another way.
             self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
@@ -254,13 +262,13 @@ class BatchFolder:
         raw = error.raw if isinstance(error, ProviderError) else None
         self._state.execute(
             "INSERT OR IGNORE INTO failure VALUES (?, ?, ?, ?, ?, ?)",
-            (result.custom_id, result.id or digest(result.model_dump_json()), file, kind, str(error), raw),
+            (result.custom_id, result.id or cache_key(result.model_dump_json()), file, kind, str(error), raw),
         )
 
-    def body(self, request: Request) -> Any:
-        """Return what is sent to the server for a request, ready for JSON; see `chat.write`."""
+    def request_body(self, request: Request) -> Any:
+        """Return what is sent to the server for a request, ready for JSON; see `chat_format.request_body`."""
         limit = "max_completion_tokens" if self._own else "max_tokens"
-        return chat.write(request, self._name, refused=self._refused, limit=limit)
+        return chat_format.request_body(request, self._name, refused=self._refused, limit=limit)
 
     @property
     def _own(self) -> bool:
@@ -310,8 +318,8 @@ class BatchWriter:
 
     def add(self, request: Request) -> None:
         """Write a request, unless it was added before or waits for its result."""
-        text = canonical(request, self._folder.identity)
-        key = digest(text)
+        text = canonical_json(request, self._folder.identity)
+        key = cache_key(text)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -320,13 +328,13 @@ class BatchWriter:
             # It may have been answered, and the completion dropped from the cache: its results are wanted again.
             self._state.execute("UPDATE request SET answered = 0 WHERE key = ?", (key,))
             return
-        record = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": self._folder.body(request)}
+        record = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": self._folder.request_body(request)}
         # Chinese as it is: readable, and half the size. But half a surrogate pair has no form other than its escape.
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         if self._file is None or self._lines == MAX_LINES or self._file.tell() + len(line) > MAX_BYTES:
             self.close()
             self._number += 1
-            draft = _unfinished(self._folder.file(self._number))
+            draft = _unfinished(self._folder.file_path(self._number))
             create_private_file(draft)
             self._file = draft.open("wb")
         self._file.write(line)
@@ -336,13 +344,13 @@ class BatchWriter:
     def close(self) -> None:
         """Finish the file that is being written, if any."""
         if self._file is not None:
-            self.files.append(BatchFile(self._folder.file(self._number), self._lines, self._file.tell()))
+            self.files.append(BatchFile(self._folder.file_path(self._number), self._lines, self._file.tell()))
             self._file.close()
             self._file, self._lines = None, 0
 
     def _is_waiting(self, key: str) -> bool:
         row = self._state.execute(f"SELECT file FROM request WHERE key = ? AND {_NOT_FAILED}", (key,)).fetchone()
-        return row is not None and self._folder.file(row[0]).exists()
+        return row is not None and self._folder.file_path(row[0]).exists()
 
 
 def _restore(text: str) -> Request:

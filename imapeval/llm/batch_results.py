@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, model_validator
 
 from imapeval.errors import InputError, ProviderError
-from imapeval.llm import chat
+from imapeval.llm.providers import chat_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from imapeval.llm.client import Completion, Request
+    from imapeval.llm.protocol import Completion, Request
 
 _SHOWN = 300
 """Characters of a server's own words that a message quotes."""
@@ -27,7 +27,7 @@ class _Response(BaseModel):
     body: Any = None
 
 
-class Result(BaseModel):
+class ResultLine(BaseModel):
     """A line of results: OpenAI's, and vLLM's, whose errors differ."""
 
     id: str | None = None
@@ -36,30 +36,30 @@ class Result(BaseModel):
     error: Any = None
 
     @model_validator(mode="after")
-    def _require_outcome(self) -> Result:
+    def _require_outcome(self) -> ResultLine:
         if self.response is None and self.error is None:
             raise ValueError("neither a response nor an error: this is no line of results")
         return self
 
-    def read(self, request: Request, *, who: str) -> Completion:
+    def parse_completion(self, request: Request, *, who: str) -> Completion:
         """Return the completion.
 
         Raises:
             ProviderError: There is none for this request.
-            ServiceError: The server answered none like it; see `chat.explain`.
+            ServiceError: The server answered none like it; see `chat_format.to_error`.
         """
         if self.response is not None and self.response.status_code == HTTPStatus.OK and self.error is None:
-            return chat.read(json.dumps(self.response.body), request, who=who)
-        fault = self.fault()
+            return chat_format.parse_reply(json.dumps(self.response.body), request, who=who)
+        fault = self.error_reply()
         if not fault.status:
             # Never sent: OpenAI's batch expired or was cancelled.
             raise ProviderError(f"{who} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
-        raise chat.explain(fault, request, who=who)
+        raise chat_format.to_error(fault, request, who=who)
 
-    def fault(self) -> chat.Fault:
+    def error_reply(self) -> chat_format.ErrorReply:
         """Return what is said in place of an answer; status 0 where nothing was sent."""
         status, body = (0, None) if self.response is None else (self.response.status_code, self.response.body)
-        return chat.Fault.of(status, json.dumps(body if self.error is None else self.error))
+        return chat_format.ErrorReply.parse(status, json.dumps(body if self.error is None else self.error))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.llm.client import Usage
+    from imapeval.llm.protocol import Usage
 
 TABLE = Path(__file__).with_name("prices.json")
 """Made by docs/write_prices.py, from a list that names its source and date."""
@@ -38,7 +38,7 @@ class Price:
     reused: float | None = None
     source: str = ""
 
-    def of(self, usage: Usage) -> float:
+    def cost_of(self, usage: Usage) -> float:
         """Return what the tokens cost, in USD."""
         reused = self.prompt if self.reused is None else self.reused
         fresh_tokens = usage.prompt_tokens - usage.reused_tokens

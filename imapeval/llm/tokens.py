@@ -14,7 +14,7 @@ from imapeval._optional import installed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from imapeval.llm.client import Request
+    from imapeval.llm.protocol import Request
 
 _NARROW = 4.0
 """Characters a token, of Latin script. See `estimate` for where it comes from."""

@@ -8,10 +8,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ProviderError
-from imapeval.extraction import faults, prompting
-from imapeval.extraction.asking import Asker
-from imapeval.extraction.forms import Form
-from imapeval.llm.client import Request
+from imapeval.llm.protocol import Request
+from imapeval.llm.structured import faults, templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
 from imapeval.matching.relating import RELATIONS_SCHEMA, list_facts, parse_relations
 from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise
@@ -20,7 +20,7 @@ from imapeval.types import Failure, Lang, Pair, Relation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.llm.client import Completion, Model
+    from imapeval.llm.protocol import Completion, Model
     from imapeval.matching.order import ValueMatcher
     from imapeval.matching.relating import Answer
     from imapeval.types import Imap, Match
@@ -57,7 +57,7 @@ class LLMMatcher:
     def __init__(self, inner: ValueMatcher, model: Model) -> None:
         self._inner = inner
         self._model = model
-        self._asker = Asker(model)
+        self._asker = StructuredOutputClient(model)
 
     @property
     def signature(self) -> str:
@@ -65,8 +65,8 @@ class LLMMatcher:
         return self._inner.sign(
             "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
-            prompt=prompting.identify(_TASK, _VERSION),
-            retry=prompting.identify(faults.RETRY_NOTE, faults.VERSION),
+            prompt=templates.prompt_identity(_TASK, _VERSION),
+            retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
             facts=MAX_FACTS,
         )
 
@@ -126,13 +126,13 @@ class LLMMatcher:
             response=list_facts([Pair(*fact) for fact in responses]),
         )
 
-        def make(form: Form) -> Request:
+        def make(form: OutputFormat) -> Request:
             return Request(
                 # The prompt itself asks for JSON, in free text too.
                 messages,
-                schema=RELATIONS_SCHEMA if form is Form.SCHEMA else None,
+                schema=RELATIONS_SCHEMA if form is OutputFormat.SCHEMA else None,
                 schema_name=_TASK,
-                json=form is Form.JSON,
+                json=form is OutputFormat.JSON,
                 max_tokens=_MAX_TOKENS,
             )
 
@@ -140,12 +140,12 @@ class LLMMatcher:
             try:
                 answer = parse_relations(completion.text, references=len(references), responses=len(responses))
             except ExtractionError as error:
-                raise faults.explain(error) from None
+                raise faults.refine_error(error) from None
             for entry in answer.dropped:
                 _log.info("left out of a completion: %s (no listed facts)", entry)
             return answer
 
-        return await self._asker.ask(make, understand, lang=lang)
+        return await self._asker.complete(make, understand, lang=lang)
 
 
 def _reference(match: Match) -> _Fact:
@@ -193,5 +193,5 @@ def _judge(match: Match, numbers: tuple[int, int], answer: Answer, lang: Lang) -
     return replace(match, relation=relation, decided_by="llm", evidence=evidence)
 
 
-def _load(lang: Lang) -> prompting.Template:
-    return prompting.load(_TASK, lang=lang, version=_VERSION)
+def _load(lang: Lang) -> templates.PromptTemplate:
+    return templates.load(_TASK, lang=lang, version=_VERSION)

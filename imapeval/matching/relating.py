@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from imapeval.extraction.parsing import find_object, unreadable
+from imapeval.extraction.parsing import find_json_object, unreadable_error
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Answ
     Raises:
         ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    entries = find_object(completion, _KEY)[_KEY]
+    entries = find_json_object(completion, _KEY)[_KEY]
     if not isinstance(entries, (list, dict)):
-        raise unreadable(completion, f"{_KEY!r} is no list")
+        raise unreadable_error(completion, f"{_KEY!r} is no list")
     said: dict[tuple[int, int], dict[str, str]] = {}
     dropped: list[str] = []
     items = cast("list[Any]", entries if isinstance(entries, list) else [entries])
@@ -101,7 +101,7 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Answ
             word = _read_words(fields.get("relation")).casefold()
             said.setdefault((reference, response), {}).setdefault(word, _read_words(fields.get("why")))
     if items and not any(word in _RELATIONS for words in said.values() for word in words):
-        raise unreadable(completion, f"none of its {len(items)} entries names listed facts and a relation")
+        raise unreadable_error(completion, f"none of its {len(items)} entries names listed facts and a relation")
     verdicts: dict[tuple[int, int], Verdict] = {}
     unclear: dict[tuple[int, int], tuple[str, ...]] = {}
     for pair, words in said.items():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.graph.encoder import Encoder
-    from imapeval.llm.client import Model
+    from imapeval.llm.protocol import Model
     from imapeval.types import Imap, Lang, Match, Outcome
 
 Need = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from imapeval.llm.ledger import describe
+from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
 from imapeval.report.histogram import Axis, draw_histogram
 from imapeval.report.summary import label_system
@@ -139,7 +139,7 @@ def render_settings(manifest: Mapping[str, Any]) -> str:
         ("finished", manifest.get("finished") or "not yet"),
         ("command", _format_command(manifest.get("command", []))),
         ("extractor", settings["extractor"] or "none needed"),
-        ("language model", usage and describe(usage)),
+        ("language model", usage and format_report(usage)),
         ("matcher", settings["matcher"] or "none needed"),
         *((name, value) for name, value in resources.items()),
         ("seed", settings["seed"]),

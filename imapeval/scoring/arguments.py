@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from imapeval.evaluation.pipeline import LlmSettings
-    from imapeval.llm.client import Model
+    from imapeval.llm.protocol import Model
     from imapeval.metrics.base import Metric
     from imapeval.types import Lang
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.llm.ledger import Spent
+    from imapeval.llm.middleware.budget import UsageTotals
     from imapeval.types import Outcome, Sample
 
 MAX_SHOWN = 100
@@ -47,7 +47,7 @@ class Assessment:
     outcomes: Mapping[str, Outcome]
     signatures: Mapping[str, str]
     records: tuple[ImapRecord, ...] = ()
-    spent: Spent | None = None
+    spent: UsageTotals | None = None
 
     @property
     def metric(self) -> str:
@@ -152,7 +152,7 @@ class Assessments(Sequence[Assessment]):
         spent: What a language model's work for all of them cost; None where none was asked.
     """
 
-    def __init__(self, items: Sequence[Assessment], *, spent: Spent | None = None) -> None:
+    def __init__(self, items: Sequence[Assessment], *, spent: UsageTotals | None = None) -> None:
         self._items = tuple(items)
         self.spent = spent
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.pipeline import Pipeline
     from imapeval.evaluation.runs import Result
     from imapeval.extraction.extractor import Extractor
-    from imapeval.llm.client import Model
+    from imapeval.llm.protocol import Model
     from imapeval.matching.matcher import Matcher
 
 

@@ -22,7 +22,7 @@ from imapeval.evaluation import evaluate, pipeline
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.evaluation.samples import detect_lang
-from imapeval.llm.ledger import Ledger, itemise
+from imapeval.llm.middleware.budget import Ledger, track_separately
 from imapeval.matching.matcher import relate
 from imapeval.scoring.arguments import (
     assign_ids,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from imapeval.evaluation.combine import References
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Result
-    from imapeval.llm.client import Model
-    from imapeval.llm.ledger import Spent
+    from imapeval.llm.middleware.budget import UsageTotals
     from imapeval.llm.prices import Price
+    from imapeval.llm.protocol import Model
     from imapeval.metrics.base import Device, Metric
     from imapeval.types import Imap, Lang, Match
 
@@ -262,10 +262,10 @@ class Scorer:
     def _open_model(self) -> Model | None:
         if self._llm is None or isinstance(self._llm, str):
             return None if self._llm is None else pipeline.open_llm(self._settings, ledger=self.ledger)
-        from imapeval.llm.open import surround
+        from imapeval.llm.registry import add_middleware
 
         # Not cached: whether the same request means the same to it is not known of somebody's own model.
-        return surround(self._llm, rpm=self._settings.rpm, tpm=self._settings.tpm, ledger=self.ledger)
+        return add_middleware(self._llm, rpm=self._settings.rpm, tpm=self._settings.tpm, ledger=self.ledger)
 
     def _open_components(self, *, reading: bool = False) -> OpenComponents:
         """Return what works, opened on the loop at first use, where only one does it."""
@@ -298,7 +298,7 @@ class Scorer:
         if isinstance(sample, Failure):
             return self._assess_rejected(given_id(fields), sample)
         kept = InMemoryStore()
-        with itemise(None if self.ledger is None else self.ledger.price) as ledger:
+        with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], kept)
         spent = None if self.ledger is None else ledger.spent
         return self._assess(sample, kept.results, kept.records, spent)
@@ -308,7 +308,7 @@ class Scorer:
     ) -> Assessments:
         made = make_samples(given)
         samples = [item for item in made if isinstance(item, Sample)]
-        with itemise(None if self.ledger is None else self.ledger.price) as ledger:
+        with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
                 assessed = await self._score_in_memory(samples, progress)
             else:
@@ -380,7 +380,7 @@ class Scorer:
         sample: Sample,
         results: Sequence[Result],
         records: Iterable[ImapRecord],
-        spent: Spent | None = None,
+        spent: UsageTotals | None = None,
     ) -> Assessment:
         by_metric = {result.metric: result for result in results}
         ordered = [by_metric[metric.name] for metric in self._metrics]

@@ -154,7 +154,7 @@ class _TimeoutProtocol(H11Protocol):
     who does not read. The body of a request that is being answered is the guard's.
     """
 
-    limits: Limits
+    bounds: Limits
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -163,7 +163,7 @@ class _TimeoutProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
+        if len(self.connections) > self.bounds.connections:
             self._respond_and_close(
                 HttpError(503, "busy", "Too many connections are open. Try again later.", {"Retry-After": "2"})
             )
@@ -182,7 +182,7 @@ class _TimeoutProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self.loop.call_later(self.limits.arriving, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.bounds.arriving, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -197,7 +197,7 @@ class _TimeoutProtocol(H11Protocol):
         idle = self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
         waiting = idle and self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waiting and self._read_timer is None:
-            self._read_timer = self.loop.call_later(self.limits.arriving, self._on_read_timeout)
+            self._read_timer = self.loop.call_later(self.bounds.arriving, self._on_read_timeout)
         elif not waiting and self._read_timer is not None:
             self._read_timer.cancel()
             self._read_timer = None
@@ -205,7 +205,7 @@ class _TimeoutProtocol(H11Protocol):
     def _on_read_timeout(self) -> None:
         if self.conn.our_state is h11.IDLE:
             self._respond_and_close(
-                HttpError(408, "too-slow", f"The request did not arrive within {self.limits.arriving:g} seconds.")
+                HttpError(408, "too-slow", f"The request did not arrive within {self.bounds.arriving:g} seconds.")
             )
         else:
             self.transport.abort()

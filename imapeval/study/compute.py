@@ -12,7 +12,7 @@ from imapeval.study.agreement.rater_differences import count_differences
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL, compare
-from imapeval.study.correlation.coefficients import TITLES
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Study
@@ -247,7 +247,7 @@ def _name(row: Correlation) -> str:
         "system": "between systems",
     }[row.level]
     mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
-    return f"{TITLES[row.coefficient]} {over} ({mean})"
+    return f"{find_coefficient(row.coefficient).title} {over} ({mean})"
 
 
 def _list(names: Sequence[str], *, most: int = 8) -> str:

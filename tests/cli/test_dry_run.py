@@ -12,8 +12,8 @@ import pytest
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import open_extractor, open_graph
 from imapeval.llm import tokens
-from imapeval.llm.cache import Cached, digest
-from imapeval.llm.client import Completion, Request, Usage, canonical
+from imapeval.llm.middleware.cache import CachedModel, cache_key
+from imapeval.llm.protocol import Completion, Request, Usage, canonical_json
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -43,7 +43,7 @@ class WellBehaved:
         self.asked: dict[str, Request] = {}
 
     async def complete(self, request: Request) -> Completion:
-        self.asked[digest(canonical(request, IDENTITY))] = request
+        self.asked[cache_key(canonical_json(request, IDENTITY))] = request
         said: dict[str, Any] = {"inform": []}
         if request.schema_name == "question-imap":
             chinese = COUGH in request.messages[-1].content
@@ -101,7 +101,7 @@ def test_it_counts_the_calls_of_the_run(imapeval: Command, write_data: WriteData
 
 
 def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: WriteData, tmp_path: Path):
-    cached = Cached(WellBehaved(), tmp_path / "cache" / "completions.sqlite")
+    cached = CachedModel(WellBehaved(), tmp_path / "cache" / "completions.sqlite")
     asyncio.run(read_all(cached, 3))
     data = write_data(SAMPLES)
     found = foretell(imapeval, data, "--votes", "3", "--price", "1,2")

@@ -12,7 +12,7 @@ import pytest
 
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs import Run
-from imapeval.extraction.prompting import find_texts
+from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Imap, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,9 +14,9 @@ import pytest
 
 from imapeval.errors import SampleError
 from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.prompting import find_texts, load
 from imapeval.extraction.source import Source
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts, load
 from imapeval.types import Pair, QuestionImap
 
 ATTACKS = [

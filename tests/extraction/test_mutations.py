@@ -12,7 +12,7 @@ import pytest
 from imapeval.errors import SampleError
 from imapeval.extraction import lines
 from imapeval.extraction.prompted import PromptedReader
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Pair, QuestionImap
 
 # (language, question, answer, asked, inform) and the same in the other language: our own texts.

@@ -3,13 +3,13 @@ import json
 import pytest
 
 from imapeval.errors import ExtractionError, ProviderError, ServiceError
-from imapeval.extraction import prompting
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.prompting import find_texts
 from imapeval.extraction.selecting import EXAMPLE_QUERIES
-from imapeval.llm.client import Completion, Usage
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.templates import find_texts
 from imapeval.types import AnswerImap, Imap, Pair, QuestionImap, Sample
 
 IMAP = QuestionImap((Pair("treatment", "?"), Pair("Can drive", "?")), (Pair("age", "40"),))
@@ -306,7 +306,7 @@ async def test_a_query_copied_from_an_example_is_left_out():
 
 @pytest.mark.parametrize(("name", "lang"), [("can eat spinach", "en"), ("can exercise", "en"), ("能否运动", "zh")])
 def test_the_examples_are_those_of_the_prompt(name, lang):
-    template = prompting.load("question-imap", lang=lang, version=2)
+    template = templates.load("question-imap", lang=lang, version=2)
     assert name in EXAMPLE_QUERIES
     assert any(name in message.content for message in template.messages)
 

@@ -7,7 +7,7 @@ from imapeval.errors import ExtractionError, ProviderError, ServiceError
 from imapeval.evaluation.pipeline import open_extractor, open_graph
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.repeated import Repeated
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Imap, Pair, Sample
 
 SAMPLE = Sample("1", "Q?", ("R.", "S."), "A.")

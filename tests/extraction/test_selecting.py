@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.extraction import prompting
 from imapeval.extraction.selecting import EXAMPLE_VALUES, select_inform
 from imapeval.extraction.source import Source
+from imapeval.llm.structured import templates
 from imapeval.types import Pair, QuestionImap
 
 ROWS = [line.split("\t") for line in (Path(__file__).parent / "selected.tsv").read_text(encoding="utf-8").splitlines()]
@@ -30,7 +30,7 @@ def test_what_the_answer_says_is_kept_and_what_it_does_not_is_left_out(outcome, 
 
 @pytest.mark.parametrize("value", sorted(EXAMPLE_VALUES))
 def test_the_examples_values_are_those_of_the_prompt(value):
-    template = prompting.load("answer-inform", lang="zh", version=2)
+    template = templates.load("answer-inform", lang="zh", version=2)
     assert any(f'"{value}"' in message.content for message in template.messages)
 
 

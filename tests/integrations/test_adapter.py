@@ -21,9 +21,9 @@ from imapeval.integrations.adapter import (
     describe_score,
     split_by_metric,
 )
-from imapeval.llm.client import Completion, Usage
 from imapeval.llm.prices import Price
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
 
 PAGES = Path(__file__).parents[2] / "docs" / "frameworks"
 ASKED = "What treats flu?"

@@ -30,7 +30,7 @@ ADAPTERS = {
     "openevals": ("openevals", "openevals"),
     "langfuse": ("langfuse", "langfuse"),
 }
-WITHOUT = {"promptfoo", "pytest_plugin", "exchange"}
+WITHOUT = {"promptfoo", "pytest_plugin", "adapter"}
 """A program of npm; what nobody loads without pytest; and what several adapters share."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from imapeval.errors import SampleError
 from imapeval.extraction.prompted import PromptedReader
 from imapeval.extraction.source import Source
-from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.types import Pair, QuestionImap
 
 pytestmark = pytest.mark.llm

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.llm import batch
 from imapeval.llm.batch import BatchFolder
-from imapeval.llm.cache import Cached, digest
-from imapeval.llm.client import LASTING, Message, Request, canonical
-from imapeval.llm.openai import OpenAIModel
-from imapeval.llm.rehearsal import Rehearsal, pend
+from imapeval.llm.dry_run import DryRunModel, pending_error
+from imapeval.llm.middleware.cache import CachedModel, cache_key
+from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request, canonical_json
+from imapeval.llm.providers.openai import OpenAIModel
 
 URL = "http://127.0.0.1:9/v1"
 IDENTITY = f"openai:m@{URL}"
@@ -30,11 +30,11 @@ def ask(number: int | str) -> Request:
 
 
 def key(request: Request) -> str:
-    return digest(canonical(request, IDENTITY))
+    return cache_key(canonical_json(request, IDENTITY))
 
 
 def write(folder: BatchFolder, *requests: Request) -> batch.BatchWriter:
-    with folder.write() as writer:
+    with folder.open_writer() as writer:
         for request in requests:
             writer.add(request)
     return writer
@@ -62,7 +62,9 @@ def bad(request: Request, status: int = 500, message: str = "overloaded", id_: s
 
 @pytest.fixture
 def cache(tmp_path):
-    return Cached(Rehearsal(IDENTITY, find=lambda _: None, reply=pend), tmp_path / "c.sqlite")
+    return CachedModel(
+        DryRunModel(IDENTITY, find_completion=lambda _: None, reply=pending_error), tmp_path / "c.sqlite"
+    )
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ requests = st.builds(
 
 @given(requests)
 def test_a_request_comes_back_from_its_canonical_text(request_):
-    assert batch._restore(canonical(request_, IDENTITY)) == request_
+    assert batch._restore(canonical_json(request_, IDENTITY)) == request_
 
 
 @pytest.mark.parametrize("url", [URL, None])
@@ -119,10 +121,10 @@ def test_the_body_is_what_a_live_run_sends(tmp_path, monkeypatch, url, request_)
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     model = OpenAIModel("m", base_url=url)
     with BatchFolder(tmp_path / "own", model=(model.identity, "m")) as folder:
-        assert folder.body(request_) == model.write(request_)
+        assert folder.request_body(request_) == model.request_body(request_)
         write(folder, request_)
     written = (tmp_path / "own" / "requests-001.jsonl").read_text(encoding="utf-8")
-    assert json.loads(written)["body"] == model.write(request_)
+    assert json.loads(written)["body"] == model.request_body(request_)
     assert "secret" not in written
 
 
@@ -255,7 +257,7 @@ def test_what_failed_is_named_and_written_again(folder, cache, take, outcome, ki
     assert [found for found, _ in taken.failures.values()] == [kind]
     assert cache.find(ask(1)) is None
     recalled = folder.recall()(ask(1))
-    assert recalled.kind == (kind if kind in LASTING else "pending")
+    assert recalled.kind == (kind if kind in PERMANENT_KINDS else "pending")
     assert folder.recall()(ask(2)).kind == "pending"
     assert len(write(folder, ask(1)).files) == 1
     # The old failure again says nothing about the new file.
@@ -316,7 +318,7 @@ def test_kill_9_while_writing_leaves_a_folder_to_go_on_with(tmp_path, moment):
         import sys, time
         from pathlib import Path
         from imapeval.llm import batch
-        from imapeval.llm.client import Message, Request
+        from imapeval.llm.protocol import Message, Request
 
         moment, batch.MAX_LINES = sys.argv[2], 2
         replace, renamed = Path.replace, []
@@ -361,7 +363,7 @@ def test_results_are_known_by_a_new_process(tmp_path, cache):
     results.write_text(json.dumps(good(ask(1))))
     with BatchFolder(tmp_path / "b") as folder:
         assert folder.identity == IDENTITY
-        assert folder.take([results], cache=cache).new == 1
+        assert folder.import_results([results], cache=cache).new == 1
 
 
 def test_what_cannot_be_a_folder_of_batches(tmp_path, cache):
@@ -370,7 +372,7 @@ def test_what_cannot_be_a_folder_of_batches(tmp_path, cache):
     with BatchFolder(tmp_path / "b", model=MODEL) as folder:
         write(folder, ask(1))
         with pytest.raises(InputError, match="cannot be read"):
-            folder.take([tmp_path / "absent.jsonl"], cache=cache)
+            folder.import_results([tmp_path / "absent.jsonl"], cache=cache)
     with pytest.raises(UsageError, match="not to openai:other"):
         BatchFolder(tmp_path / "b", model=("openai:other", "other"))
     (tmp_path / "b" / "state.sqlite").write_bytes(b"no database" * 100)

@@ -6,8 +6,8 @@ SmolLM2 knows nothing of medicine: only the shape is asked of it, and that proba
 import pytest
 
 from imapeval.evaluation.evaluate import evaluate
-from imapeval.llm.cache import Cached
-from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.metrics.base import Parts
 from imapeval.metrics.judges import build, factscore, jury, questions
 from imapeval.metrics.judges.own import load_geval
@@ -29,7 +29,7 @@ async def judge(llama_url, tmp_path, monkeypatch, name, samples):
     monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
     for module in (factscore, questions):
         monkeypatch.setattr(module, "LIST_TOKENS", MOST_TOKENS)
-    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     return await evaluate(samples, metrics=[METRICS[name].prepare(Parts(llm=model))])
 
 
@@ -83,7 +83,7 @@ STEPS = "---\nname: friendly\ncriteria: how kind the words are\nsteps:\n- Read.\
 async def test_a_prompt_of_ones_own_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch, text):
     monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
     (tmp_path / "kind.md").write_text(text, encoding="utf-8")
-    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     metric = load_geval(tmp_path / "kind.md").prepare(Parts(llm=model))
     (result,) = await evaluate(SAMPLES[:1], metrics=[metric])
     if text == FORM and isinstance(result.outcome, Failure):

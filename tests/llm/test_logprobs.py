@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from imapeval.llm import chat, vllm
 from imapeval.llm.batch import BatchFolder
-from imapeval.llm.cache import Cached, digest
-from imapeval.llm.client import Completion, Message, Request, Token, Usage, canonical
-from imapeval.llm.openai import OpenAIModel
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.middleware.cache import CachedModel, cache_key
+from imapeval.llm.protocol import Completion, Message, Request, Token, Usage, canonical_json
+from imapeval.llm.providers import chat_format, vllm
+from imapeval.llm.providers.openai import OpenAIModel
+from imapeval.llm.providers.scripted import ScriptedModel
 
 PLAIN = Request((Message("user", "Rate it from 1 to 5."),), max_tokens=9)
 REQUEST = replace(PLAIN, logprobs=3)
@@ -45,21 +45,23 @@ def reply(logprobs=None, **fields):
 
 def test_keys_of_requests_without_are_what_they_were():
     """As of the revision before log-probabilities (b19510a): the paid completions of all users hang on it."""
-    key = digest(canonical(PLAIN, "openai:m"))
+    key = cache_key(canonical_json(PLAIN, "openai:m"))
     assert key == "5dca98f4e99c7a57f64a3dda2b5df5580b2cb7447f5c1b6abc74cd2ef4eba192"
-    assert digest(canonical(REQUEST, "openai:m")) != key
+    assert cache_key(canonical_json(REQUEST, "openai:m")) != key
 
 
 def test_they_are_asked_for_where_they_are_wanted():
-    assert chat.write(REQUEST, "m").items() >= {"logprobs": True, "top_logprobs": 3}.items()
-    assert not chat.write(PLAIN, "m").keys() & {"logprobs", "top_logprobs"}
-    assert chat.write(REQUEST, "m", refused=frozenset({"logprobs"})) == chat.write(PLAIN, "m")
+    assert chat_format.request_body(REQUEST, "m").items() >= {"logprobs": True, "top_logprobs": 3}.items()
+    assert not chat_format.request_body(PLAIN, "m").keys() & {"logprobs", "top_logprobs"}
+    assert chat_format.request_body(REQUEST, "m", refused=frozenset({"logprobs"})) == chat_format.request_body(
+        PLAIN, "m"
+    )
 
 
 def test_they_are_read():
-    completion = chat.read(json.dumps(reply(LOGPROBS)), REQUEST, who="it")
+    completion = chat_format.parse_reply(json.dumps(reply(LOGPROBS)), REQUEST, who="it")
     assert completion.tokens == (Token("4", -0.5, (("4", -0.5), ("5", -1.25))),)
-    assert chat.read(json.dumps(reply(LOGPROBS)), PLAIN, who="it").tokens == ()
+    assert chat_format.parse_reply(json.dumps(reply(LOGPROBS)), PLAIN, who="it").tokens == ()
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_they_are_read():
     ],
 )
 def test_an_answer_without_or_in_another_form_is_still_an_answer(logprobs):
-    completion = chat.read(json.dumps(reply(logprobs)), REQUEST, who="it")
+    completion = chat_format.parse_reply(json.dumps(reply(logprobs)), REQUEST, who="it")
     assert (completion.text, completion.tokens) == ("4", ())
 
 
@@ -115,13 +117,13 @@ async def test_who_may_not_ask_at_all_is_told_so(faulty):
 async def test_they_are_kept(tmp_path):
     path = tmp_path / "c.sqlite"
     model = ScriptedModel([COMPLETION])
-    assert (await Cached(model, path).complete(REQUEST)).tokens == TOKENS
-    assert await Cached(model, path).complete(REQUEST) == replace(COMPLETION, cached=True)
+    assert (await CachedModel(model, path).complete(REQUEST)).tokens == TOKENS
+    assert await CachedModel(model, path).complete(REQUEST) == replace(COMPLETION, cached=True)
 
 
 async def test_without_them_a_record_is_what_it_was(tmp_path):
     path = tmp_path / "c.sqlite"
-    await Cached(ScriptedModel(["4"]), path).complete(PLAIN)
+    await CachedModel(ScriptedModel(["4"]), path).complete(PLAIN)
     with sqlite3.connect(path) as connection:
         (record,) = connection.execute("SELECT completion FROM completion").fetchone()
     connection.close()
@@ -130,12 +132,12 @@ async def test_without_them_a_record_is_what_it_was(tmp_path):
 
 async def test_batches_carry_them(tmp_path):
     folder = tmp_path / "batch"
-    cache = Cached(ScriptedModel([], identity="openai:m"), tmp_path / "c.sqlite")
+    cache = CachedModel(ScriptedModel([], identity="openai:m"), tmp_path / "c.sqlite")
     with BatchFolder(folder, model=("openai:m", "m")) as batch:
-        with batch.write() as writer:
+        with batch.open_writer() as writer:
             writer.add(REQUEST)
             writer.add(PLAIN)
-        lines = [json.loads(line) for line in batch.file(1).read_text(encoding="utf-8").splitlines()]
+        lines = [json.loads(line) for line in batch.file_path(1).read_text(encoding="utf-8").splitlines()]
         assert [line["body"].get("top_logprobs") for line in lines] == [3, None]
         results = tmp_path / "results.jsonl"
         results.write_text(
@@ -145,7 +147,7 @@ async def test_batches_carry_them(tmp_path):
             ),
             encoding="utf-8",
         )
-        assert batch.take([results], cache=cache).new == 2
+        assert batch.import_results([results], cache=cache).new == 2
     assert len((await cache.complete(REQUEST)).tokens) == 1
     assert (await cache.complete(PLAIN)).tokens == ()
 

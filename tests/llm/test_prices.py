@@ -3,8 +3,8 @@ import json
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.llm.client import Usage
 from imapeval.llm.prices import TABLE, Price, find_price, parse_price
+from imapeval.llm.protocol import Usage
 
 
 def test_a_known_model_at_its_makers_address():
@@ -55,13 +55,13 @@ def test_the_table_names_its_source_and_every_price_is_one():
 
 def test_cost():
     usage = Usage(1_000_000, 500_000, reused_tokens=400_000)
-    assert Price(2.0, 8.0, 0.5).of(usage) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5 + 0.5 * 8.0)
-    assert Price(2.0, 8.0).of(usage) == pytest.approx(2.0 + 4.0)
+    assert Price(2.0, 8.0, 0.5).cost_of(usage) == pytest.approx(0.6 * 2.0 + 0.4 * 0.5 + 0.5 * 8.0)
+    assert Price(2.0, 8.0).cost_of(usage) == pytest.approx(2.0 + 4.0)
 
 
 def test_a_price_can_be_given():
     assert parse_price("0.40, 1.60") == Price(0.4, 1.6, source="--price")
-    assert parse_price("0,0").of(Usage(10, 10)) == 0
+    assert parse_price("0,0").cost_of(Usage(10, 10)) == 0
 
 
 @pytest.mark.parametrize("text", ["", "1", "1;2", "1,2,3", "a,b", "-1,2", "1,nan", "inf,1"])

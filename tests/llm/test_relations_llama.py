@@ -3,8 +3,8 @@
 import pytest
 
 from imapeval.evaluation.pipeline import open_graph, open_matcher
-from imapeval.llm.cache import Cached
-from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.matching import llm
 from imapeval.matching.matcher import relate
 from imapeval.types import Failure
@@ -24,7 +24,7 @@ VALUES = {
 async def test_a_pair_is_related_or_its_failure_named(llama_url, tmp_path, monkeypatch, lang):
     """SmolLM2 knows nothing of medicine: only the shape is asked of it."""
     monkeypatch.setattr(llm, "_MAX_TOKENS", MOST_TOKENS)
-    model = Cached(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
+    model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     matcher = open_matcher(open_graph(), llm=model)
     match = await relate(matcher, *VALUES[lang], lang=lang)
     if isinstance(match, Failure):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.study.robustness import rewording
 from imapeval.study.robustness.rewording import keep_letters_and_digits, reword_answers
 from imapeval.types import Failure, Sample

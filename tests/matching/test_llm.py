@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import MAX_FACTS, LLMMatcher
 from imapeval.matching.matcher import relate
 from imapeval.matching.relating import parse_relations

@@ -11,9 +11,9 @@ from imapeval.evaluation.evaluate import evaluate, make_run_settings
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.cache import Cached
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
 from imapeval.matching.matcher import relate
 from imapeval.metrics import registry
@@ -145,7 +145,7 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
     metrics = [registry.get("imapscore:mean")]
     counts = []
     for _ in range(2):
-        cached = Cached(model, tmp_path / "cache.sqlite")
+        cached = CachedModel(model, tmp_path / "cache.sqlite")
         extractor, matcher = TwoStep(PromptedReader(cached)), LLMMatcher(inner, cached)
         settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
         with RunWriter(tmp_path / "run", samples, settings=settings) as run:

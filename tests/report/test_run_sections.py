@@ -2,16 +2,16 @@ import json
 from pathlib import Path
 
 from imapeval.evaluation.runs import Run
-from imapeval.llm.client import Usage
-from imapeval.llm.ledger import Ledger
+from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
+from imapeval.llm.protocol import Usage
 from imapeval.report.run_sections import render_settings
 
 
 def test_what_the_model_cost_is_among_the_settings(run: Path):
     assert "language model" not in render_settings(Run(run).manifest)
     ledger = Ledger(price=Price(1.0, 4.0))
-    ledger.pay(Usage(1000, 100))
+    ledger.record_call(Usage(1000, 100))
     path = run / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) | {"usage": ledger.report()}
     path.write_text(json.dumps(manifest), encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Run
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Failure, Sample
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from imapeval import Assessment, Failure, Scorer
 from imapeval.cli.main import app
 from imapeval.errors import ServiceError, UsageError
 from imapeval.evaluation.samples import read
-from imapeval.llm.client import Completion, Usage
 from imapeval.llm.prices import Price
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.scoring import shared_scorer
 from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn

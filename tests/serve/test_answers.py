@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from imapeval import Scorer
 from imapeval.cli.main import app
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.serve import schema
 from imapeval.serve.app import load
 
 if TYPE_CHECKING:
-    from imapeval.llm.client import Request
+    from imapeval.llm.protocol import Request
     from imapeval.serve.app import LoadedScorer
     from tests.serve.conftest import Running, Serve
 

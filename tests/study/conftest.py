@@ -3,7 +3,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from imapeval.study.bootstrap import Floats, number_clusters
+from imapeval.study.arrays import Floats
+from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.rated import Rated, Scale
 
 

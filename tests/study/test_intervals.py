@@ -3,8 +3,7 @@ import pytest
 from scipy import stats
 
 from imapeval.study.bootstrap import draw_resamples
-from imapeval.study.correlation.influence import correlate_with_influences
-from imapeval.study.correlation.weighted import weighted_correlation
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.intervals import bca_intervals, jackknife_intervals, small_sample_quantile, student_quantile
 
 COUNT = np.array([[40]])
@@ -18,9 +17,9 @@ def draw_skewed(rows: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 def bootstrap(name: str, x: np.ndarray, y: np.ndarray, codes: np.ndarray, resamples: int, confidence: float = 0.95):
     clusters = int(codes.max()) + 1
-    value, rows = correlate_with_influences(name, x, y)
-    replicates = weighted_correlation(
-        name, x[None], y[None], draw_resamples(clusters, seed=1, resamples=resamples), codes=codes
+    value, rows = find_coefficient(name).with_influences(x, y)
+    replicates = find_coefficient(name).resample(
+        x[None], y[None], draw_resamples(clusters, seed=1, resamples=resamples), codes=codes
     )
     influences = np.bincount(codes, rows)[:, None, None]
     ends = bca_intervals(
@@ -113,7 +112,7 @@ def test_copies_in_clusters_add_nothing():
     single = bootstrap("pearson", x, y, np.arange(40), 500)
     double = bootstrap("pearson", np.tile(x, 2), np.tile(y, 2), np.tile(np.arange(40), 2), 500)
     assert double == pytest.approx(single, abs=1e-12)
-    value, rows = correlate_with_influences("pearson", np.tile(x, 2), np.tile(y, 2))
+    value, rows = find_coefficient("pearson").with_influences(np.tile(x, 2), np.tile(y, 2))
     once = linear("pearson", x, y)
     twice = jackknife_intervals(
         np.array([[value]]),
@@ -126,7 +125,7 @@ def test_copies_in_clusters_add_nothing():
 
 
 def linear(name: str, x: np.ndarray, y: np.ndarray, bounds=(-1.0, 1.0)) -> np.ndarray:
-    value, rows = correlate_with_influences(name, x, y)
+    value, rows = find_coefficient(name).with_influences(x, y)
     ends = jackknife_intervals(
         np.array([[value]]),
         influences=rows[:, None, None],

@@ -35,7 +35,7 @@ from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from imapeval.evaluation.forecast.batch_export import BatchExport
-    from imapeval.llm.batch import Taken
+    from imapeval.llm.batch import ImportReport
 
 app = typer.Typer(
     help="Have texts read and judged through files of requests: OpenAI's Batch API, vllm run-batch.",
@@ -81,7 +81,7 @@ def export(
     from imapeval.evaluation.pipeline import LlmSettings, open_dry_run_model
     from imapeval.evaluation.samples import read
     from imapeval.llm.batch import BatchFolder
-    from imapeval.llm.open import identify
+    from imapeval.llm.registry import model_identity
 
     provider, _, name = llm.partition(":")
     if provider != "openai":
@@ -99,8 +99,8 @@ def export(
     check_llm_is_used(imaps=imaps, votes=votes, relations=relations, judging=judging)
     samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
     settings = LlmSettings(llm, base_url=base_url, votes=votes, relations=relations == "llm")
-    with BatchFolder(out, model=(identify(llm, base_url=base_url), name.strip())) as folder:
-        rehearsal = open_dry_run_model(settings, reply=folder.recall())
+    with BatchFolder(out, model=(model_identity(llm, base_url=base_url), name.strip())) as folder:
+        rehearsal = open_dry_run_model(settings, reply=folder.failure_lookup())
         with show_indexing(quiet=json_output) as indexing:
             work = open_dry_run(
                 settings, rehearsal, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
@@ -125,7 +125,7 @@ def import_results(
     from imapeval.llm.batch import BatchFolder
 
     with BatchFolder(folder) as batches:
-        taken = batches.take(results, cache=open_cached_completions(batches.identity))
+        taken = batches.import_results(results, cache=open_cached_completions(batches.identity))
         waiting = batches.count_waiting()
     if json_output:
         failed = Counter(kind for kind, _ in taken.failures.values())
@@ -169,7 +169,7 @@ def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path
         echo(f"next:    nothing is missing: `imapeval score` with the same options, and --batch {folder}")
 
 
-def _print_import(taken: "Taken", waiting: dict[str, int], folder: Path) -> None:
+def _print_import(taken: "ImportReport", waiting: dict[str, int], folder: Path) -> None:
     tokens = f"{taken.prompt_tokens} prompt and {taken.completion_tokens} completion tokens"
     echo(f"{taken.new} completions kept ({tokens}), {taken.known} were there already")
     for kind, count in Counter(kind for kind, _ in taken.failures.values()).most_common():

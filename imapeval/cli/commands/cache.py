@@ -27,13 +27,13 @@ def info(json_output: Json = False) -> None:
     """Tell what is kept where: completions of which models, and what they took; indexes of which graphs."""
     from imapeval.evaluation.pipeline import completions_path
     from imapeval.graph.leftovers import survey_cache
-    from imapeval.llm.kept import measure, survey
+    from imapeval.llm.middleware.cache_contents import disk_usage, list_models
 
     path = completions_path()
-    models = survey(path)
+    models = list_models(path)
     indexes = survey_cache()
-    size = measure(path)
-    total = sum(kept.entries for kept in models)
+    size = disk_usage(path)
+    total = sum(cache_contents.entries for kept in models)
     if json_output:
         found = {
             "path": str(path),
@@ -48,7 +48,12 @@ def info(json_output: Json = False) -> None:
     _print_table(
         ("model", "completions", "prompt tokens", "completion tokens"),
         [
-            (kept.model, f"{kept.entries:,}", f"{kept.prompt_tokens:,}", f"{kept.completion_tokens:,}")
+            (
+                cache_contents.model,
+                f"{cache_contents.entries:,}",
+                f"{cache_contents.prompt_tokens:,}",
+                f"{cache_contents.completion_tokens:,}",
+            )
             for kept in models
         ],
     )
@@ -78,14 +83,14 @@ def clear(
         _clear_indexes(yes=yes, json_output=json_output)
         return
     from imapeval.evaluation.pipeline import completions_path
-    from imapeval.llm import kept
+    from imapeval.llm.middleware import cache_contents
 
     path = completions_path()
     if not yes:
-        count = sum(one.entries for one in kept.survey(path) if model in (None, one.model))
+        count = sum(one.entries for one in cache_contents.list_models(path) if model in (None, one.model))
         echo(f"completions to be dropped from {path}: {count:,}")
         typer.confirm("To have them again costs their price again. Drop them?", abort=True)
-    dropped = kept.clear(path, model=model)
+    dropped = cache_contents.clear(path, model=model)
     if json_output:
         echo(json.dumps({"path": str(path), "dropped": dropped}, ensure_ascii=False))
     else:

@@ -70,7 +70,7 @@ def extract(
     """Write the imaps of all samples to a file that `imapeval score --imaps` takes."""
     from imapeval.evaluation.pipeline import open_extractor, open_graph, open_ledger, open_llm
     from imapeval.evaluation.samples import read
-    from imapeval.llm.ledger import describe
+    from imapeval.llm.middleware.budget import format_report
 
     settings = make_llm_settings(
         llm,
@@ -112,7 +112,7 @@ def extract(
             echo(f"{id_}: {failure.message}", err=True)
         echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
         if ledger is not None:
-            echo(f"usage: {describe(ledger.report())}")
+            echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
 
 

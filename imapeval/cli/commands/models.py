@@ -9,7 +9,7 @@ from imapeval.cli.options import Json
 from imapeval.cli.output import echo, print_table
 
 if TYPE_CHECKING:
-    from imapeval.llm.weights import Weights
+    from imapeval.llm.providers.weights import Weights
 
 app = typer.Typer(help="Weights of language models that run on this computer, for --llm local:NAME.")
 
@@ -21,10 +21,10 @@ def list_(json_output: Json = False) -> None:
     """List the weights that are known by name, and which of them are here."""
     from dataclasses import asdict
 
-    from imapeval.llm.weights import KNOWN
+    from imapeval.llm.providers.weights import KNOWN
 
     if json_output:
-        rows = [asdict(weights) | {"path": _path(weights), "get": weights.way_to_get} for weights in KNOWN]
+        rows = [asdict(weights) | {"path": _path(weights), "get": weights.install_command} for weights in KNOWN]
         echo(json.dumps(rows, ensure_ascii=False, indent=2))
         return
     from rich.table import Column, Table
@@ -52,8 +52,8 @@ def pull(name: Name) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    from imapeval.llm import download
-    from imapeval.llm.weights import get
+    from imapeval.llm.providers import download
+    from imapeval.llm.providers.weights import get
 
     weights = get(name)
     columns = (
@@ -73,9 +73,9 @@ def pull(name: Name) -> None:
 @app.command("path")
 def path(name: Name) -> None:
     """Print where the weights lie that `local:NAME` means."""
-    from imapeval.llm.weights import find
+    from imapeval.llm.providers.weights import find_file
 
-    echo(find(name))
+    echo(find_file(name))
 
 
 def _path(weights: "Weights") -> str | None:

@@ -113,7 +113,7 @@ def score(
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
     from imapeval.evaluation.runs import Run, RunWriter, export_csv
     from imapeval.evaluation.samples import read
-    from imapeval.llm.ledger import describe
+    from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
@@ -228,7 +228,7 @@ def score(
         print_summary(rows, missing=lacking)
         echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
         if ledger is not None:
-            echo(f"usage:  {describe(ledger.report())}")
+            echo(f"usage:  {format_report(ledger.report())}")
         if failed:
             reasons = Counter(
                 kind for _, kind in {(r.id, r.outcome.kind) for r in results if isinstance(r.outcome, Failure)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.forecast.dry_run import dry_run_samples
-from imapeval.llm.rehearsal import PENDING
+from imapeval.llm.dry_run import PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ async def export_missing(
     """
     exported = BatchExport()
     leading = _WITH_FOLLOW_UPS if work.matcher is None else _WITH_FOLLOW_UPS | _WITH_FOLLOW_UPS_ON_IMAPS
-    with folder.write() as writer:
+    with folder.open_writer() as writer:
         async for done in dry_run_samples(samples, work):
             pending = [asked.request for asked in done.asked if asked.error and asked.error.kind == PENDING]
             for request in pending:

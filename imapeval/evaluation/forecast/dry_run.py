@@ -10,7 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.extract import find_rejection, guard_sample
 from imapeval.evaluation.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
-from imapeval.llm.rehearsal import PENDING
+from imapeval.llm.dry_run import PENDING
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Parts
 from imapeval.types import Failure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.pipeline import LlmSettings
     from imapeval.extraction.extractor import Extractor
-    from imapeval.llm.rehearsal import Asked, Rehearsal
+    from imapeval.llm.dry_run import DryRunModel, RecordedRequest
     from imapeval.matching.matcher import Matcher
     from imapeval.metrics.base import Metric
     from imapeval.types import Imap, Sample
@@ -46,7 +46,7 @@ class DryRun:
         reads_all: Whether samples without a reference are read as well.
     """
 
-    model: Rehearsal
+    model: DryRunModel
     extractor: Extractor | None
     matcher: Matcher | None
     metrics: tuple[Metric, ...]
@@ -64,8 +64,8 @@ class SampleDryRun:
             answered yet.
     """
 
-    asked: tuple[Asked, ...]
-    supposed: tuple[Asked, ...]
+    asked: tuple[RecordedRequest, ...]
+    supposed: tuple[RecordedRequest, ...]
     failure: Failure | None
 
 
@@ -91,7 +91,7 @@ def require_batchable(metrics: Sequence[Metric]) -> None:
 
 def open_dry_run(
     settings: LlmSettings,
-    model: Rehearsal,
+    model: DryRunModel,
     *,
     metrics: Sequence[Metric] | None = None,
     imaps: Path | None = None,
@@ -142,7 +142,7 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
     on_texts = [metric for metric in work.metrics if "imap" not in metric.requires]
     on_imaps = [metric for metric in work.metrics if "imap" in metric.requires]
     for sample in samples:
-        asked = work.model.asked = list["Asked"]()
+        asked = work.model.recorded = list["RecordedRequest"]()
         made: tuple[Imap, ...] | Failure | None = None
         if work.extractor is not None and (sample.references or work.reads_all):
             made = find_rejection(sample) or await guard_sample("extraction", work.extractor.extract(sample))
@@ -175,10 +175,10 @@ async def _await_pending_tasks() -> None:
         await asyncio.wait(others)
 
 
-def _find_hypothetical(asked: Sequence[Asked]) -> list[Asked]:
+def _find_hypothetical(asked: Sequence[RecordedRequest]) -> list[RecordedRequest]:
     made_up = {one.request.schema_name for one in asked if _is_simulated(one)}
     return [one for one in asked if not made_up.isdisjoint(_DEPENDS_ON.get(one.request.schema_name, ()))]
 
 
-def _is_simulated(asked: Asked) -> bool:
-    return asked.known is None and asked.error is None
+def _is_simulated(asked: RecordedRequest) -> bool:
+    return asked.completion is None and asked.error is None

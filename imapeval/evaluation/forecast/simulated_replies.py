@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ProviderError
 from imapeval.extraction.clauses import items, sentences
-from imapeval.extraction.prompting import find_texts
 from imapeval.llm import tokens
-from imapeval.llm.client import Completion, Token, Usage
+from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.judges import own
 from imapeval.metrics.judges.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
 from imapeval.text.language import has_chinese
@@ -22,7 +22,7 @@ from imapeval.text.language import has_chinese
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.llm.client import Request
+    from imapeval.llm.protocol import Request
 
 UNKNOWN_REQUEST = "unforeseen"
 """Kind of the error in the place of a reply of which nobody knows the form."""

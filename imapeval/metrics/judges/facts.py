@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.prompting import neutralise
+from imapeval.llm.structured.templates import neutralise
 from imapeval.metrics.judges.judge import show_fact
 from imapeval.types import Pair, Relation, values_by_term
 

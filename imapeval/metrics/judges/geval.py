@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.extraction import prompting
+from imapeval.llm.structured import templates
 from imapeval.metrics.judges.jury import VERSION, Question, gather_all
 from imapeval.metrics.judges.scores import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
@@ -130,5 +130,5 @@ def _build(criteria: tuple[str, ...], *, with_reference: bool) -> GEval:
 
 
 def _load_criterion(name: str, lang: Lang) -> str:
-    (message,) = prompting.load(f"geval-{name}", lang=lang, version=VERSION).messages
+    (message,) = templates.load(f"geval-{name}", lang=lang, version=VERSION).messages
     return message.content

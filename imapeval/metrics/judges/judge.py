@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Self, get_args
 
 from imapeval.errors import ImapEvalError, SampleError, UsageError
-from imapeval.extraction import prompting
 from imapeval.extraction.forgery import is_about_score
 from imapeval.extraction.source import Source
+from imapeval.llm.structured import templates
 from imapeval.metrics.judges.jury import RETRY_NOTE, VERSION, Jury
 from imapeval.signature import signature
 from imapeval.text.markup import fold_confusables
@@ -129,7 +129,7 @@ class Judge(ABC):
             self,
             **more,
             model="none" if self.jury is None else self.jury.model.identity,
-            prompts="/".join(prompting.identify(task, VERSION) for task in (*self.tasks, RETRY_NOTE)),
+            prompts="/".join(templates.prompt_identity(task, VERSION) for task in (*self.tasks, RETRY_NOTE)),
             v="3",
         )
 

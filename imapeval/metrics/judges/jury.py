@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
-from imapeval.extraction import prompting
-from imapeval.extraction.asking import Asker
-from imapeval.extraction.forms import Form
 from imapeval.extraction.repeated import gather_readings
-from imapeval.llm.client import LASTING, Request
+from imapeval.llm.protocol import PERMANENT_KINDS, Request
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from imapeval.extraction.prompting import Template
-    from imapeval.llm.client import Completion, Model
+    from imapeval.llm.protocol import Completion, Model
+    from imapeval.llm.structured.templates import PromptTemplate
     from imapeval.types import Lang
 
 VERSION = 1
@@ -56,7 +56,7 @@ class Question:
     texts: Mapping[str, str]
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
-    template: Template | None = None
+    template: PromptTemplate | None = None
 
 
 class Jury:
@@ -68,7 +68,7 @@ class Jury:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._asker = Asker(model, note=RETRY_NOTE)
+        self._asker = StructuredOutputClient(model, retry_note=RETRY_NOTE)
 
     async def ask(
         self,
@@ -85,22 +85,22 @@ class Jury:
             SampleError: Neither completion can be used, or the model did not answer.
             ServiceError: The model answers nobody any more.
         """
-        template = question.template or prompting.load(question.task, lang=question.lang, version=VERSION)
+        template = question.template or templates.load(question.task, lang=question.lang, version=VERSION)
         messages = template.render(**question.texts)
 
-        def make(form: Form) -> Request:
+        def make(form: OutputFormat) -> Request:
             return Request(
                 messages,
-                schema=question.schema if form is Form.SCHEMA else None,
+                schema=question.schema if form is OutputFormat.SCHEMA else None,
                 schema_name=question.task,
-                json=form is Form.JSON and question.schema is not None,
+                json=form is OutputFormat.JSON and question.schema is not None,
                 max_tokens=_MAX_TOKENS if question.max_tokens is None else question.max_tokens,
                 temperature=temperature,
                 seed=seed,
                 logprobs=logprobs,
             )
 
-        return await self._asker.ask(make, understand, lang=question.lang)
+        return await self._asker.complete(make, understand, lang=question.lang)
 
     async def poll(self, question: Question, understand: Callable[[Completion], _T], *, samples: int) -> list[_T]:
         """Ask several times, with sampling and another seed each time; once is without sampling.
@@ -139,4 +139,4 @@ async def gather_all(work: Iterable[Awaitable[_T]]) -> list[_T]:
 def _rank(error: BaseException) -> int:
     if not isinstance(error, SampleError):
         return 0
-    return 1 if isinstance(error, ProviderError) and error.kind not in LASTING else 2
+    return 1 if isinstance(error, ProviderError) and error.kind not in PERMANENT_KINDS else 2

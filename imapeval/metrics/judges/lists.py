@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import faults, parsing
+from imapeval.extraction import parsing
+from imapeval.llm.structured import faults
 from imapeval.metrics.judges.scores import read_value
 
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ def read_facts(completion: str) -> list[str]:
     """Return the facts, each once and in order; none where the list is empty.
 
     Raises:
-        ExtractionError: The completion cannot be read; kinds of `imapeval.extraction.faults`.
+        ExtractionError: The completion cannot be read; kinds of `imapeval.llm.structured.faults`.
     """
     facts = dict.fromkeys(_read_text(item, completion) for item in _read_list(completion, "facts"))
     facts.pop("", None)
     if len(facts) > MAX_FACTS:
-        raise faults.faulty("repetition-loop", completion)
+        raise faults.fault_error("repetition-loop", completion)
     return list(facts)
 
 
@@ -80,14 +81,14 @@ def read_support(completion: str) -> bool:
     try:
         said: Any = _find(completion, "supported")
     except ExtractionError as error:
-        said = parsing.strip_thoughts(completion).strip().strip(".。!！")
+        said = parsing.strip_reasoning(completion).strip().strip(".。!！")
         if said.casefold() not in _TRUTH:
             raise error from None
     if isinstance(said, bool):
         return said
     if isinstance(said, str) and said.casefold() in _TRUTH:
         return _TRUTH[said.casefold()]
-    raise faults.faulty("unreadable-completion", completion)
+    raise faults.fault_error("unreadable-completion", completion)
 
 
 def read_questions(completion: str) -> dict[str, str]:
@@ -135,37 +136,37 @@ def _read_numbered(completion: str, key: str, count: int) -> dict[int, Mapping[s
         fields = _read_object(item, completion)
         number = fields.get("number")
         if not isinstance(number, int) or isinstance(number, bool) or found.get(number, fields) != fields:
-            raise faults.faulty("unreadable-completion", completion)
+            raise faults.fault_error("unreadable-completion", completion)
         found[number] = fields
     if not set(range(1, count + 1)) <= found.keys():
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     return found
 
 
 def _read_list(completion: str, key: str) -> list[Any]:
     found = _find(completion, key)
     if not isinstance(found, list):
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     return cast("list[Any]", found)
 
 
 def _find(completion: str, key: str) -> Any:
     try:
-        return parsing.find_object(completion, key)[key]
+        return parsing.find_json_object(completion, key)[key]
     except ExtractionError as error:
-        raise faults.explain(error) from None
+        raise faults.refine_error(error) from None
 
 
 def _read_object(item: Any, completion: str) -> Mapping[str, Any]:
     if not isinstance(item, dict):
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     return cast("Mapping[str, Any]", item)
 
 
 def _read_member(fields: Mapping[str, Any], name: str, completion: str) -> str:
     """Return the text under that name, which has to be there: an object without it says something else."""
     if name not in fields:
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     return _read_text(fields[name], completion)
 
 
@@ -174,6 +175,6 @@ def _read_text(item: Any, completion: str) -> str:
     if item is None:
         return ""
     if not isinstance(item, str) or len(item) > MAX_CHARACTERS:
-        raise faults.faulty("unreadable-completion", completion)
+        raise faults.fault_error("unreadable-completion", completion)
     # Broken surrogates can stand in JSON but in no file.
     return " ".join(item.encode("utf-8", "replace").decode().split())

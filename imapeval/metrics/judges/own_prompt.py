@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from imapeval.errors import InputError
-from imapeval.extraction import prompting
-from imapeval.extraction.prompting import Template
-from imapeval.llm.client import Message
+from imapeval.llm.protocol import Message
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.templates import PromptTemplate
 from imapeval.metrics.judges import front_matter
 from imapeval.metrics.judges.jury import VERSION
 from imapeval.metrics.judges.scores import ONE_TO_FIVE, Scale
@@ -104,7 +104,7 @@ class OwnPrompt:
     lang: Lang
     languages: frozenset[Lang]
     scale: Scale
-    template: Template
+    template: PromptTemplate
     variables: frozenset[str]
     labels: tuple[str, ...]
     is_form: bool
@@ -147,7 +147,7 @@ def read_prompt(path: Path) -> OwnPrompt:
         mend = f"Write {{{{response}}}} where the answer goes{single}."
         raise InputError("has no place for the response", path=path, fix=mend)
     digest = hashlib.sha256(content).hexdigest()
-    template = Template(path.name, prompting.fence(_add_note(_mark(messages), lang), lang=lang))
+    template = PromptTemplate(path.name, templates.delimit_texts(_add_note(_mark(messages), lang), lang=lang))
     labels = tuple(dict.fromkeys((*labels, name)))
     return OwnPrompt(
         name, digest, lang, _read_languages(head, path), scale, template, variables, labels, is_form=is_form
@@ -301,7 +301,7 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
         "steps": "\n".join(f"{number}. {step}" for number, step in enumerate(steps.items, 1)),
         "given": "\n".join(f"{{{{{variable}}}}}" for variable in given),
     }
-    form = prompting.load(FORM, lang=lang, version=VERSION).messages
+    form = templates.load(FORM, lang=lang, version=VERSION).messages
     # Not neutralised as texts are: who brings a prompt is trusted.
     return tuple(
         Message(message.role, _PLACE.sub(lambda place: texts[place["name"]], message.content)) for message in form
@@ -309,7 +309,7 @@ def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, p
 
 
 def _split(body: str, path: Path) -> tuple[Message, ...]:
-    before, messages = prompting.split(body)
+    before, messages = templates.split_sections(body)
     if not messages:
         return (Message("user", body.strip()),)
     if before.strip():
@@ -343,7 +343,7 @@ def _mark(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _add_note(messages: tuple[Message, ...], lang: Lang) -> tuple[Message, ...]:
-    (note,) = prompting.load(NOTE, lang=lang, version=VERSION).messages
+    (note,) = templates.load(NOTE, lang=lang, version=VERSION).messages
     if messages[0].role != "system":
         return (note, *messages)
     first, *others = messages

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.extraction import prompting
+from imapeval.llm.structured import templates
 from imapeval.metrics.base import option
 from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.jury import VERSION, Question
@@ -70,7 +70,7 @@ class Prometheus(Judge):
         answer = self.show(case)
         if answer is None:
             return Score(float(LOWEST))
-        (rubric,) = prompting.load(_RUBRIC, lang=case.lang, version=VERSION).messages
+        (rubric,) = templates.load(_RUBRIC, lang=case.lang, version=VERSION).messages
         texts = {"question": _hold(case.question), "answer": _hold(answer), "rubric": rubric.content}
         if self.with_reference:
             texts["reference"] = _hold(case.reference)

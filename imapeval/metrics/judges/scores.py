@@ -16,12 +16,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import faults, parsing
+from imapeval.extraction import parsing
+from imapeval.llm.structured import faults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.llm.client import Completion, Token
+    from imapeval.llm.protocol import Completion, Token
 
 LOWEST, HIGHEST = 1, 5
 """Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
@@ -131,7 +132,7 @@ def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[
     (4, 3, 4)
 
     Raises:
-        ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.extraction.faults`.
+        ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.llm.structured.faults`.
     """
     return _settle(_find(_body(completion), tuple(labels), scale, completion), completion)
 
@@ -263,7 +264,7 @@ def _find(body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, 
     prose: list[str] = []
     done = 0
     try:
-        for start, end, record in parsing.find_objects(body, completion):
+        for start, end, record in parsing.find_json_objects(body, completion):
             prose += body[done:start], " " * (end - start)
             done = end
             for key, value in record.items():
@@ -272,7 +273,7 @@ def _find(body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, 
                     fields += [_Said(score, _place(body, start, end, score, known, scale)) for score in scores]
     except ExtractionError as error:
         kind = "different-scores" if error.kind == "different-objects" else "no-score"
-        raise faults.faulty(kind, completion) from None
+        raise faults.fault_error(kind, completion) from None
     text = "".join((*prose, body[done:]))
     for form in (_name_scale(scale), _FENCE, _ITEM):
         text = form.sub(_blank, text)
@@ -345,20 +346,20 @@ def _name_scale(scale: Scale) -> re.Pattern[str]:
 
 
 def _body(completion: str) -> str:
-    return parsing.strip_thoughts(completion).strip()
+    return parsing.strip_reasoning(completion).strip()
 
 
 def _settle(said: Sequence[_Said], completion: str) -> int:
     """Return the one score that is stated."""
     scores = {found.score for found in said}
     if len(scores) > 1:
-        raise faults.faulty("different-scores", completion)
+        raise faults.fault_error("different-scores", completion)
     for score in scores:
         if score is None:
-            raise faults.faulty("off-scale", completion)
+            raise faults.fault_error("off-scale", completion)
         return score
     fault = faults.diagnose(completion)
-    raise faults.faulty("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
+    raise faults.fault_error("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
 
 
 def _read_value(value: Any, scale: Scale) -> list[int | None]:

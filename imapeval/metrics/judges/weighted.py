@@ -14,7 +14,7 @@ from imapeval.types import Failure, Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.llm.client import Completion
+    from imapeval.llm.protocol import Completion
     from imapeval.metrics.judges.jury import Jury, Question
 
 TOP_TOKENS = 20

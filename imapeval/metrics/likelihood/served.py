@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ProviderError
-from imapeval.llm.client import Request
-from imapeval.llm.given import place_tokens
+from imapeval.llm.protocol import Request
+from imapeval.llm.providers.echo_logprobs import token_ends
 from imapeval.metrics.likelihood.reading import Reading
 
 if TYPE_CHECKING:
-    from imapeval.llm.client import Model
+    from imapeval.llm.protocol import Model
     from imapeval.metrics.likelihood.reading import Given
 
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ServedReader:
     """Asks a language model for the probabilities of given texts; what it was asked once is in the cache.
 
-    The server has to be one that repeats the text with them (`imapeval.llm.given`). A text that is longer than the
+    The server has to be one that repeats the text with them (`imapeval.llm.providers.echo_logprobs`). A text that is longer than the
     server's context is a `ProviderError` of kind "too-long": it is not cut.
     """
 
@@ -39,7 +39,7 @@ class ServedReader:
         """
         whole = given.prefix + given.text
         completion = await self.model.complete(Request((), given=whole, max_tokens=1))
-        ends = place_tokens([token.text for token in completion.tokens], whole)
+        ends = token_ends([token.text for token in completion.tokens], whole)
         if ends is None:
             raise ProviderError(f"{self.identity} gave tokens that do not spell the text", kind="unsupported")
         start = len(given.prefix)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
-from imapeval.llm.weights import sha256_of
+from imapeval.llm.providers.weights import sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

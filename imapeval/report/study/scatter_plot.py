@@ -22,7 +22,7 @@ from imapeval.report.study.formatting import format_measure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Scale
 
 MAX_POINTS = 5000

@@ -10,7 +10,7 @@ from imapeval.study.agreement.raw_agreement import STEP_TOLERANCE
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Scale
 
 Weighting = Literal["identity", "linear", "quadratic"]

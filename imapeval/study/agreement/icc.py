@@ -19,7 +19,8 @@ from imapeval.study.agreement.statistic import (
     explain_unmeasurable_or_constant,
     from_sums,
 )
-from imapeval.study.bootstrap import Floats, Interval
+from imapeval.study.arrays import Floats
+from imapeval.study.bootstrap import Interval
 from imapeval.study.correlation.coefficients import Undefined
 
 Model = Literal[1, 2, 3]

@@ -33,7 +33,7 @@ from imapeval.study.correlation.coefficients import Undefined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Scale
 
 

@@ -25,7 +25,7 @@ from imapeval.study.agreement.statistic import (
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
 """What the distance of two ratings is: same or not, ranks between them, difference, difference relative to the sum."""

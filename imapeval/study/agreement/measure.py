@@ -21,7 +21,8 @@ from imapeval.study.data.findings import Agreement
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats, Interval
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.bootstrap import Interval
     from imapeval.study.data.rated import Rated, Scale
 
 Measure: TypeAlias = "Callable[[Floats, Scale | None], AgreementStatistic | Undefined]"

@@ -27,7 +27,7 @@ from imapeval.study.data.findings import ALL, Ceiling, Corrected
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.findings import CoefficientName, Correlation
     from imapeval.study.data.rated import Rated
 

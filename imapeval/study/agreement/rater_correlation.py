@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.statistic import AgreementStatistic, explain_unmeasurable
-from imapeval.study.correlation.coefficients import Undefined, explain_undefined
-from imapeval.study.correlation.weighted import weighted_correlation
+from imapeval.study.correlation.coefficients import Undefined, explain_undefined, find_coefficient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.findings import CoefficientName
 
 MOST_RATERS = 10
@@ -85,7 +84,7 @@ def _average_sides(coefficient: CoefficientName, data: Floats, weights: Floats) 
     for column in range(0, data.shape[1], 2):
         x, y = data[:, column], data[:, column + 1]
         rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
-        found.append(weighted_correlation(coefficient, x[None, rows], y[None, rows], drawn, codes=rows)[:, 0, 0])
+        found.append(find_coefficient(coefficient).resample(x[None, rows], y[None, rows], drawn, codes=rows)[:, 0, 0])
     return np.mean(found, axis=0)
 
 

@@ -20,7 +20,7 @@ from imapeval.study.data.rated import Scale
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
 EDGES = (0.4, 0.6, 0.8, 1.0)

@@ -23,7 +23,7 @@ from imapeval.study.agreement.statistic import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.correlation.coefficients import Undefined
 
 STEP_TOLERANCE = 1e-6

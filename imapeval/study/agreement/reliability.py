@@ -16,7 +16,7 @@ from imapeval.study.agreement.statistic import (
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
 
 _SINGULAR = 1e-9
 """Eigenvalues below this share of the largest are 0: how strict raters are is known up to a constant only."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.agreement.statistic import AgreementStatistic
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
 
 _MOST_GROUPS = 2000
 """Groups of questions that are left out, one at a time, for the acceleration of BCa: as many values as a bootstrap

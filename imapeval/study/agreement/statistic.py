@@ -12,7 +12,8 @@ from imapeval.study.correlation.coefficients import Undefined
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.study.bootstrap import Floats, Interval
+    from imapeval.study.arrays import Floats
+    from imapeval.study.bootstrap import Interval
 
 RELATIVE_ZERO = 1e-12
 """A variation below this share of what it was computed from is rounding: doubles hold 16 digits, and sums over

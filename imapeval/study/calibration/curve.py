@@ -20,7 +20,7 @@ from imapeval.errors import UsageError
 from imapeval.study.bootstrap import Interval, draw_resamples, percentile_interval
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated, Scale
 
 Method = Literal["isotonic", "linear"]

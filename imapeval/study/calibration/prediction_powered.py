@@ -28,7 +28,7 @@ from imapeval._optional import require
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
 MIN_RATED = 5

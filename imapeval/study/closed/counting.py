@@ -12,7 +12,7 @@ from imapeval.study.closed.estimate import MetricFamily
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence, Set
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
 
 AVERAGES = ("micro", "macro", "weighted")
 

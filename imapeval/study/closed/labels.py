@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
 
 Bools: TypeAlias = "npt.NDArray[np.bool_]"
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
 
 
 MAX_CLASSES = 50

@@ -20,8 +20,7 @@ from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.questions import contrast_questions
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.comparison.permutation.systems import contrast_systems
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import MIN_ROWS, comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, Comparison
 from imapeval.study.number_format import format_number, format_p
 
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
 TestName = Literal["perm-both", "perm-inputs", "williams", "steiger"]
 
 TESTS: tuple[TestName, ...] = ("perm-both", "perm-inputs", "williams", "steiger")
-
-COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "pearson", "kendall_tau_b", "kendall_tau_c")
-"""Those that metrics can be compared by."""
 
 PERMUTATIONS_PER_COMPARISON = 25
 """Permutations for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm multiplies the
@@ -65,7 +61,7 @@ def compare(
         rated: Scores beside ratings.
         metrics: Which, in the order of the answer; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        coefficient: One of `COEFFICIENTS`.
+        coefficient: One of `comparable_coefficients`.
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
         dimensions: Which; None takes all.
@@ -88,8 +84,8 @@ def compare(
     """
     names = _choose(metrics, rated.metrics, "metric")
     columns = _choose(dimensions, rated.dimensions, "dimension")
-    if coefficient not in COEFFICIENTS:
-        raise UsageError(f"metrics are not compared by {coefficient}. Coefficients: {', '.join(COEFFICIENTS)}.")
+    if coefficient not in (known := comparable_coefficients()):
+        raise UsageError(f"metrics are not compared by {coefficient}. Coefficients: {', '.join(known)}.")
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
     if against is not None and against not in rated.metrics:
@@ -288,7 +284,7 @@ def _test_in_closed_form(
         return replace(row, reason=f"{len(columns)} {what} are fewer than {closed_form.MIN_ANSWERS}")
     target, first, second = columns.T
     r12, r13, r23 = (
-        correlate_with_influences(coefficient, a, b).value
+        find_coefficient(coefficient).with_influences(a, b).value
         for a, b in ((first, target), (second, target), (first, second))
     )
     if np.isnan([r12, r13, r23]).any():

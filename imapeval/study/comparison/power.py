@@ -24,7 +24,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.number_format import format_number
 
@@ -301,7 +301,7 @@ def _correlate_metrics(pilot: Rated, row: Comparison) -> float | None:
     values: list[float] = []
     for system in np.unique(systems[there]):
         rows = there & (systems == system)
-        value = correlate_with_influences(row.coefficient, first[rows], second[rows]).value
+        value = find_coefficient(row.coefficient).with_influences(first[rows], second[rows]).value
         if isfinite(value):
             values.append(value)
     return float(np.mean(values)) if values else None

@@ -1,76 +1,114 @@
-"""Coefficients of agreement between two columns: rank correlations with ties, Pearson's, and pairwise accuracy.
+"""The coefficients by name: ours, and those of other packages.
 
-All but the accuracy equal scipy's, which the core install does without. Kendall's and the accuracy count pairs in
-O(n log n). What is computed on many resamples or groups at once stands in `weighing` and `grouping`.
+A new one is a subclass of `Coefficient` and its line in `_OURS`. Another package adds coefficients through the
+entry-point group `imapeval.statistics`, each entry a subclass of `Coefficient`:
+
+    [project.entry-points."imapeval.statistics"]
+    concordance = "my_package.coefficients:Concordance"
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.errors import ResourceError, UsageError
+from imapeval.study.correlation.base import MIN_ROWS, Coefficient
+from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairwiseAccuracy
 from imapeval.study.correlation.pairs import calibrate_ties
-from imapeval.study.correlation.weighted import weighted_correlation
+from imapeval.study.correlation.product_moment import Pearson, Spearman
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.findings import CoefficientName
 
+GROUP = "imapeval.statistics"
 
-MIN_ROWS = 3
-"""Two rows always correlate perfectly or not at all."""
 
-MIN_PAIR = 2
-"""Rows that make the one pair which an accuracy needs."""
+class SoftPairwiseAccuracy(Coefficient):
+    """What `soft_pairwise_accuracy` computes."""
+
+    name = "soft_pairwise_accuracy"
+    title = "soft pairwise accuracy"
+    bounds = (0.0, 1.0)
+    min_rows = 2
+    system_level_only = True
+
+
+_OURS: tuple[type[Coefficient], ...] = (
+    Spearman,
+    KendallTauB,
+    KendallTauC,
+    Pearson,
+    PairwiseAccuracy,
+    SoftPairwiseAccuracy,
+)
+
+
+@cache
+def all_coefficients() -> Mapping[CoefficientName, Coefficient]:
+    """Return every coefficient by its name, ours first.
+
+    Raises:
+        ResourceError: Two packages have a coefficient of one name.
+    """
+    found: dict[CoefficientName, Coefficient] = {cls.name: cls() for cls in _OURS}
+    for entry in metadata.entry_points(group=GROUP):
+        coefficient = entry.load()()
+        if coefficient.name in found:
+            raise ResourceError(
+                f"the coefficient {coefficient.name!r} of {entry.value} has the name of another one. Uninstall one of "
+                "the packages."
+            )
+        found[coefficient.name] = coefficient
+    return found
+
+
+def find_coefficient(name: CoefficientName) -> Coefficient:
+    """Return the coefficient of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    known = all_coefficients()
+    if name not in known:
+        raise UsageError(f"unknown coefficient {name!r}. Coefficients: {', '.join(known)}.")
+    return known[name]
+
+
+def comparable_coefficients() -> tuple[CoefficientName, ...]:
+    """Return the names of those that metrics and groups of answers can be compared by: no accuracies.
+
+    An accuracy depends on a threshold that is chosen for each metric, or is about systems alone.
+    """
+    return tuple(name for name, one in all_coefficients().items() if not (one.calibrates_ties or one.system_level_only))
 
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """There is no coefficient, because."""
+    """Why there is no coefficient."""
 
     reason: str
 
 
-Coefficient: TypeAlias = float | Undefined
+Value: TypeAlias = float | Undefined
 
 
 @dataclass(frozen=True, slots=True)
-class PairwiseAccuracy:
+class CalibratedAccuracy:
     """Share of pairs that scores and ratings order alike, 0..1, and the tie threshold that makes it the highest."""
 
     value: float
     epsilon: float
 
 
-_CORRELATIONS: Mapping[CoefficientName, tuple[str, tuple[float, float], int]] = {
-    "spearman": ("Spearman's rho", (-1.0, 1.0), MIN_ROWS),
-    "kendall_tau_b": ("Kendall's tau-b", (-1.0, 1.0), MIN_ROWS),
-    "kendall_tau_c": ("Kendall's tau-c", (-1.0, 1.0), MIN_ROWS),
-    "pearson": ("Pearson's r", (-1.0, 1.0), MIN_ROWS),
-    "pairwise_accuracy": ("pairwise accuracy", (0.0, 1.0), MIN_PAIR),
-    "soft_pairwise_accuracy": ("soft pairwise accuracy", (0.0, 1.0), MIN_PAIR),
-}
-
-TITLES: Mapping[CoefficientName, str] = {name: title for name, (title, _, _) in _CORRELATIONS.items()}
-"""What people call them."""
-
-BOUNDS: Mapping[CoefficientName, tuple[float, float]] = {name: ends for name, (_, ends, _) in _CORRELATIONS.items()}
-"""Lowest and highest possible value."""
-
-MINIMUM: Mapping[CoefficientName, int] = {name: rows for name, (_, _, rows) in _CORRELATIONS.items()}
-"""Fewest answers (or systems, at system level) that have one."""
-
-
-COUNTS_PAIRS: frozenset[CoefficientName] = frozenset({"kendall_tau_b", "kendall_tau_c", "pairwise_accuracy"})
-"""Coefficients that count pairs of answers."""
-
-
-def spearman(x: Sequence[float], y: Sequence[float]) -> Coefficient:
+def spearman(x: Sequence[float], y: Sequence[float]) -> Value:
     """Return Spearman's rho: Pearson's correlation of the average ranks.
 
     Args:
@@ -86,22 +124,22 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> Coefficient:
     return _compute("spearman", x, y)
 
 
-def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> Coefficient:
+def kendall_tau_b(x: Sequence[float], y: Sequence[float]) -> Value:
     """Return Kendall's tau-b, which corrects for ties on both sides. Arguments and errors as in `spearman`."""
     return _compute("kendall_tau_b", x, y)
 
 
-def kendall_tau_c(x: Sequence[float], y: Sequence[float]) -> Coefficient:
+def kendall_tau_c(x: Sequence[float], y: Sequence[float]) -> Value:
     """Return Kendall's (Stuart's) tau-c, for scales of different lengths. Arguments and errors as in `spearman`."""
     return _compute("kendall_tau_c", x, y)
 
 
-def pearson(x: Sequence[float], y: Sequence[float]) -> Coefficient:
+def pearson(x: Sequence[float], y: Sequence[float]) -> Value:
     """Return Pearson's r. Arguments and errors as in `spearman`."""
     return _compute("pearson", x, y)
 
 
-def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> PairwiseAccuracy | Undefined:
+def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> CalibratedAccuracy | Undefined:
     """Return the share of pairs of rows that x and y order alike, ties being right where both have them.
 
     acc_eq of Deutsch, Foster and Freitag 2023, "Ties Matter" (equation 7), with their tie calibration: x that differ by
@@ -118,15 +156,11 @@ def pairwise_accuracy(x: Sequence[float], y: Sequence[float]) -> PairwiseAccurac
         ValueError: The lengths differ or a number is not finite.
     """
     a, b = _as_arrays(x, y)
-    if why := explain_undefined(a, b, minimum=MIN_PAIR):
+    accuracy = find_coefficient("pairwise_accuracy")
+    if why := explain_undefined(a, b, minimum=accuracy.min_rows):
         return why
     epsilon = calibrate_ties(a, b)
-    return PairwiseAccuracy(correlate_with_influences("pairwise_accuracy", a, b, epsilon=epsilon).value, epsilon)
-
-
-def weighted_spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Return Spearman's rho of two columns for each row of whole-number weights, shape (m, n); NaN where undefined."""
-    return weighted_correlation("spearman", x[None, :], y[None, :], weights, codes=np.arange(len(x)))[:, 0, 0]
+    return CalibratedAccuracy(accuracy.with_influences(a, b, epsilon=epsilon).value, epsilon)
 
 
 def explain_undefined(
@@ -142,9 +176,9 @@ def explain_undefined(
     return None
 
 
-def _compute(name: CoefficientName, x: Sequence[float], y: Sequence[float]) -> Coefficient:
+def _compute(name: CoefficientName, x: Sequence[float], y: Sequence[float]) -> Value:
     a, b = _as_arrays(x, y)
-    return explain_undefined(a, b) or correlate_with_influences(name, a, b).value
+    return explain_undefined(a, b) or find_coefficient(name).with_influences(a, b).value
 
 
 def _as_arrays(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
-from imapeval.study.correlation.coefficients import MINIMUM
-from imapeval.study.correlation.grouped import correlate_groups
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
 from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pairwise_accuracy, explain_few_systems
@@ -16,7 +15,7 @@ from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pair
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.correlation.pooled import Block, Columns
     from imapeval.study.data.findings import CoefficientName
 
@@ -33,6 +32,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
         seed: Of the bootstrap.
         resamples: Of the bootstrap.
     """
+    coefficient = find_coefficient(name)
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
     found, epsilons = np.full((clusters, m, d), np.nan), np.full((m, d), np.nan)
     by_size = list(_gather_questions(columns.questions))
@@ -40,12 +40,12 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
         for dimension in range(d):
             x, y = columns.scores[:, metric], columns.ratings[:, dimension]
             there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-            if name == "pairwise_accuracy":
+            if coefficient.calibrates_ties:
                 epsilons[metric, dimension] = calibrate_ties(x[there], y[there], groups=columns.questions[there])
             epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
             for questions, rows in by_size:
-                within = correlate_groups(name, x[rows], y[rows], epsilon=epsilon)
-                few = _count_systems(columns, rows, x[rows] + y[rows]) < MINIMUM[name]
+                within = coefficient.in_groups(x[rows], y[rows], epsilon=epsilon)
+                few = _count_systems(columns, rows, x[rows] + y[rows]) < coefficient.min_rows
                 found[questions, metric, dimension] = np.where(few, np.nan, within)
     defined = ~np.isnan(found)
     groups = defined.sum(axis=0)
@@ -54,7 +54,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     influences = np.where(defined, found - values, 0.0) / np.maximum(groups, 1)
     replicates = _draw_means(filled, defined, seed=seed, resamples=resamples) if clusters > 1 else None
     reasons: dict[tuple[int, int], str] = {}
-    enough = f"{MINIMUM[name]} answers by different systems"
+    enough = f"{coefficient.min_rows} answers by different systems"
     for metric, dimension in np.argwhere(groups < clusters).tolist():
         left_out = clusters - int(groups[metric, dimension])
         reasons[metric, dimension] = (
@@ -107,7 +107,7 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
     for block in find_blocks(columns, np.arange(len(columns.questions))):
         places = block.metrics[:, None], block.dimensions
         systems = len(np.unique(columns.systems[block.rows]))
-        if systems < MINIMUM[name]:
+        if systems < find_coefficient(name).min_rows:
             reason = explain_few_systems(systems, name)
         else:
             reason = "the systems' mean scores or mean ratings are all equal"
@@ -144,6 +144,6 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
     found = np.empty((len(weights), len(block.metrics), len(block.dimensions)))
     for p in range(len(block.metrics)):
         means = np.broadcast_to(x[:, p, None, :], y.shape)
-        flat = correlate_groups(name, means.reshape(-1, len(present)), y.reshape(-1, len(present)))
+        flat = find_coefficient(name).in_groups(means.reshape(-1, len(present)), y.reshape(-1, len(present)))
         found[:, p, :] = flat.reshape(len(weights), -1)
     return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES, iterate_resamples
-from imapeval.study.correlation.coefficients import BOUNDS, COUNTS_PAIRS
+from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
 from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
 from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
@@ -23,7 +23,7 @@ from imapeval.study.intervals import bca_intervals, jackknife_intervals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.correlation.pooled import Columns, Draws
     from imapeval.study.data.rated import Rated
 
@@ -69,7 +69,7 @@ def correlate(
     """
     names = tuple(dict.fromkeys(rated.metrics if metrics is None else metrics))
     _check("metric", names, rated.metrics)
-    _check("coefficient", coefficients, get_args(CoefficientName))
+    _check("coefficient", coefficients, tuple(all_coefficients()))
     _check("level", levels, get_args(Level))
     if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
         raise UsageError("soft_pairwise_accuracy compares systems. Ask for it with the level 'system' alone.")
@@ -205,7 +205,7 @@ class _RowBuilder:
         """Return lows and highs, shape (2, m, d)."""
         values, influences = estimates.values, estimates.influences
         if estimates.lows is None or estimates.highs is None:
-            bounds = BOUNDS[self._name]
+            bounds = find_coefficient(self._name).bounds
             ends = jackknife_intervals(
                 values, influences=influences, clusters=clusters, bounds=bounds, confidence=self._confidence
             )
@@ -217,7 +217,7 @@ class _RowBuilder:
                 influences=influences,
                 clusters=clusters,
                 confidence=self._confidence,
-                widened=self._name not in COUNTS_PAIRS or self._level in ("within-question", "system"),
+                widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
             )
         return np.stack(ends)
 

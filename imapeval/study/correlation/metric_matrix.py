@@ -13,14 +13,13 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.influence import average_ranks
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.data.findings import MetricMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
 UNDEFINED_DISTANCE = 1.0
@@ -78,6 +77,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
     """
     size = columns.shape[1]
     values, counts = np.full((size, size), np.nan), np.zeros((size, size), dtype=np.int64)
+    spearman = find_coefficient("spearman")
     # Columns that lack the same rows are ranked once for all their partners.
     patterns, which = np.unique(~np.isnan(columns), axis=1, return_inverse=True)
     members = [np.flatnonzero(which.ravel() == number) for number in range(patterns.shape[1])]
@@ -86,8 +86,8 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
             rows = patterns[:, a] & patterns[:, b]
             n = int(rows.sum())
             if n >= MIN_ROWS:
-                one, other = (_standardise(columns[np.ix_(rows, places)]) for places in (first, second))
-                block = np.clip(one.T @ other, -1.0, 1.0)
+                one, other = (columns[np.ix_(rows, places)].T for places in (first, second))
+                block = spearman.resample(one, other, np.ones((1, n)), codes=np.arange(n))[0]
             else:
                 block = np.full((len(first), len(second)), np.nan)
             values[np.ix_(first, second)], values[np.ix_(second, first)] = block, block.T
@@ -123,12 +123,3 @@ def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, fl
         for first, second, distance, count in made
     )
     return order, merges
-
-
-def _standardise(columns: Floats) -> Floats:
-    """Return the ranks of each column, so that products of columns sum to their correlation; NaN if constant."""
-    ranks = np.column_stack([average_ranks(column) for column in columns.T])
-    # The mean rank is known, and exact in floating point: a constant column gives exactly 0.
-    ranks -= (len(ranks) + 1) / 2
-    lengths = np.sqrt((ranks**2).sum(axis=0))
-    return np.divide(ranks, lengths, out=np.full_like(ranks, np.nan), where=lengths > 0)

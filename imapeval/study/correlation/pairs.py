@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
 
 _PAIRS = 500_000
 """Most pairs that a tie threshold is searched among: 1,000 answers. Of more a random sample is taken, on which a share

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.coefficients import BOUNDS, MINIMUM, explain_undefined
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
-from imapeval.study.correlation.weighted import weighted_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.findings import CoefficientName
     from imapeval.study.data.rated import Rated
 
@@ -132,6 +130,7 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
         name: The coefficient.
         draws: How often each question was drawn, shape (resamples, questions); None makes no replicates.
     """
+    coefficient = find_coefficient(name)
     m, d = len(columns.metrics), len(columns.dimensions)
     values, epsilons = np.full((m, d), np.nan), np.full((m, d), np.nan)
     influences = np.zeros((columns.clusters, m, d))
@@ -144,19 +143,19 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
         for p, metric in enumerate(block.metrics.tolist()):
             for q, dimension in enumerate(block.dimensions.tolist()):
                 own = columns.signs[metric] * x[p]
-                if why := explain_undefined(own, y[q], names=("the score", "the rating"), minimum=MINIMUM[name]):
+                if why := explain_undefined(own, y[q], names=("the score", "the rating"), minimum=coefficient.min_rows):
                     reasons[metric, dimension] = why.reason
                     continue
                 defined = True
-                if name == "pairwise_accuracy":
+                if coefficient.calibrates_ties:
                     epsilons[metric, dimension] = calibrate_ties(x[p], y[q])
                 epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
-                values[metric, dimension], of_rows = correlate_with_influences(name, x[p], y[q], epsilon=epsilon)
+                values[metric, dimension], of_rows = coefficient.with_influences(x[p], y[q], epsilon=epsilon)
                 influences[:, metric, dimension] = np.bincount(codes, of_rows, minlength=columns.clusters)
         if draws is not None and replicates is not None and defined:
             epsilon = np.nan_to_num(epsilons[np.ix_(block.metrics, block.dimensions)])
             present, places = np.unique(codes, return_inverse=True)
-            found = weighted_correlation(name, x, y, draws[:, present], codes=places, epsilon=epsilon)
+            found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=epsilon)
             replicates[:, block.metrics[:, None], block.dimensions] = found
     lows, highs = fill_undefined(name, replicates)
     return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
@@ -166,6 +165,6 @@ def fill_undefined(name: CoefficientName, replicates: Floats | None) -> tuple[Fl
     """Return the replicates with undefined ones as the lowest, and as the highest, possible value."""
     if replicates is None:
         return None, None
-    low, high = BOUNDS[name]
+    low, high = find_coefficient(name).bounds
     absent = np.isnan(replicates)
     return np.where(absent, low, replicates), np.where(absent, high, replicates)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
-from imapeval.study.correlation.coefficients import MINIMUM
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.correlation.pooled import Block, Columns
     from imapeval.study.data.findings import CoefficientName
 
@@ -31,7 +31,7 @@ PERMUTATIONS = 1000
 def explain_few_systems(systems: int, name: CoefficientName) -> str:
     """Say that there are too few systems."""
     found = "1 system has" if systems == 1 else f"{systems} systems have"
-    return f"{found} scores and ratings; at least {MINIMUM[name]} are needed"
+    return f"{found} scores and ratings; at least {find_coefficient(name).min_rows} are needed"
 
 
 def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.Generator) -> Floats:
@@ -89,7 +89,7 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
     for block in find_blocks(columns, np.arange(len(columns.questions))):
         places = block.metrics[:, None], block.dimensions
         systems = [_average(columns, block, system) for system in np.unique(columns.systems[block.rows]).tolist()]
-        if len(systems) < MINIMUM["soft_pairwise_accuracy"]:
+        if len(systems) < find_coefficient("soft_pairwise_accuracy").min_rows:
             reason = explain_few_systems(len(systems), "soft_pairwise_accuracy")
             reasons |= {(p, q): reason for p in block.metrics.tolist() for q in block.dimensions.tolist()}
             continue

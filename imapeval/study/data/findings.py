@@ -6,7 +6,7 @@ None stands where a number is undefined, and `reason` then says why; nothing is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,11 @@ Using Resampling Methods"):
 - system: the systems' mean scores with their mean ratings.
 """
 
-CoefficientName = Literal[
-    "spearman", "kendall_tau_b", "kendall_tau_c", "pearson", "pairwise_accuracy", "soft_pairwise_accuracy"
-]
-"""`pairwise_accuracy` is Deutsch, Foster and Freitag 2023 (with tie calibration), `soft_pairwise_accuracy` Thompson,
+CoefficientName: TypeAlias = str
+"""One of `correlation.coefficients.all_coefficients`: spearman, kendall_tau_b, kendall_tau_c, pearson,
+pairwise_accuracy, soft_pairwise_accuracy, and those of other packages.
+
+`pairwise_accuracy` is Deutsch, Foster and Freitag 2023 (with tie calibration), `soft_pairwise_accuracy` Thompson,
 Mathur, Deutsch and Khayrallah 2024 (system level only)."""
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.evaluation.runs import Run
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Scale
     from imapeval.types import Sample
 

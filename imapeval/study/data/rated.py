@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
 
 
 @dataclass(frozen=True, slots=True)

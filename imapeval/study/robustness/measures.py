@@ -28,7 +28,8 @@ from imapeval.study.robustness.statistics import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats, WeightedStatistic
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.bootstrap import WeightedStatistic
     from imapeval.study.robustness.repeats import RepeatKind, Repeats
     from imapeval.types import Lang
 

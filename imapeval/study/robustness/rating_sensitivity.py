@@ -15,7 +15,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import Undefined, spearman
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated, Scale
 
 NOISE = (0.25, 0.5, 1.0)

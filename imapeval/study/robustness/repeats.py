@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.evaluation.runs import Run
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.types import Sample
 
 RepeatKind = Literal["rewording", "repetition", "sampling"]

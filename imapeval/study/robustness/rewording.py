@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
 from imapeval.evaluation.extract import find_rejection, guard_sample
-from imapeval.extraction import faults, parsing, prompting
-from imapeval.extraction.asking import Asker
-from imapeval.extraction.forms import Form
-from imapeval.llm.client import Request
+from imapeval.extraction import parsing
+from imapeval.llm.protocol import Request
+from imapeval.llm.structured import faults, templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
 from imapeval.study.robustness.repeats import ORIGINAL_COLUMN
 from imapeval.text.language import detect_lang
 from imapeval.types import Failure
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from imapeval.llm.client import Completion, Model
+    from imapeval.llm.protocol import Completion, Model
     from imapeval.types import Sample
 
 TASK = "reword"
@@ -58,7 +59,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 def rewording_signature(model: Model) -> str:
     """Return what made the rewordings: model, prompt and sampling."""
-    return f"{model.identity}|{prompting.identify(TASK, VERSION)}|temperature:{TEMPERATURE:g}"
+    return f"{model.identity}|{templates.prompt_identity(TASK, VERSION)}|temperature:{TEMPERATURE:g}"
 
 
 async def reword_answers(
@@ -88,7 +89,7 @@ async def reword_answers(
     halt = stop or asyncio.Event()
     fatal: list[ImapEvalError] = []
     made: dict[str, list[Sample | Failure]] = {}
-    waiting, asker = iter(samples), Asker(model, note=_NOTE)
+    waiting, asker = iter(samples), StructuredOutputClient(model, retry_note=_NOTE)
 
     async def work() -> None:
         for sample in waiting:
@@ -107,7 +108,7 @@ async def reword_answers(
     return {sample.id: made[sample.id] for sample in samples if sample.id in made}
 
 
-async def _reword_all(sample: Sample, asker: Asker, count: int) -> list[Sample | Failure]:
+async def _reword_all(sample: Sample, asker: StructuredOutputClient, count: int) -> list[Sample | Failure]:
     if refused := find_rejection(sample):
         return [refused] * count
     if not any(map(str.isalnum, sample.response)):
@@ -132,16 +133,16 @@ async def _reword_all(sample: Sample, asker: Asker, count: int) -> list[Sample |
     return made
 
 
-async def _ask(sample: Sample, asker: Asker, *, seed: int, known: set[str]) -> str:
+async def _ask(sample: Sample, asker: StructuredOutputClient, *, seed: int, known: set[str]) -> str:
     lang = detect_lang(sample.response)
-    messages = prompting.load(TASK, lang=lang, version=VERSION).render(answer=sample.response)
+    messages = templates.load(TASK, lang=lang, version=VERSION).render(answer=sample.response)
 
-    def make(form: Form) -> Request:
+    def make(form: OutputFormat) -> Request:
         return Request(
             messages,
-            schema=SCHEMA if form is Form.SCHEMA else None,
+            schema=SCHEMA if form is OutputFormat.SCHEMA else None,
             schema_name=TASK,
-            json=form is Form.JSON,
+            json=form is OutputFormat.JSON,
             max_tokens=_ROOM + _TOKENS * len(sample.response),
             temperature=TEMPERATURE,
             seed=seed,
@@ -150,7 +151,7 @@ async def _ask(sample: Sample, asker: Asker, *, seed: int, known: set[str]) -> s
     def understand(completion: Completion) -> str:
         return read_rewording(completion.text, original=sample.response, known=known)
 
-    return await asker.ask(make, understand, lang=lang)
+    return await asker.complete(make, understand, lang=lang)
 
 
 def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = frozenset()) -> str:
@@ -162,20 +163,20 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
         known: Texts that it may not repeat, as `fold` gives them.
 
     Raises:
-        ExtractionError: It cannot be read (kinds of `imapeval.extraction.faults`), is in another language
+        ExtractionError: It cannot be read (kinds of `imapeval.llm.structured.faults`), is in another language
             ("wrong-language"), lacks a number of the original ("lost-numbers"), or says nothing in other words
             ("not-reworded").
     """
     try:
-        said = parsing.find_object(completion, "reworded")["reworded"]
+        said = parsing.find_json_object(completion, "reworded")["reworded"]
     except ExtractionError as error:
-        raise faults.explain(error) from None
+        raise faults.refine_error(error) from None
     # Broken surrogates can stand in JSON but in no file.
     text = said.encode("utf-8", "replace").decode().strip() if isinstance(said, str) else ""
     if not any(map(str.isalnum, text)):
-        raise faults.faulty("empty-object", completion)
+        raise faults.fault_error("empty-object", completion)
     if detect_lang(text) != detect_lang(original):
-        raise faults.faulty("wrong-language", completion)
+        raise faults.fault_error("wrong-language", completion)
     if lost := _find_numbers(original) - _find_numbers(text):
         raise ExtractionError(
             f"the rewording lacks numbers of the answer: {', '.join(sorted(lost))}", kind="lost-numbers", raw=completion

@@ -19,7 +19,7 @@ from imapeval.study.bootstrap import (
     percentile_interval,
 )
 from imapeval.study.correlation.coefficients import explain_undefined
-from imapeval.study.correlation.influence import average_ranks
+from imapeval.study.correlation.product_moment import average_ranks
 from imapeval.study.robustness.statistics import weighted_rank_correlation
 from imapeval.study.subgroups.slices import BINS, divide_answers
 from imapeval.types import Score
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from imapeval.evaluation.runs import Result
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
 ALL_ANSWERS = "all answers"

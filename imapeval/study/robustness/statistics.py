@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.weighted import weighted_correlation
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
 
 _ROWS_AT_ONCE = 1024
 """Rows of the n x n matrix of pairs that are held at a time: 20 MB at n = 5,000, as `coefficients` has it."""
@@ -41,7 +40,7 @@ def weighted_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
     """
     if len(x) < MIN_ROWS:
         return np.full(len(weights), np.nan)
-    return weighted_correlation("spearman", x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[
+    return find_coefficient("spearman").resample(x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[
         :, 0, 0
     ]
 

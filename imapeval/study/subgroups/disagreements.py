@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.correlation.influence import average_ranks
+from imapeval.study.correlation.product_moment import average_ranks
 from imapeval.study.data.findings import Disagreement
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
 
 

@@ -17,7 +17,7 @@ from imapeval.study.subgroups.slices import BINS, MIN_QUESTIONS, UNKNOWN, count_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.bootstrap import Floats
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.subgroups.slices import Group, SlicedMetric
 
@@ -50,7 +50,7 @@ def compare_slices(
     Args:
         rated: The answers.
         metrics: Which; None for all.
-        coefficient: Which; one of `slicing.COEFFICIENTS`.
+        coefficient: Which; one of `comparable_coefficients`.
         facets: As of `slice_answers`.
         bins: As of `slice_answers`.
 

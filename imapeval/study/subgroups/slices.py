@@ -14,17 +14,15 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import number_clusters
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, CoefficientName, Slice
 from imapeval.study.intervals import jackknife_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
-
-COEFFICIENTS: tuple[CoefficientName, ...] = ("spearman", "kendall_tau_b", "kendall_tau_c", "pearson")
 
 SYSTEM, DIMENSION = "system", "dimension"
 """Facets that every study has: who answered, and what was rated."""
@@ -112,7 +110,7 @@ def slice_answers(
     Args:
         rated: The answers. Those that nobody rated are left out first.
         metrics: Which; None for all.
-        coefficient: Which; one of `COEFFICIENTS`.
+        coefficient: Which; one of `comparable_coefficients`.
         facets: By what: names of facets and covariates, "system" or "dimension"; None for all that divide the
             answers. "dimension" is all answers together, one group for each dimension of the ratings.
         bins: Into how many groups of equal size a covariate is cut; equal numbers stay together, so there may be
@@ -144,7 +142,7 @@ def find_slices(
     """Yield the groups that are compared with each other; see `slice_answers`."""
     names = rated.metrics if metrics is None else tuple(dict.fromkeys(metrics))
     for name, known, what in [(name, rated.metrics, "metric") for name in names] + [
-        (coefficient, COEFFICIENTS, "coefficient of slices")
+        (coefficient, comparable_coefficients(), "coefficient of slices")
     ]:
         if name not in known:
             raise UsageError(f"there is no {what} {name!r}. There are: {', '.join(known)}.")
@@ -200,7 +198,7 @@ def _find_group(
         questions = count_different(codes)
         if questions < MIN_QUESTIONS:
             continue
-        value, moved = correlate_with_influences(coefficient, scores[own], ratings[own])
+        value, moved = find_coefficient(coefficient).with_influences(scores[own], ratings[own])
         if not np.isnan(value):
             influences: Floats = np.zeros(int(rated.questions.max()) + 1)
             np.add.at(influences, codes, moved)

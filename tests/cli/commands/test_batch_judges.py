@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from imapeval.extraction.prompting import find_texts
+from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

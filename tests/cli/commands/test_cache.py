@@ -14,9 +14,9 @@ from imapeval.graph.index import NameIndex
 from imapeval.graph.model import Concept
 from imapeval.graph.store import Graph
 from imapeval.graph.writer import write_graph
-from imapeval.llm.cache import Cached
-from imapeval.llm.client import Message, Request
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.protocol import Message, Request
+from imapeval.llm.providers.scripted import ScriptedModel
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -30,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def two_models(cache: Path) -> None:
     for name in ("one", "two"):
-        model = Cached(ScriptedModel(["{}"], identity=f"openai:{name}"), cache)
+        model = CachedModel(ScriptedModel(["{}"], identity=f"openai:{name}"), cache)
         asyncio.run(model.complete(Request((Message("user", "x"),))))
 
 

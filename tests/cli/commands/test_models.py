@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.llm import weights
+from imapeval.llm.providers import weights
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

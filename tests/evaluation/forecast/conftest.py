@@ -11,10 +11,10 @@ import pytest
 from imapeval.evaluation.forecast.dry_run import DryRun, open_dry_run
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply
 from imapeval.evaluation.pipeline import LlmSettings
-from imapeval.llm.cache import Cached
-from imapeval.llm.client import Completion, Request, Usage
-from imapeval.llm.rehearsal import Rehearsal
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.dry_run import DryRunModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.protocol import Completion, Request, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Metric
 
@@ -55,17 +55,17 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-def cached(model: ScriptedModel, tmp_path: Path) -> Cached:
+def cached(model: ScriptedModel, tmp_path: Path) -> CachedModel:
     """The model, behind a cache of its own."""
-    return Cached(model, tmp_path / "completions.sqlite")
+    return CachedModel(model, tmp_path / "completions.sqlite")
 
 
 @pytest.fixture
-def open_over(cached: Cached) -> Callable[..., DryRun]:
+def open_over(cached: CachedModel) -> Callable[..., DryRun]:
     """Open work over a rehearsal that knows that cache."""
 
     def open_one(*names: str, reply: Callable[[Request], Any] = simulate_reply, **options: dict[str, str]) -> DryRun:
-        rehearsal = Rehearsal("scripted", find=cached.find, reply=reply)
+        rehearsal = DryRunModel("scripted", find_completion=cached.get, reply=reply)
         return open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=choose(*names, **options))
 
     return open_one

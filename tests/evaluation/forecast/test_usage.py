@@ -16,9 +16,9 @@ from imapeval.evaluation.samples import read
 from imapeval.extraction.extractor import TwoStep
 from imapeval.extraction.lexicon import LexiconReader
 from imapeval.llm import tokens
-from imapeval.llm.cache import Cached
-from imapeval.llm.client import Message, Request
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.protocol import Message, Request
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.judge import ask_each
@@ -45,7 +45,7 @@ def find(found: UsageForecast, name: str) -> TaskForecast:
 
 
 @pytest.fixture
-def judge_live(model: ScriptedModel, cached: Cached) -> Callable[..., Awaitable[Counter[str]]]:
+def judge_live(model: ScriptedModel, cached: CachedModel) -> Callable[..., Awaitable[Counter[str]]]:
     """Score for real and return how many requests there were of each kind."""
 
     async def judge(names: Sequence[str], samples: Sequence[Sample] = SAMPLES) -> Counter[str]:
@@ -79,7 +79,7 @@ async def test_what_is_in_the_cache_is_known_and_free(open_over: OpenOver, judge
     assert (found.assumed, sum(task.prompt_tokens + task.completion_tokens for task in found.tasks)) == ((), 0)
 
 
-async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenOver, cached: Cached):
+async def test_facts_that_are_known_make_their_verdicts_certain(open_over: OpenOver, cached: CachedModel):
     work = open_over("factscore")
     async for done in _rehearse_first(work):
         for asked in done:

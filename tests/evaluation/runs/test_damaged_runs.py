@@ -18,7 +18,7 @@ from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export
 from imapeval.evaluation.samples import read
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.context import iterate_contexts
-from imapeval.llm.ledger import Ledger
+from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
 from imapeval.report.junit import write_junit
 from imapeval.report.markdown import write_markdown
@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept = RunSettings(**manifest["settings"])
     ledger = Ledger(price=Price(1.0, 4.0))
     with RunWriter(folder / "run", read(folder / "data.jsonl"), settings=kept, ledger=ledger) as run:
-        ledger.pass_free()
+        ledger.record_cached()
         run.finish()
     return folder / "run"
 

@@ -178,11 +178,11 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from imapeval.errors import UsageError
 from imapeval.report.run_page import write_report
-from imapeval.evaluation.runs import Result, RunWriter, Settings
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Failure, Sample
 resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
 samples = [Sample(f"a{n}", "q", ("r",), "") for n in range(30)]
-with RunWriter(Path(sys.argv[2]), samples, settings=Settings({"m": "m|v:1"})) as run:
+with RunWriter(Path(sys.argv[2]), samples, settings=RunSettings({"m": "m|v:1"})) as run:
     try:
         failure = Failure("metric", "k", "x" * 200)
         run.add(imaps=[], results=[Result(f"a{n}", "m", failure, "m|v:1") for n in range(30)])

@@ -12,9 +12,9 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run, RunSettings, RunWriter
-from imapeval.llm.client import Usage
-from imapeval.llm.ledger import Ledger
+from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
+from imapeval.llm.protocol import Usage
 from imapeval.types import Sample
 
 PRICE = Price(1.0, 4.0)
@@ -40,7 +40,7 @@ def test_sessions_of_a_run_add_up(tmp_path: Path):
     for session in (1, 2):
         ledger = Ledger(price=PRICE)
         with write(tmp_path, ledger) as run:
-            ledger.pay(Usage(1000, 100))
+            ledger.record_call(Usage(1000, 100))
             run.add(imaps=[], results=[])
             assert usage(tmp_path) == ledger.report()
         assert ledger.spent.calls == session
@@ -50,7 +50,7 @@ def test_sessions_of_a_run_add_up(tmp_path: Path):
 def test_what_is_paid_for_after_the_last_results_counts(tmp_path: Path):
     ledger = Ledger()
     with write(tmp_path, ledger):
-        ledger.pay(Usage(1000, 100))
+        ledger.record_call(Usage(1000, 100))
     found = usage(tmp_path)
     assert found is not None
     assert found["prompt_tokens"] == 1000
@@ -59,7 +59,7 @@ def test_what_is_paid_for_after_the_last_results_counts(tmp_path: Path):
 def test_a_session_that_asks_nothing_changes_nothing(tmp_path: Path):
     ledger = Ledger(price=PRICE)
     with write(tmp_path, ledger):
-        ledger.pay(Usage(1000, 100))
+        ledger.record_call(Usage(1000, 100))
     before = usage(tmp_path)
     for ledger in (None, Ledger(), Ledger(price=PRICE)):
         with write(tmp_path, ledger) as run:
@@ -71,10 +71,10 @@ KILLED = """
 import asyncio, os, sys
 from pathlib import Path
 from imapeval.evaluation.evaluate import evaluate
-from imapeval.llm.client import Completion, Message, Request, Usage
-from imapeval.llm.ledger import Ledger, Metered
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.middleware.budget import Ledger, BudgetedModel
 from imapeval.metrics.base import Metric
-from imapeval.evaluation.runs import RunWriter, Settings
+from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.types import Imap, Pair, Sample, Score
 
 class Slow:
@@ -106,9 +106,9 @@ class One:
 answered = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 samples = [Sample(str(n), "Why?", ("So.",), "Because.") for n in range(10_000)]
 ledger = Ledger()
-settings = Settings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
+settings = RunSettings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
 with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
-    work = evaluate(samples, metrics=[One()], extractor=Reading(Metered(Slow(), ledger)), matcher=Matching(), run=run)
+    work = evaluate(samples, metrics=[One()], extractor=Reading(BudgetedModel(Slow(), ledger)), matcher=Matching(), run=run)
     asyncio.run(work)
 """
 
@@ -141,7 +141,7 @@ def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path
             while other.write(b"x" * 4096):
                 pass
         for _ in range(20):
-            ledger.pay(Usage(1000, 100))
+            ledger.record_call(Usage(1000, 100))
         with pytest.raises(UsageError):
             run.add(imaps=[], results=[])
     (disk / "other").unlink()
@@ -152,7 +152,7 @@ def test_a_full_disk_does_not_hide_what_is_paid(mount_disk: Callable[[int], Path
 
 def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Path):
     with write(tmp_path, ledger := Ledger(price=PRICE)):
-        ledger.pay(Usage(1000, 100))
+        ledger.record_call(Usage(1000, 100))
     (tmp_path / "usage.json").write_bytes(b"")
     assert Run(tmp_path).manifest["usage"] == ledger.report()
 
@@ -160,7 +160,7 @@ def test_a_count_that_was_never_written_is_the_one_of_the_manifest(tmp_path: Pat
 @pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"calls": "many"}', b"[" * 100_000])
 def test_a_damaged_count_is_refused(tmp_path: Path, damaged: bytes):
     with write(tmp_path, ledger := Ledger(price=PRICE)):
-        ledger.pay(Usage(1000, 100))
+        ledger.record_call(Usage(1000, 100))
     (tmp_path / "usage.json").write_bytes(damaged)
     with pytest.raises(InputError) as caught:
         Run(tmp_path)

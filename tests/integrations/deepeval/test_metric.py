@@ -26,7 +26,7 @@ from deepeval.tracing import observe, update_current_span
 from imapeval import Scorer
 from imapeval.errors import MissingExtraError, ServiceError, UsageError
 from imapeval.integrations.deepeval import ConversationalImapScoreMetric, ImapScoreMetric
-from imapeval.llm import retry
+from imapeval.llm.middleware import retry
 
 ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 ROWS = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]

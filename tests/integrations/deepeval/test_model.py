@@ -23,9 +23,9 @@ from deepeval.test_case import LLMTestCase
 from imapeval import Scorer
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.integrations.deepeval import DeepEvalModel, ImapScoreMetric, write_prompt
-from imapeval.llm import retry
-from imapeval.llm.client import Completion, Message, Request, Usage
-from imapeval.llm.openai import OpenAIModel
+from imapeval.llm.middleware import retry
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.providers.openai import OpenAIModel
 
 BOIL = {"input": "What treats a boil?", "expected_output": "Warm cloths and rest."}
 QUIET = DisplayConfig(print_results=False, show_indicator=False)
@@ -261,7 +261,7 @@ async def test_what_it_says_without_asking_is_no_sign_of_a_server(monkeypatch):
     # A server that was there is waited for much longer than one that never was.
     monkeypatch.setattr(retry, "_PATIENCE_AT_FIRST", 0.0)
     monkeypatch.setattr(retry, "_PATIENCE", 1e6)
-    model = retry.Patient(DeepEvalModel(Host(ConnectionRefusedError("refused"))))
+    model = retry.RetryingModel(DeepEvalModel(Host(ConnectionRefusedError("refused"))))
     with pytest.raises(ProviderError, match="this form"):
         await model.complete(Request(ASKED.messages, json=True))
     with pytest.raises(ServiceError, match="given up"):

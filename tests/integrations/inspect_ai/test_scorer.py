@@ -32,7 +32,7 @@ from inspect_ai.tool import ToolCall
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.integrations.inspect_ai import imapscore
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from conftest import RunEval

@@ -25,8 +25,8 @@ from imapeval.integrations.langfuse import (  # noqa: E402
     create_async_imapscore_evaluator,
     create_imapscore_evaluator,
 )
-from imapeval.llm.client import Completion, Usage  # noqa: E402
-from imapeval.llm.scripted import ScriptedModel  # noqa: E402
+from imapeval.llm.protocol import Completion, Usage  # noqa: E402
+from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

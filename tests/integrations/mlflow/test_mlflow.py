@@ -19,8 +19,8 @@ mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed here: pyt
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import ProviderError, UsageError  # noqa: E402
 from imapeval.integrations.mlflow import MlflowImapScore  # noqa: E402
-from imapeval.llm.client import Completion, Usage  # noqa: E402
-from imapeval.llm.scripted import ScriptedModel  # noqa: E402
+from imapeval.llm.protocol import Completion, Usage  # noqa: E402
+from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.integrations.conftest import RunPage

@@ -26,9 +26,9 @@ from ragas.metrics.base import SimpleBaseMetric  # noqa: E402
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import SampleError, ServiceError, UsageError  # noqa: E402
 from imapeval.integrations.ragas import RagasImapScore  # noqa: E402
-from imapeval.llm.client import Completion, Usage  # noqa: E402
+from imapeval.llm.protocol import Completion, Usage  # noqa: E402
 from imapeval.llm.prices import Price  # noqa: E402
-from imapeval.llm.scripted import ScriptedModel  # noqa: E402
+from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import build
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.extraction.prompting import find_texts, neutralise
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts, neutralise
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.blend import list_judges
 from imapeval.metrics.judges.judge import show_answer

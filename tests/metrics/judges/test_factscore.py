@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, ProviderError, ServiceError, UsageError
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import knowledge
 from imapeval.metrics.judges.factscore import build_factscore

@@ -10,9 +10,9 @@ from typing import get_args
 import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.client import Completion, Token, Usage
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Asking, Case, Parts, Preparable
 from imapeval.metrics.judges.geval import DIMENSIONS, build_geval
 from imapeval.metrics.judges.jury import SAMPLING_TEMPERATURE

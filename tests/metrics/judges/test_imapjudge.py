@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges import build

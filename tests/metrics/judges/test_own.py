@@ -8,9 +8,9 @@ import pytest
 
 from imapeval import Scorer
 from imapeval.errors import InputError, ProviderError, UsageError
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.client import Completion, Token, Usage
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.own import load_geval

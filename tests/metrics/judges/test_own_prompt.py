@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import InputError
-from imapeval.llm.client import Message
+from imapeval.llm.protocol import Message
 from imapeval.metrics.judges.own_prompt import ALIASES, VARIABLES, read_prompt
 from imapeval.metrics.judges.scores import Scale
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.prometheus import build_prometheus
 from imapeval.metrics.options import set_options

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from imapeval.errors import ServiceError
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, Parts
 from imapeval.metrics.judges.questions import build_questions, measure_f1
 from imapeval.types import Failure, Score

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.llm.client import Completion, Token, Usage
+from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.metrics.judges.scores import (
     LABELS,
     Scale,

@@ -9,8 +9,8 @@ import pytest
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.evaluation.evaluate import evaluate
-from imapeval.llm.client import Completion, Request, Token, Usage
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.protocol import Completion, Request, Token, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import options
 from imapeval.metrics.base import Asking, Case, Metric, Parts, Preparable
 from imapeval.metrics.likelihood import build

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 
 
 @pytest.fixture(scope="session")

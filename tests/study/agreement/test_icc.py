@@ -5,7 +5,7 @@ import pytest
 
 from imapeval.study.agreement.icc import Model, measure_icc, spearman_brown
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 
 SHROUT_FLEISS = np.array(

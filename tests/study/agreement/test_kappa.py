@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from imapeval.study.agreement.categories import Weighting, find_categories
 from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.rated import Scale
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from imapeval.study.agreement.krippendorff import Measurement, measure_alpha
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 
 LEVELS: tuple[Measurement, ...] = ("nominal", "ordinal", "interval", "ratio")

@@ -7,7 +7,8 @@ from imapeval.errors import UsageError
 from imapeval.study.agreement.measure import STATISTICS, choose_statistics, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.sentences import TITLES, describe_agreement
-from imapeval.study.bootstrap import Floats, draw_resamples
+from imapeval.study.arrays import Floats
+from imapeval.study.bootstrap import draw_resamples
 from imapeval.study.data.findings import Agreement
 from imapeval.study.data.rated import Rated, Scale
 from imapeval.study.intervals import bca_intervals

@@ -6,7 +6,7 @@ import pytest
 
 from imapeval.study.agreement.krippendorff import Measurement, measure_alpha
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 
 KQA = Path(__file__).parents[3].parent / "shared/benchmark/kqa-nli-dev.jsonl"
 

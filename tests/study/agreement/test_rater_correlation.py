@@ -6,7 +6,7 @@ from scipy import stats
 
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 
 

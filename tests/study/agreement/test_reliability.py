@@ -4,7 +4,7 @@ import pytest
 from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.agreement.statistic import AgreementStatistic
-from imapeval.study.bootstrap import Floats
+from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 
 

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from imapeval.study.comparison.permutation import answers
 from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.questions import contrast_questions
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Contrast, MetricPairs, TestName, draw_swaps
 from imapeval.study.comparison.permutation.systems import contrast_systems
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import CoefficientName
 
 PAIR = MetricPairs(np.array([0]), np.array([1]))
@@ -127,7 +126,9 @@ def test_the_interval_is_the_jackknifes(coefficient: CoefficientName):
 
     def difference(keep: np.ndarray) -> float:
         target = ratings[:, keep].ravel()
-        first, second = (correlate_with_influences(coefficient, side[:, keep].ravel(), target).value for side in (x, y))
+        first, second = (
+            find_coefficient(coefficient).with_influences(side[:, keep].ravel(), target).value for side in (x, y)
+        )
         return first - second
 
     every = np.arange(QUESTIONS)
@@ -193,7 +194,7 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
     answers = ComparedAnswers(scores, ratings, np.tile(np.arange(n // 2), 2), np.repeat([0, 1], n // 2))
     how = {"by_system": by_system, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 20_000}
     counted = contrast_answers(answers, PAIR, **how)
-    monkeypatch.setattr(answers, "_MANY", 200)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 200)
     computed = contrast_answers(answers, PAIR, **how)
     # Four standard errors of a share of 20,000, and the normal's own error at 300 questions.
     assert computed.p[:, 0] == pytest.approx(counted.p[:, 0], abs=4 * (0.25 / 20_000) ** 0.5 + 0.002)
@@ -202,7 +203,7 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
 
 
 def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(answers, "_MANY", 100)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 100)
     generator = np.random.default_rng(4)
     ratings = generator.normal(size=(2000, 1))
     scores = np.column_stack([ratings[:, 0], generator.normal(size=2000)])
@@ -214,7 +215,7 @@ def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_dimension_with_few_questions_is_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(answers, "_MANY", 200)
+    monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 200)
     generator = np.random.default_rng(5)
     n = 300
     ratings = generator.normal(size=(n, 2))

@@ -9,18 +9,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from imapeval.study.correlation.coefficients import (
-    PairwiseAccuracy,
+    CalibratedAccuracy,
     Undefined,
+    find_coefficient,
     kendall_tau_b,
     kendall_tau_c,
     pairwise_accuracy,
     pearson,
     spearman,
-    weighted_spearman,
 )
-from imapeval.study.correlation.grouped import correlate_groups
-from imapeval.study.correlation.influence import correlate_with_influences
-from imapeval.study.correlation.weighted import weighted_correlation
 
 
 def stuart(x, y):
@@ -75,7 +72,7 @@ def test_undefined_with_a_reason(ours, x: list[float], y: list[float], reason: s
 def test_an_accuracy_needs_a_pair():
     assert pairwise_accuracy([1.0], [1.0]) == Undefined("1 row is fewer than 2")
     assert pairwise_accuracy([1.0, 1.0], [1.0, 2.0]) == Undefined("x is constant (1)")
-    assert pairwise_accuracy([1.0, 3.0], [1.0, 2.0]) == PairwiseAccuracy(1.0, 0.0)
+    assert pairwise_accuracy([1.0, 3.0], [1.0, 2.0]) == CalibratedAccuracy(1.0, 0.0)
 
 
 @pytest.mark.parametrize("ours", [spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy])
@@ -109,7 +106,7 @@ def test_a_weight_is_a_repeated_row(name, rows: list[tuple[int, int]], seed: int
     plain, _ = ORACLES[name]
     x, y = (np.array([float(row[side]) for row in rows]) for side in (0, 1))
     drawn = np.random.default_rng(seed).multinomial(len(rows), [1 / len(rows)] * len(rows), size=4)
-    found = weighted_correlation(name, x[None], y[None], drawn, codes=np.arange(len(rows)))[:, 0, 0]
+    found = find_coefficient(name).resample(x[None], y[None], drawn, codes=np.arange(len(rows)))[:, 0, 0]
     for value, weight in zip(found, drawn, strict=True):
         repeated = np.repeat(x, weight).tolist(), np.repeat(y, weight).tolist()
         if len(set(repeated[0])) == 1 or len(set(repeated[1])) == 1:
@@ -125,21 +122,23 @@ def test_many_columns_and_clusters_at_once(name: str, monkeypatch: pytest.Monkey
     codes = random.permutation(np.repeat(np.arange(17), 3)[:40])
     drawn = random.multinomial(17, [1 / 17] * 17, size=30)
     epsilon = random.integers(3, size=(4, 3)).astype(float)
-    together = weighted_correlation(name, x, y, drawn, codes=codes, epsilon=epsilon)
-    monkeypatch.setattr("imapeval.study.correlation.weighted._CELLS", 100)  # many blocks
-    assert weighted_correlation(name, x, y, drawn, codes=codes, epsilon=epsilon) == pytest.approx(together, abs=1e-12)
+    together = find_coefficient(name).resample(x, y, drawn, codes=codes, epsilon=epsilon)
+    monkeypatch.setattr("imapeval.study.correlation.base.MAX_CELLS", 100)  # many blocks
+    assert find_coefficient(name).resample(x, y, drawn, codes=codes, epsilon=epsilon) == pytest.approx(
+        together, abs=1e-12
+    )
     rows = np.arange(40)
     for p in range(4):
         for q in range(3):
-            alone = weighted_correlation(
-                name, x[[p]], y[[q]], drawn[:, codes], codes=rows, epsilon=epsilon[[p]][:, [q]]
+            alone = find_coefficient(name).resample(
+                x[[p]], y[[q]], drawn[:, codes], codes=rows, epsilon=epsilon[[p]][:, [q]]
             )
             assert together[:, p, q] == pytest.approx(alone[:, 0, 0], abs=1e-12)
 
 
 def test_the_accuracy_of_a_resample_leaves_out_a_row_s_own_copies():
     x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0])
-    found = weighted_correlation("pairwise_accuracy", x[None], y[None], np.array([[1, 2, 1]]), codes=np.arange(3))
+    found = find_coefficient("pairwise_accuracy").resample(x[None], y[None], np.array([[1, 2, 1]]), codes=np.arange(3))
     # Pairs: (1, 2) twice, tied only in y: wrong; (1, 3) right; (2, 3) twice, right.
     assert found[0, 0, 0] == pytest.approx(3 / 5)
 
@@ -148,7 +147,7 @@ def test_one_column_of_each():
     x, y = draw_columns(20, 5)
     drawn = np.random.default_rng(0).multinomial(20, [1 / 20] * 20, size=5).astype(float)
     expected = [spearman(np.repeat(x, w.astype(int)).tolist(), np.repeat(y, w.astype(int)).tolist()) for w in drawn]
-    assert weighted_spearman(x, y, drawn) == pytest.approx(expected)
+    assert find_coefficient("spearman").weighted(x, y, drawn) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,13 +156,13 @@ def test_an_influence_is_the_derivative_by_the_weight(name: str, levels: int):
     """Central differences: one copy of a row more and less, of 500 copies of each."""
     x, y = draw_columns(7, levels)
     epsilon = 1.0 if name == "pairwise_accuracy" and levels == 3 else 0.0
-    value, rows = correlate_with_influences(name, x, y, epsilon=epsilon)
+    value, rows = find_coefficient(name).with_influences(x, y, epsilon=epsilon)
     copies = 500
     more = np.full((7, 7), copies) + np.eye(7, dtype=int)
     less = np.full((7, 7), copies) - np.eye(7, dtype=int)
     thresholds = np.array([[epsilon]])
     up, down, level = (
-        weighted_correlation(name, x[None], y[None], drawn, codes=np.arange(7), epsilon=thresholds)[:, 0, 0]
+        find_coefficient(name).resample(x[None], y[None], drawn, codes=np.arange(7), epsilon=thresholds)[:, 0, 0]
         for drawn in (more, less, np.full((1, 7), copies))
     )
     assert value == pytest.approx(level[0], abs=1e-12)
@@ -173,13 +172,13 @@ def test_an_influence_is_the_derivative_by_the_weight(name: str, levels: int):
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_groups_at_once_are_equal_to_scipy(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.study.correlation.grouped._CELLS", 100)  # many blocks
+    monkeypatch.setattr("imapeval.study.correlation.base.MAX_CELLS", 100)  # many blocks
     random = np.random.default_rng(4)
     x, y = random.integers(3, size=(50, 5)).astype(float), np.round(random.normal(size=(50, 5)), 1)
     x[random.random((50, 5)) < 0.1] = np.nan
     y[random.random((50, 5)) < 0.1] = np.nan
     x[0], y[1] = 0.1, np.nan
-    found = correlate_groups(name, x, y)
+    found = find_coefficient(name).in_groups(x, y)
     defined = 0
     for value, a, b in zip(found, x, y, strict=True):
         there = ~(np.isnan(a) | np.isnan(b))

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.study.correlation.coefficients import PairwiseAccuracy, pairwise_accuracy
-from imapeval.study.correlation.grouped import correlate_groups
+from imapeval.study.correlation.coefficients import CalibratedAccuracy, find_coefficient, pairwise_accuracy
 from imapeval.study.correlation.pairs import calibrate_ties, count_pairs
 
 NAN = float("nan")
@@ -38,7 +37,7 @@ def calibrate_by_hand(x, y) -> tuple[float, float]:
     ids=["test_zero_threshold_is_best", "test_nonzero_threshold_is_best"],
 )
 def test_the_reference_s_vectors(human: list[float], epsilon: float, accuracy: float):
-    assert pairwise_accuracy([0.0, 2.0, 6.0, 8.0], human) == PairwiseAccuracy(pytest.approx(accuracy), epsilon)
+    assert pairwise_accuracy([0.0, 2.0, 6.0, 8.0], human) == CalibratedAccuracy(pytest.approx(accuracy), epsilon)
 
 
 def test_the_reference_s_matrices():
@@ -60,7 +59,7 @@ def test_the_reference_s_matrices():
         0.1166666666666667,
     ]
     for epsilon, expected in enumerate(by_threshold):
-        found = correlate_groups("pairwise_accuracy", metric, human, epsilon=float(epsilon))
+        found = find_coefficient("pairwise_accuracy").in_groups(metric, human, epsilon=float(epsilon))
         assert np.nanmean(found) == pytest.approx(expected)
         assert np.isnan(found[4])
 
@@ -106,7 +105,7 @@ def test_of_many_pairs_a_sample_finds_nearly_the_best(monkeypatch: pytest.Monkey
     best = pairwise_accuracy(x.tolist(), y.tolist())
     monkeypatch.setattr("imapeval.study.correlation.pairs._PAIRS", 20_000)  # of 79,800
     sampled = pairwise_accuracy(x.tolist(), y.tolist())
-    assert isinstance(best, PairwiseAccuracy)
-    assert isinstance(sampled, PairwiseAccuracy)
+    assert isinstance(best, CalibratedAccuracy)
+    assert isinstance(sampled, CalibratedAccuracy)
     assert sampled.value <= best.value
     assert sampled.value == pytest.approx(best.value, abs=0.01)  # 3 standard errors of a share of 20,000 pairs

@@ -6,9 +6,9 @@ import pytest
 from imapeval.errors import ExtractionError, ProviderError, ServiceError
 from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.samples import read
-from imapeval.extraction import prompting
-from imapeval.extraction.prompting import find_texts
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.templates import find_texts
 from imapeval.study.robustness.rewording import (
     SCHEMA,
     keep_letters_and_digits,
@@ -56,7 +56,7 @@ def test_chinese_is_asked_for_in_chinese():
     model = ScriptedModel([say("每天可服两次，每次500毫克。")])
     (made,) = run(model, Sample("z", "怎么办？", (), "每次吃500毫克，每天两次。", "zh"))
     assert isinstance(made, Sample)
-    assert model.requests[0].messages[0] == prompting.load("reword", lang="zh", version=1).messages[0]
+    assert model.requests[0].messages[0] == templates.load("reword", lang="zh", version=1).messages[0]
 
 
 @pytest.mark.parametrize(

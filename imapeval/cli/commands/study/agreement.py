@@ -155,7 +155,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.correlation.coefficients import TITLES
+    from imapeval.study.correlation.coefficients import find_coefficient
     from imapeval.study.number_format import format_number
 
     if not rows:
@@ -166,7 +166,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     for row in rows:
         table.add_row(
             Text(row.dimension),
-            TITLES[row.coefficient],
+            find_coefficient(row.coefficient).title,
             "-" if row.value is None else format_number(row.value),
             _format_interval(row.low, row.high),
             "-" if row.reliability is None else format_number(row.reliability),

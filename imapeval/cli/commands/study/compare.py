@@ -83,7 +83,7 @@ def compare(
 
 def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     """Print a table for each dimension, the surest difference first, and what was found in words."""
-    from imapeval.study.correlation.coefficients import TITLES
+    from imapeval.study.correlation.coefficients import find_coefficient
 
     first = rows[0]
     for dimension in dict.fromkeys(row.dimension for row in rows):
@@ -92,7 +92,7 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
             key=lambda row: (2.0 if row.p is None else row.p, -abs(row.difference or 0.0)),
         )
         over = "mean of all dimensions" if dimension == ALL else dimension
-        _print_table(f"{TITLES[first.coefficient]}, {first.level.replace('-', ' ')}, {over}", of_dimension)
+        _print_table(f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}, {over}", of_dimension)
         for row in of_dimension[:_SENTENCES]:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:

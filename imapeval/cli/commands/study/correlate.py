@@ -121,10 +121,10 @@ def _fill(
 
 def _make_title(rows: Sequence[Correlation]) -> str:
     """Name the coefficient and the grouping, with how many coefficients the last mean is taken of."""
-    from imapeval.study.correlation.coefficients import TITLES
+    from imapeval.study.correlation.coefficients import find_coefficient
 
     first = rows[0]
-    title = f"{TITLES[first.coefficient]}, {first.level.replace('-', ' ')}"
+    title = f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}"
     last = [row.groups for row in rows if (row.system, row.dimension) == (ALL, ALL)]
     return f"{title}; mean of {max(last)} coefficients last" if last else title
 

@@ -66,7 +66,7 @@ def paraphrase(
     """
     from imapeval.evaluation.pipeline import open_ledger, open_llm
     from imapeval.evaluation.samples import read
-    from imapeval.llm.ledger import describe
+    from imapeval.llm.middleware.budget import format_report
     from imapeval.study.robustness.rewording import reword_answers, rewording_signature
 
     settings = make_llm_settings(
@@ -115,7 +115,7 @@ def paraphrase(
         for id_, number, failure in failures:
             echo(f"{id_}, rewording {number}: {failure.message}", err=True)
         echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {rewording_signature(model)}")
-        echo(f"usage: {describe(ledger.report())}")
+        echo(f"usage: {format_report(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
     raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
 

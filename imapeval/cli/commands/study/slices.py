@@ -77,7 +77,7 @@ def _print(rows: "Sequence[Slice]") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from imapeval.study.correlation.coefficients import TITLES
+    from imapeval.study.correlation.coefficients import find_coefficient
     from imapeval.study.data.findings import ALL
     from imapeval.study.subgroups.slices import DIMENSION
 
@@ -87,7 +87,7 @@ def _print(rows: "Sequence[Slice]") -> None:
     metrics = list(dict.fromkeys(row.metric for row in shown))
     for facet in dict.fromkeys(row.facet for row in shown):
         of = ", mean over dimensions" if several and facet != DIMENSION else ""
-        title = f"{TITLES[shown[0].coefficient]} by {facet}{of}"
+        title = f"{find_coefficient(shown[0].coefficient).title} by {facet}{of}"
         table = Table(title=Text(title), title_justify="left")
         table.add_column(Text(facet))
         for metric in metrics:

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.influence import correlate_with_influences
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, Swaps, TestName
     from imapeval.study.data.findings import CoefficientName
 
@@ -209,7 +208,7 @@ def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], c
     by_row = np.zeros((len(dimensions), metrics, len(rows)))
     for m in range(metrics):
         for d in range(len(dimensions)):
-            values[d, m], by_row[d, m] = correlate_with_influences(coefficient, scores[:, m], ratings[:, d])
+            values[d, m], by_row[d, m] = find_coefficient(coefficient).with_influences(scores[:, m], ratings[:, d])
     defined = ~np.isnan(values)
     values = np.where(defined, values, 0.0)
     parts: list[_Part] = []

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.grouped import correlate_groups
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 
 if TYPE_CHECKING:
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, TestName
     from imapeval.study.data.findings import CoefficientName
 
@@ -56,7 +55,7 @@ def contrast_questions(
         target[_count_systems(np.where(np.isnan(target), np.nan, systems_of)) < MIN_ROWS] = np.nan
     groups = np.array([np.isfinite(target).any(axis=1).sum() for target in ratings], dtype=np.int64)
     values = np.stack(
-        [np.stack([correlate_groups(coefficient, column, target) for column in scores]) for target in ratings]
+        [np.stack([find_coefficient(coefficient).in_groups(column, target) for column in scores]) for target in ratings]
     )
     use = ~np.isnan(values[:, pairs.first]) & ~np.isnan(values[:, pairs.second])
     defined = use.sum(axis=-1)
@@ -141,15 +140,15 @@ def _swap(
             block = slice(start, start + at_once)
             x, y = scaled[pairs.first[block]], scaled[pairs.second[block]]
             targets = np.broadcast_to(target, x.shape).reshape(-1, answers)
-            of_first = correlate_groups(coefficient, np.where(swap, y, x).reshape(-1, answers), targets)
-            of_second = correlate_groups(coefficient, np.where(swap, x, y).reshape(-1, answers), targets)
+            of_first = find_coefficient(coefficient).in_groups(np.where(swap, y, x).reshape(-1, answers), targets)
+            of_second = find_coefficient(coefficient).in_groups(np.where(swap, x, y).reshape(-1, answers), targets)
             swapped[d, block] = (of_first - of_second).reshape(len(x), questions)
     return swapped
 
 
 def _scale(scores: Floats, coefficient: CoefficientName) -> Floats:
     """Put the scores of each question on one scale, shape (questions, answers); NaN stays."""
-    if coefficient == "pearson":
+    if not find_coefficient(coefficient).uses_ranks:
         there = np.isfinite(scores)
         size = np.maximum(there.sum(axis=1, keepdims=True), 1)
         centred = scores - np.where(there, scores, 0.0).sum(axis=1, keepdims=True) / size

@@ -20,7 +20,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
 
 Float32s: TypeAlias = npt.NDArray[np.float32]
 TestName = Literal["perm-both", "perm-inputs"]

@@ -9,13 +9,12 @@ import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
 from imapeval.study.comparison.permutation.swaps import Contrast, average_dimensions, count_extreme, draw_swaps
-from imapeval.study.correlation.coefficients import MIN_ROWS
-from imapeval.study.correlation.grouped import correlate_groups
+from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, TestName
     from imapeval.study.data.findings import CoefficientName
 
@@ -138,7 +137,7 @@ def _correlate(coefficient: CoefficientName, means: Floats, targets: Floats) -> 
     if means.shape[-1] < MIN_ROWS:
         return np.full(len(means), np.nan)
     targets = np.broadcast_to(targets, means.shape)
-    found = correlate_groups(coefficient, means, targets)
+    found = find_coefficient(coefficient).in_groups(means, targets)
     return np.where(np.isnan(means).any(axis=1), np.nan, found)
 
 

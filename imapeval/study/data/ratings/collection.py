@@ -14,7 +14,7 @@ from imapeval.study.data.scales import describe_scale, is_on_scale
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.study.bootstrap import Counts, Floats
+    from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Scale
     from imapeval.study.data.ratings.source import RatingEntry, RatingsSource
     from imapeval.types import Sample

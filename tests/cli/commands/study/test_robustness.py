@@ -10,7 +10,7 @@ import pytest
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.evaluation.samples import read
-from imapeval.llm.scripted import ScriptedModel
+from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -1,0 +1,325 @@
+"""Models behind the OpenAI API and behind every server that speaks it (vLLM, llama.cpp, Ollama, SGLang, ...)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import weakref
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from imapeval.errors import ProviderError, ServiceError, UsageError
+from imapeval.llm.providers import chat_format, echo_logprobs
+from imapeval.redaction import register_secret, register_url_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    import httpx2
+    import openai
+
+    from imapeval.llm.protocol import Completion, Request
+
+_RAW = {"X-Stainless-Raw-Response": "true"}
+"""Has the package hand out the HTTP response as it is, as its `with_raw_response` does."""
+
+_REPLY_BYTES = 1 << 20
+_TOKEN_BYTES = 256
+"""A reply may have so many bytes, and so many more for each token that may be told in it: one with its text, its bytes
+and its probability has about a hundred."""
+
+_SHOWN = 200
+"""Characters of an address that a message quotes."""
+
+
+class OpenAIModel:
+    """A model over the `openai` package, one attempt a call: `Patient` repeats those that deserve it.
+
+    The key comes from OPENAI_API_KEY; a server given by its address needs none. OPENAI_BASE_URL is the address where
+    none is given, as with the package itself, which also reads OPENAI_ORG_ID and OPENAI_PROJECT_ID. What a model
+    refuses that it need not be told (a temperature, a seed, the one of two names of the limit) is left out from then
+    on.
+
+    Requests hold texts that may be personal data: they go to the address that was given, and no redirect is followed.
+    Connections belong to an event loop and are closed together with it.
+
+    Args:
+        name: The model, in the server's word.
+        base_url: Address of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
+        timeout: Seconds from sending a request to the whole answer. A local server queues requests, and says nothing
+            until an answer is whole.
+        concurrency: See `Model`; no limit by itself.
+
+    Raises:
+        UsageError: The address is none, or OpenAI's own server is meant and there is no key, or no header can carry it.
+    """
+
+    def __init__(
+        self, name: str, *, base_url: str | None = None, timeout: float = 600.0, concurrency: int = 64
+    ) -> None:
+        self._name = name
+        self._timeout = timeout
+        self.concurrency = concurrency
+        self._address = _find_address(base_url)
+        self._own = self._address is _OPENAI
+        self._key = _read_key()
+        if self._own and self._key is None:
+            raise UsageError(
+                f"the model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set. Set it, or give the "
+                "address of your own server, as in --base-url http://127.0.0.1:8000/v1."
+            )
+        self._identity = model_identity(name, base_url=base_url)
+        self._who = f"the model {name!r} at {self._address.url}"
+        # OpenAI's newer models accept only the one name, other servers may know only the other.
+        self._limit = "max_completion_tokens" if self._own else "max_tokens"
+        self._refused: frozenset[str] = frozenset()
+        self._answered = False
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @property
+    def identity(self) -> str:
+        """See `identify`."""
+        return self._identity
+
+    def request_body(self, request: Request) -> dict[str, Any]:
+        """Return what is sent for a request, ready for JSON."""
+        if request.given:
+            return echo_logprobs.request_body(request, self._name)
+        return chat_format.request_body(request, self._name, refused=self._refused, limit=self._limit)
+
+    async def complete(self, request: Request) -> Completion:
+        """Send one request, for a chat completion or the probabilities of a given text; see `Model.complete`.
+
+        Raises:
+            ProviderError: As there, and of kind "unreachable": no connection could be made.
+        """
+        while True:
+            body = self.request_body(request)
+            response = await self._post(body, request)
+            if response.is_success:
+                completion = self._read(response.content, request)
+                self._answered = True
+                return completion
+            if response.has_redirect_location:
+                raise self._refuse_redirect(response)
+            fault = chat_format.ErrorReply.parse(response.status_code, response.text)
+            if request.given:
+                echo_logprobs.raise_if_unsupported(fault, who=self._who)
+            name = None if request.given else chat_format.find_unsupported_parameter(fault, body, self._refused)
+            if name is None:
+                raise chat_format.to_error(
+                    fault,
+                    request,
+                    who=self._who,
+                    answered=self._answered,
+                    keyed=self._key is not None,
+                    retry_after=_read_retry_after(response.headers),
+                )
+            # Requests that were under way meet the same refusal, and come here too.
+            self._refused |= {name}
+
+    def _read(self, content: bytes, request: Request) -> Completion:
+        if request.given:
+            return echo_logprobs.parse_reply(content, request, who=self._who)
+        return chat_format.parse_reply(content, request, who=self._who, answered=self._answered)
+
+    async def _post(self, body: Mapping[str, Any], request: Request) -> httpx2.Response:
+        import openai
+
+        from imapeval.llm.providers.connection import OversizedReplyError, max_reply_bytes
+
+        path = "/completions" if request.given else "/chat/completions"
+        try:
+            content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError as error:
+            raise ProviderError(
+                f"the text cannot be sent to {self._who}: it holds a broken character ({error.reason})",
+                kind="bad-request",
+            ) from error
+        client = await self._client()
+        # A server without access control is sent no key.
+        headers: Any = _RAW if self._key else {**_RAW, "Authorization": openai.Omit()}
+        largest = _limit_reply(request, len(content))
+        max_reply_bytes.set(largest)
+        try:
+            async with asyncio.timeout(self._timeout):
+                # Bytes out, bytes in: turning requests and replies into the package's types and back would take more
+                # time than all the rest of a call.
+                reply: Any = await client.post(
+                    path + self._address.query, content=content, cast_to=object, options={"headers": headers}
+                )
+                return reply.http_response
+        except openai.APIStatusError as error:
+            return error.response
+        except TimeoutError as error:
+            raise ProviderError(
+                f"{self._who} did not answer within {self._timeout:g} s. Is it overloaded? Ask it less at a time "
+                "(--concurrency).",
+                kind="timeout",
+            ) from error
+        except OversizedReplyError as error:
+            raise ProviderError(
+                f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, which no answer to this request has. "
+                "The rest was not read. Is the address that of a language model?",
+                kind="oversized-reply",
+            ) from error
+        except openai.APIConnectionError as error:
+            raise self._explain_connection(error) from error
+
+    def _refuse_redirect(self, response: httpx2.Response) -> ProviderError | ServiceError:
+        target = urljoin(str(response.request.url), response.headers["Location"])[:_SHOWN]
+        message = (
+            f"{self._who} refers to {target} (status {response.status_code}). Requests hold texts and are not sent on. "
+            "If that is the server that you mean, give its address (--base-url)."
+        )
+        if self._answered:  # then something in between wants a login, and does not concern every request
+            return ProviderError(message, kind="server")
+        return ServiceError(message, kind="not-found")
+
+    def _explain_connection(self, error: openai.APIConnectionError) -> ProviderError:
+        import httpx2
+
+        cause = error.__cause__ or error
+        said = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        match cause:
+            case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
+                kind, what = "unreachable", "cannot be reached ({}). Is the server running, and is the address right?"
+            case httpx2.DecodingError():
+                kind, what = "unreadable-reply", "sent no reply ({})"
+            case _:
+                kind, what = "server", "broke the connection off ({}). Has the server been stopped?"
+        return ProviderError(f"{self._who} {what.format(said)}", kind=kind)
+
+    async def _client(self) -> openai.AsyncOpenAI:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            from imapeval.llm.providers.connection import open_client
+
+            address = self._address
+            client = self._clients[loop] = open_client(
+                address.url, login=address.login, key=self._key, connections=self.concurrency
+            )
+            _closers[client] = _close_with_loop(client)
+            await anext(_closers[client])
+        return client
+
+
+def model_identity(name: str, *, base_url: str | None = None) -> str:
+    """Return the identity of an `OpenAIModel`, for which no key is needed.
+
+    It is the name and, where it is not OpenAI's, the server: what `vllm serve` calls "model" may be anything.
+
+    Raises:
+        UsageError: The address is none.
+    """
+    address = _find_address(base_url)
+    return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
+
+
+_closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
+"""Of the clients in use. Kept here, because a client has to outlive its model: a loop closes only what still is."""
+
+
+async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:
+    # `asyncio.run` ends every generator that is still open, while the loop can still close connections.
+    try:
+        yield
+    finally:
+        await client.close()
+        del _closers[client]
+
+
+def _read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the server wants to be asked again: RFC 9110 10.2.3, and OpenAI's milliseconds."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            try:
+                date = parsedate_to_datetime(value)
+            except ValueError:
+                continue
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp()
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def _limit_reply(request: Request, sent: int) -> int:
+    """Return the most bytes of a reply. Some servers repeat the request in it, some its text once more."""
+    told = len(request.given) or request.max_tokens
+    return _REPLY_BYTES + 2 * sent + _TOKEN_BYTES * told * (1 + request.logprobs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Of a server.
+
+    Attributes:
+        url: Without what may be secret.
+        login: User and password, where there are any.
+        query: What is added to the address of every request, with its question mark; or "".
+    """
+
+    url: str
+    login: tuple[str, str] | None = None
+    query: str = ""
+
+
+_OPENAI = _Address("https://api.openai.com/v1")
+
+
+def _find_address(base_url: str | None) -> _Address:
+    """Return where the server is, and have what is secret in the address hidden from now on.
+
+    Raises:
+        UsageError: It is no address of a server.
+    """
+    given_url = base_url or os.environ.get("OPENAI_BASE_URL")
+    if not given_url:
+        return _OPENAI
+    try:
+        parts = urlsplit(given_url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port, parts = None, None, urlsplit("")
+    # A password with a slash in it ends where the path begins, and what is left of it would be shown.
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.path + parts.fragment:
+        source = "--base-url" if base_url else "OPENAI_BASE_URL"
+        raise UsageError(
+            f"what {source} gives is not the address of a server. Give one such as http://127.0.0.1:8000/v1, or "
+            "https://USER:PASSWORD@HOST/v1 with %2F for each slash in the password and %40 for each @."
+        )
+    register_url_secrets(given_url)
+    login = None if parts.username is None else (unquote(parts.username), unquote(parts.password or ""))
+    shown = f"[{host}]" if ":" in host else host
+    url = f"{parts.scheme}://{shown}" + (f":{port}" if port else "") + parts.path.rstrip("/")
+    return _Address(url, login, f"?{parts.query}" if parts.query else "")
+
+
+def _read_key() -> str | None:
+    """Return the key, and have it hidden from now on.
+
+    Raises:
+        UsageError: No header can carry it.
+    """
+    # A line break at its end, as files have, is none of its own.
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(
+            "OPENAI_API_KEY holds a line break or another character that no key has and no header can carry. Copy the "
+            "key again, and nothing with it."
+        )
+    register_secret(key)
+    return key or None

@@ -1,0 +1,195 @@
+"""Prompt templates out of `prompts/`, and texts put into them so that they stay data.
+
+A template is a Markdown file `TASK.LANG.vVERSION.md`. Each section `## system`, `## user` or `## assistant` is one
+message; what stands before the first section is for people. `{{name}}` is where a text goes.
+
+A text between tags, as in `<answer>{{answer}}</answer>`, is sent between `<answer-7f3a9c2e>` and `</answer-7f3a9c2e>`,
+and behind the last of them a line says that what is between the markers with this id is data. The id is made of all
+texts of the request: whoever writes one of them cannot put it in, and the same texts give the same request, which the
+cache, batches and resumed runs need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, cast, get_args
+
+from imapeval import _resources
+from imapeval.errors import ResourceError
+from imapeval.llm.protocol import Message
+from imapeval.text.language import HAN
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.llm.protocol import Role
+
+_SECTION = re.compile(r"^## (system|user|assistant)[ \t]*$", re.MULTILINE)
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_TAGGED = re.compile(r"<(?P<tag>[\w-]++)>(?P<text>\s*+\{\{\w++\}\}\s*+)</(?P=tag)>")
+
+_MARKED = re.compile(
+    r"<(?P<tag>[\w-]+)-(?P<id>[0-9a-f]{8})>\n?(?P<text>.*?)\n?</(?P=tag)-(?P=id)>", re.DOTALL | re.ASCII
+)
+
+_NOTE, _NOTE_VERSION = "data-note", 1
+"""The prompt with the line behind the texts."""
+_ID = "id"
+"""Its place for the id, and that of all markers."""
+_DIGITS = 8
+"""Of an id, in hexadecimal."""
+
+_MARKER = re.compile(rf"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z{HAN}])")
+"""What may begin one of our markers, a chat template's control token or a thinking block; not "<5" or "p < 0.05"."""
+
+_INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
+"""What begins the control words of Llama's and Mistral's chat templates."""
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    """One prompt.
+
+    Attributes:
+        name: Task, language and version, as in "answer-inform.en.v1".
+        messages: With places such as `{{answer}}` for the texts, and `{{id}}` for the id of the markers around them.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+
+    def render(self, **texts: str) -> tuple[Message, ...]:
+        """Return the messages with each text in its place, neutralised.
+
+        Raises:
+            ResourceError: The template's places are not the given texts.
+        """
+        places = self._places - {_ID}
+        if places != texts.keys():
+            raise ResourceError(
+                f"the prompt {self.name} has places for {sorted(places)}, but is given {sorted(texts)}. "
+                "The prompts do not fit this imapeval: reinstall it."
+            )
+        safe = {name: neutralise(text) for name, text in texts.items()}
+        safe[_ID] = _make_id(safe)
+        # In one pass: a text that itself holds "{{question}}" stays as it is.
+        return (
+            *self.messages[: self._varying],
+            *(
+                Message(message.role, _PLACE.sub(lambda place: safe[place[1]], message.content))
+                for message in self.messages[self._varying :]
+            ),
+        )
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(place for message in self.messages for place in _PLACE.findall(message.content))
+
+    @cached_property
+    def _varying(self) -> int:
+        """Number of the first message with a place: those before it are the same for every text."""
+        return next(
+            (n for n, message in enumerate(self.messages) if _PLACE.search(message.content)), len(self.messages)
+        )
+
+
+def neutralise(text: str) -> str:
+    """Return the text without anything that could end its place in a prompt, character for character as long.
+
+    The bracket of whatever looks like a marker or a chat template's control token becomes one that means nothing.
+    """
+    text = _MARKER.sub("‹", text)
+    text = _INSTRUCTION.sub("［", text)
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _make_id(texts: Mapping[str, str]) -> str:
+    """Return an id that none of the texts holds, the same for the same texts."""
+    digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
+    # A text that holds the id made of it takes four billion attempts to write, by somebody who knows the other texts.
+    while any(digest[:_DIGITS] in text for text in texts.values()):
+        digest = hashlib.sha256(digest.encode()).hexdigest()
+    return digest[:_DIGITS]
+
+
+def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, ...]:
+    """Return the messages with an id's place in the tags around every text, and a line on what is data behind them.
+
+    The line stands behind the paragraph of the last text: what a form ends with stays its end. Messages without a text
+    between tags stay as they are.
+    """
+    places = [number for number, message in enumerate(messages) if _TAGGED.search(message.content)]
+    if not places:
+        return tuple(messages)
+    fenced = list(messages)
+    for number in places:
+        role, content = messages[number].role, messages[number].content
+        *_, last = _TAGGED.finditer(content)
+        if number == places[-1]:
+            paragraph, blank, others = content[last.end() :].partition("\n\n")
+            (note,) = load(_NOTE, lang=lang, version=_NOTE_VERSION).messages
+            content = f"{content[: last.end()]}{paragraph}\n\n{note.content}{blank}{others}"
+        marked = _TAGGED.sub(rf"<\g<tag>-{{{{{_ID}}}}}>\g<text></\g<tag>-{{{{{_ID}}}}}>", content)
+        fenced[number] = Message(role, marked)
+    return tuple(fenced)
+
+
+def find_texts(content: str) -> dict[str, str]:
+    """Return the texts that stand between markers in a message as it is sent, by their tags."""
+    return {found["tag"]: found["text"] for found in _MARKED.finditer(content)}
+
+
+def _delimit_examples(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with an id in the tags of worked examples, each its own, so that they look like requests."""
+    tags = {found["tag"] for message in messages for found in _TAGGED.finditer(message.content)}
+    if not tags:
+        return tuple(messages)
+    tag = re.compile(rf"<(/?(?:{'|'.join(map(re.escape, sorted(tags)))}))>")
+
+    def mark(message: Message) -> Message:
+        if message.role != "user" or _PLACE.search(message.content):
+            return message
+        return Message("user", tag.sub(rf"<\1-{_make_id({'': message.content})}>", message.content))
+
+    return tuple(map(mark, messages))
+
+
+def split_sections(text: str) -> tuple[str, tuple[Message, ...]]:
+    """Return what stands before the first section, and each section as a message."""
+    head, *parts = _SECTION.split(text)
+    return head, tuple(
+        Message(cast("Role", role), part.strip()) for role, part in zip(parts[::2], parts[1::2], strict=True)
+    )
+
+
+@cache
+def load(task: str, *, lang: Lang, version: int) -> PromptTemplate:
+    """Return a shipped prompt.
+
+    Raises:
+        ResourceError: It is absent, or is no template.
+    """
+    name = f"{task}.{lang}.v{version}"
+    path = _resources.find("prompts", f"{name}.md")
+    content = path.read_bytes()
+    try:
+        _, messages = split_sections(content.decode().replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise ResourceError(f"the prompt {path} is not UTF-8. Reinstall imapeval.") from error
+    if not messages:
+        raise ResourceError(f"the prompt {path} has no section such as '## user'. Reinstall imapeval.")
+    return PromptTemplate(name, delimit_texts(_delimit_examples(messages), lang=lang))
+
+
+@cache
+def prompt_identity(task: str, version: int) -> str:
+    """Return name and short hash of a task's prompts as they are sent, all languages together."""
+    sent = [[lang, *map(asdict, load(task, lang=lang, version=version).messages)] for lang in get_args(Lang)]
+    return f"{task}.v{version}#{hashlib.sha256(json.dumps(sent).encode()).hexdigest()[:8]}"

@@ -1,0 +1,164 @@
+"""What a correlation coefficient has to offer, and the one formula behind ours.
+
+Every coefficient of this package is a sum over rows, or over pairs of rows, divided by the spread of both sides:
+
+    together / sqrt(x spread * y spread)
+
+They differ in what they sum (`product_moment`, `pair_counting`). From how the sums change with the weight of a row
+follows how the coefficient changes: its influence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Counts, Floats, WholeNumbers
+
+MIN_ROWS = 3
+"""Two rows always correlate perfectly or not at all."""
+
+MAX_CELLS = 4_000_000
+"""Numbers that a matrix may hold at a time: 32 MB."""
+
+
+class Sums(NamedTuple):
+    """What a coefficient is made of. Shapes are any that broadcast to the shape of the coefficients."""
+
+    together: Floats
+    x_spread: Floats
+    y_spread: Floats
+
+    @property
+    def _norm(self) -> Floats:
+        # Two roots, because the product overflows where both are large; equal spreads need none and stay exact.
+        roots = np.sqrt(self.x_spread) * np.sqrt(self.y_spread)
+        return np.where(self.x_spread == self.y_spread, self.x_spread, roots)
+
+    def combine(self) -> Floats:
+        """Return the coefficients, -1..1; NaN where a side does not vary."""
+        defined = (self.x_spread > 0) & (self.y_spread > 0)
+        found = np.divide(self.together, self._norm, out=np.full_like(self.together, np.nan), where=defined)
+        return np.clip(found, -1.0, 1.0)
+
+    def influence(self, change: Sums) -> InfluencedCoefficient:
+        """Return the coefficient of one pair of columns and its derivative by each row's weight.
+
+        Args:
+            change: The derivatives of the sums by the weights of the rows, shape (n,) each.
+        """
+        value = float(self.combine())
+        if np.isnan(value):
+            return InfluencedCoefficient(value, np.zeros(len(change.together)))
+        rows = change.together / self._norm
+        rows -= value / 2 * (change.x_spread / self.x_spread + change.y_spread / self.y_spread)
+        return InfluencedCoefficient(value, rows)
+
+
+class InfluencedCoefficient(NamedTuple):
+    """A coefficient, NaN where it is undefined, and the influence of each row on it, shape (n,)."""
+
+    value: float
+    rows: Floats
+
+
+class Coefficient:
+    """A coefficient of agreement between scores and ratings.
+
+    A subclass says what it is called and computes `weighted`; the other methods follow from it, one computation after
+    the other. Ours replace them by faster ones.
+
+    Attributes:
+        name: In options, tables and files.
+        title: What people call it.
+        bounds: Lowest and highest possible value.
+        min_rows: Fewest answers (or systems, at system level) that have one.
+        counts_pairs: It is a share of pairs of answers (`intervals` says what follows for its interval).
+        uses_ranks: Only the order of the numbers counts.
+        calibrates_ties: It takes the threshold up to which scores count as tied (`pairs.calibrate_ties`).
+        system_level_only: It compares systems, not answers.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    min_rows: ClassVar[int] = MIN_ROWS
+    counts_pairs: ClassVar[bool] = False
+    uses_ranks: ClassVar[bool] = False
+    calibrates_ties: ClassVar[bool] = False
+    system_level_only: ClassVar[bool] = False
+
+    def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
+        """Return the coefficient under each row of weights, shape (m,); NaN where it is undefined.
+
+        Args:
+            x: The scores, finite, shape (n,).
+            y: The ratings, finite, shape (n,).
+            weights: Whole numbers, shape (m, n): a row of weight w counts as w equal rows.
+        """
+        raise NotImplementedError
+
+    def resample(
+        self, x: Floats, y: Floats, drawn: WholeNumbers, *, codes: Counts, epsilon: Floats | None = None
+    ) -> Floats:
+        """Return the coefficient of each column of x with each of y in each resample.
+
+        Args:
+            x: The scores, finite, shape (p, n).
+            y: The ratings, finite, shape (q, n).
+            drawn: How often each cluster of rows was drawn, shape (m, clusters).
+            codes: The cluster of each row, a column of `drawn`, shape (n,).
+            epsilon: Tie thresholds where the coefficient calibrates ties, shape (p, q); None stands for 0.
+
+        Returns:
+            Shape (m, p, q); NaN where x or y is constant among the rows drawn.
+        """
+        del epsilon
+        weights = drawn[:, codes].astype(np.float64)
+        return np.stack([np.stack([self.weighted(a, b, weights) for b in y], axis=-1) for a in x], axis=1)
+
+    def in_groups(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> Floats:
+        """Return the coefficient within each of many small groups.
+
+        Args:
+            x: The scores, shape (groups, k); rows where a side is NaN are left out.
+            y: The ratings, shape (groups, k).
+            epsilon: The tie threshold of x where the coefficient calibrates ties.
+
+        Returns:
+            Shape (groups,); NaN where it is undefined.
+        """
+        del epsilon
+        there = ~(np.isnan(x) | np.isnan(y))
+        groups = zip(x, y, there, strict=True)
+        found = [self.weighted(a[at], b[at], np.ones((1, at.sum())))[0] if at.any() else np.nan for a, b, at in groups]
+        return np.array(found, dtype=np.float64)
+
+    def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        """Return the coefficient and how much each row moves it.
+
+        The influence of a row is the derivative of the coefficient by the row's weight, at weight 1: the empirical
+        influence function over n (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, section 6.3,
+        "infinitesimal jackknife"). Influences of rows that belong together are added. The root of the sum of their
+        squares is a standard error, and their skewness is the acceleration of a BCa interval (Efron 1987, section 6).
+
+        Where a subclass does not say otherwise, each row is left out in turn (the jackknife), in O(n^2).
+
+        Args:
+            x: The scores, finite, shape (n,).
+            y: The ratings, finite, shape (n,).
+            epsilon: The tie threshold of x where the coefficient calibrates ties.
+        """
+        del epsilon
+        n = len(x)
+        value = float(self.weighted(x, y, np.ones((1, n)))[0])
+        if np.isnan(value):
+            return InfluencedCoefficient(value, np.zeros(n))
+        at_once = max(1, MAX_CELLS // n)
+        parts = [
+            self.weighted(x, y, 1.0 - np.eye(min(at_once, n - start), n, k=start)) for start in range(0, n, at_once)
+        ]
+        left_out = np.concatenate(parts)
+        return InfluencedCoefficient(value, np.nan_to_num(np.nanmean(left_out) - left_out))

@@ -1,0 +1,184 @@
+"""Coefficients that count pairs of answers: Kendall's tau-b and tau-c, and pairwise accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums
+from imapeval.study.correlation.pairs import count_pairs, tie_tolerance
+from imapeval.study.correlation.runs import find_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from imapeval.study.arrays import Counts, Floats, WholeNumbers
+    from imapeval.study.correlation.pairs import PairCounts
+
+    Float32s = npt.NDArray[np.float32]
+
+
+class KendallTauB(Coefficient):
+    """Kendall's tau-b, which corrects for ties on both sides.
+
+    The sums are over ordered pairs of rows, so that every pair counts twice.
+    """
+
+    name = "kendall_tau_b"
+    title = "Kendall's tau-b"
+    counts_pairs = True
+    uses_ranks = True
+
+    def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
+        return self.resample(x[None], y[None], weights, codes=np.arange(len(x)))[:, 0, 0]
+
+    def resample(
+        self, x: Floats, y: Floats, drawn: WholeNumbers, *, codes: Counts, epsilon: Floats | None = None
+    ) -> Floats:
+        thresholds = np.zeros((len(x), len(y))) if epsilon is None else epsilon
+        y_signs = [_signs(column, 0.0) for column in y]
+        by_column: list[Floats] = []
+        for column, own in zip(x, thresholds.tolist(), strict=True):
+            x_signs = {threshold: _signs(column, tie_tolerance(column, threshold)) for threshold in set(own)}
+            compared = [self._compare(x_signs[threshold], signs) for threshold, signs in zip(own, y_signs, strict=True)]
+            by_column.append(_sum_drawn_pairs(compared, drawn, codes))
+        return self._scale(np.stack(by_column, axis=1), x[None], y[None], drawn[:, codes].astype(np.float64)).combine()
+
+    def in_groups(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> Floats:
+        reach = tie_tolerance(x, epsilon)
+        at_once = max(1, MAX_CELLS // 2 // x.shape[1] ** 2)
+        parts = [np.empty(0)]
+        for start in range(0, len(x), at_once):
+            block = slice(start, start + at_once)
+            there = ~(np.isnan(x[block]) | np.isnan(y[block]))
+            a, b = (np.where(there, side[block], 0.0) for side in (x, y))
+            both = there[:, :, None] & there[:, None, :]
+            together = np.where(both, self._compare(_signs(a, reach), _signs(b, 0.0)), 0.0).sum(
+                axis=(1, 2), dtype=np.float64
+            )
+            sums = self._scale(together[:, None, None], a[:, None], b[:, None], there.astype(np.float64))
+            parts.append(sums.combine()[:, 0, 0])
+        return np.concatenate(parts)
+
+    def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        pairs = count_pairs(x, y, epsilon=epsilon)
+        counted = self._count(pairs).astype(np.float64)
+        shape = 1, 1, 1
+        sums = self._scale(counted.sum().reshape(shape), x[None, None], y[None, None], np.ones((1, len(x))))
+        total = Sums(*(side.reshape(()) for side in sums))
+        return total.influence(Sums(2 * counted, *self._change_spread(pairs, total)))
+
+    def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
+        """Return what each ordered pair of rows adds, shape (..., n, n)."""
+        return x_signs * y_signs
+
+    def _count(self, pairs: PairCounts) -> Counts:
+        """Return what the pairs of each row add, shape (n,)."""
+        return pairs.concordant - pairs.discordant
+
+    def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
+        """Return the sums that the coefficient is made of.
+
+        Args:
+            together: What the pairs add, shape (m, p, q).
+            x: Shape (m, p, n), or (1, p, n) for the same numbers under all weights.
+            y: Shape (m, q, n) or (1, q, n).
+            weights: Shape (m, n).
+        """
+        total = weights.sum(axis=1, keepdims=True) ** 2
+        x_spread, y_spread = (
+            total - np.stack([find_runs(column, weights).sum_squares() for column in side.swapaxes(0, 1)], axis=1)
+            for side in (x, y)
+        )
+        return Sums(together, x_spread[:, :, None], y_spread[:, None, :])
+
+    def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
+        """Return the derivatives of both spreads by the weights of the rows, shapes (n,)."""
+        del sums
+        others = len(pairs.tied_x) - 1.0
+        return 2 * (others - pairs.tied_x), 2 * (others - pairs.tied_y)
+
+
+class KendallTauC(KendallTauB):
+    """Kendall's (Stuart's) tau-c, for scales of different lengths."""
+
+    name = "kendall_tau_c"
+    title = "Kendall's tau-c"
+
+    def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
+        levels = [
+            np.stack([find_runs(column, weights).count() for column in side.swapaxes(0, 1)], axis=1) for side in (x, y)
+        ]
+        fewest = np.maximum(np.minimum(levels[0][:, :, None], levels[1][:, None, :]), 1)
+        spread = weights.sum(axis=1)[:, None, None] ** 2 * (fewest - 1) / fewest
+        return Sums(together, spread, spread)
+
+    def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
+        n = len(pairs.tied_x)
+        change = np.full(n, 2 * sums.x_spread / n)
+        return change, change
+
+
+class PairwiseAccuracy(KendallTauB):
+    """The share of pairs that scores and ratings order alike, ties being right where both have them.
+
+    acc_eq of Deutsch, Foster and Freitag 2023, "Ties Matter" (equation 7).
+    """
+
+    name = "pairwise_accuracy"
+    title = "pairwise accuracy"
+    bounds = (0.0, 1.0)
+    min_rows = 2
+    uses_ranks = False
+    calibrates_ties = True
+
+    def _compare(self, x_signs: Float32s, y_signs: Float32s) -> Float32s:
+        # A row is no pair with its own copies.
+        return (x_signs == y_signs).astype(np.float32) - np.eye(x_signs.shape[-1], dtype=np.float32)
+
+    def _count(self, pairs: PairCounts) -> Counts:
+        return pairs.concordant + pairs.tied_both
+
+    def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
+        del x, y
+        pairs = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1))[:, None, None]
+        return Sums(together, pairs, pairs)
+
+    def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
+        del sums
+        change = np.full(len(pairs.tied_x), 2 * (len(pairs.tied_x) - 1.0))
+        return change, change
+
+
+def _sum_drawn_pairs(compared: Sequence[Float32s], drawn: WholeNumbers, codes: Counts) -> Floats:
+    """Return the sums over all ordered pairs of drawn rows of some matrices of shape (n, n): shape (m, matrices)."""
+    clusters = drawn.shape[1]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    present = codes[order][starts]
+    # Rows of a cluster are drawn together: their pairs are added up once, before all resamples.
+    wide = np.zeros((clusters, len(compared), clusters), dtype=np.float32)
+    for number, matrix in enumerate(compared):
+        ordered = matrix[order][:, order]
+        if len(starts) < len(order):
+            ordered = np.add.reduceat(np.add.reduceat(ordered, starts, axis=0), starts, axis=1)
+        wide[present[:, None], number, present] = ordered
+    flat = wide.reshape(clusters, -1)
+    at_once = max(1, MAX_CELLS // flat.shape[1])
+    parts: list[Floats] = []
+    for start in range(0, len(drawn), at_once):
+        # Single precision halves memory and time, and is exact here: the sums are whole numbers below 2**24 for
+        # fewer than 4,096 rows.
+        weights = drawn[start : start + at_once].astype(np.float32)
+        by_row = (weights @ flat).reshape(len(weights), len(compared), clusters)
+        parts.append((by_row @ weights[:, :, None])[:, :, 0].astype(np.float64))
+    return np.concatenate(parts)
+
+
+def _signs(side: Floats, reach: float) -> Float32s:
+    """Return how each pair of rows is ordered, shape (..., n, n): -1, 1, or 0 where they lie no more than reach apart."""
+    apart = side[..., :, None] - side[..., None, :]
+    return np.sign(np.where(np.abs(apart) > reach, apart, 0.0)).astype(np.float32)

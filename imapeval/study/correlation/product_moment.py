@@ -1,0 +1,111 @@
+"""Pearson's r, and Spearman's rho, which is Pearson's r of the average ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums
+from imapeval.study.correlation.runs import find_runs
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Counts, Floats, WholeNumbers
+
+
+class Pearson(Coefficient):
+    """Pearson's r."""
+
+    name = "pearson"
+    title = "Pearson's r"
+
+    def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
+        return self.resample(x[None], y[None], weights, codes=np.arange(len(x)))[:, 0, 0]
+
+    def resample(
+        self, x: Floats, y: Floats, drawn: WholeNumbers, *, codes: Counts, epsilon: Floats | None = None
+    ) -> Floats:
+        at_once = max(1, MAX_CELLS // (x.shape[1] * (len(x) + len(y))))
+        blocks = [drawn[start : start + at_once, codes] for start in range(0, len(drawn), at_once)]
+        return np.concatenate([self._sum(x[None], y[None], block.astype(np.float64)).combine() for block in blocks])
+
+    def in_groups(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> Floats:
+        there = ~(np.isnan(x) | np.isnan(y))
+        x, y = (np.where(there, side, 0.0)[:, None] for side in (x, y))
+        return self._sum(x, y, there.astype(np.float64)).combine()[:, 0, 0]
+
+    def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        a, b = (self.centre(side[None], np.ones((1, len(x))))[0] for side in (x, y))
+        return Sums(a @ b, a @ a, b @ b).influence(self._change(x, y, a, b))
+
+    def centre(self, side: Floats, weights: Floats) -> Floats:
+        """Return numbers less their weighted mean; exactly 0 where all with a weight are equal.
+
+        Args:
+            side: Shape (m, n), or (1, n) for the same numbers under all weights.
+            weights: Shape (m, n).
+        """
+        near = side - side.mean(axis=-1, keepdims=True)
+        size = np.maximum(weights.sum(axis=-1, keepdims=True), 1)
+        centred = near - (weights * near).sum(axis=-1, keepdims=True) / size
+        # What is left of equal numbers is rounding.
+        rounding = 8 * np.spacing(np.abs(side).max(axis=-1, keepdims=True))
+        varies = np.where(weights > 0, np.abs(centred), 0).max(axis=-1, keepdims=True) > rounding
+        return np.where(varies, centred, 0.0)
+
+    def _sum(self, x: Floats, y: Floats, weights: Floats) -> Sums:
+        """Return the sums of products, shapes (m, p, q).
+
+        Args:
+            x: Shape (m, p, n), or (1, p, n) for the same numbers under all weights.
+            y: Shape (m, q, n) or (1, q, n).
+            weights: Shape (m, n).
+        """
+        a, b = (
+            np.stack([self.centre(side[:, column], weights) for column in range(side.shape[1])], axis=1)
+            for side in (x, y)
+        )
+        weighted = b * weights[:, None]
+        x_spread = ((a * a) @ weights[:, :, None])[..., 0]
+        y_spread = np.einsum("mqn,mqn->mq", b, weighted)
+        return Sums(a @ weighted.transpose(0, 2, 1), x_spread[:, :, None], y_spread[:, None, :])
+
+    def _change(self, x: Floats, y: Floats, a: Floats, b: Floats) -> Sums:
+        del x, y
+        return Sums(a * b, a * a, b * b)
+
+
+class Spearman(Pearson):
+    """Spearman's rho."""
+
+    name = "spearman"
+    title = "Spearman's rho"
+    uses_ranks = True
+
+    def centre(self, side: Floats, weights: Floats) -> Floats:
+        """Return the average rank of each number less the mean rank, as exact as the weights are whole."""
+        runs = find_runs(side, weights)
+        ranks = np.empty_like(weights)
+        np.put_along_axis(ranks, np.broadcast_to(runs.order, weights.shape), runs.middle, axis=-1)
+        return ranks
+
+    def _change(self, x: Floats, y: Floats, a: Floats, b: Floats) -> Sums:
+        # One more of row k lifts the ranks of the rows above it by 1 and of those tied with it by 1/2.
+        return Sums(
+            a * b + _sum_above(x, b) + _sum_above(y, a),
+            a * a + 2 * _sum_above(x, a),
+            b * b + 2 * _sum_above(y, b),
+        )
+
+
+def _sum_above(side: Floats, values: Floats) -> Floats:
+    """Return for each row the sum of the values of the rows above it, and half of those tied with it."""
+    _, level = np.unique(side, return_inverse=True)
+    by_level = np.bincount(level, weights=values)
+    return (by_level.sum() - np.cumsum(by_level) + by_level / 2)[level]
+
+
+def average_ranks(side: Floats) -> Floats:
+    """Return the average ranks, 1..n."""
+    _, level, size = np.unique(side, return_inverse=True, return_counts=True)
+    return (np.cumsum(size) - (size - 1) / 2)[level]

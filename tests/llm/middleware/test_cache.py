@@ -1,0 +1,307 @@
+import asyncio
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from dataclasses import replace
+
+import pytest
+
+from imapeval.errors import ProviderError, ResourceError
+from imapeval.llm.middleware import cache
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.protocol import Completion, Message, Request, Usage, canonical_json
+from imapeval.llm.providers.scripted import ScriptedModel
+
+REQUEST = Request((Message("user", "头痛怎么办 \ud800"),), schema={"type": "object"})
+
+
+def echo(request):
+    return f"re: {request.messages[-1].content}"
+
+
+def ask(number: int) -> Request:
+    return Request((Message("user", str(number)),))
+
+
+async def test_an_answer_is_paid_for_once(tmp_path):
+    path = tmp_path / "deep" / "c.sqlite"
+    model = ScriptedModel(["头痛 <b>\ud83d"])
+    cached = CachedModel(model, path)
+    first = await cached.complete(REQUEST)
+    second = await CachedModel(model, path).complete(REQUEST)
+    assert (first.cached, second.cached) == (False, True)
+    assert replace(second, cached=False) == first
+    assert len(model.requests) == 1
+    assert cached.identity == "scripted"
+
+
+async def test_usage_and_finish_reason_are_kept(tmp_path):
+    class Counting:
+        identity = "counting"
+
+        async def complete(self, request):
+            return Completion("text", "stop", "m-2026", Usage(11, 7))
+
+    cached = CachedModel(Counting(), tmp_path / "c.sqlite")
+    await cached.complete(REQUEST)
+    assert await cached.complete(REQUEST) == Completion("text", "stop", "m-2026", Usage(11, 7), cached=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(REQUEST, temperature=0.9),
+        replace(REQUEST, seed=1),
+        replace(REQUEST, max_tokens=1),
+        replace(REQUEST, schema=None),
+        replace(REQUEST, messages=(Message("user", "头痛"),)),
+    ],
+)
+async def test_another_request_is_another_answer(tmp_path, other):
+    model = ScriptedModel(["a", "b"])
+    cached = CachedModel(model, tmp_path / "c.sqlite")
+    assert [(await cached.complete(request)).text for request in (REQUEST, other)] == ["a", "b"]
+
+
+async def test_another_model_is_another_answer(tmp_path):
+    path = tmp_path / "c.sqlite"
+    assert (await CachedModel(ScriptedModel(["a"], identity="m"), path).complete(REQUEST)).text == "a"
+    assert (await CachedModel(ScriptedModel(["b"], identity="n"), path).complete(REQUEST)).text == "b"
+
+
+@pytest.mark.parametrize("kind", ["refusal", "truncated", "rate-limit"])
+async def test_errors_are_never_kept(tmp_path, kind):
+    cached = CachedModel(ScriptedModel([ProviderError("no", kind=kind), "good"]), tmp_path / "c.sqlite")
+    with pytest.raises(ProviderError):
+        await cached.complete(REQUEST)
+    assert (await cached.complete(REQUEST)).text == "good"
+
+
+async def test_what_was_of_no_use_is_asked_anew_by_whoever_begins_later(tmp_path):
+    path = tmp_path / "c.sqlite"
+    model = ScriptedModel(["<html>", "still <html>", "good"])
+    first, beside = CachedModel(model, path), CachedModel(model, path)
+    await first.complete(REQUEST)
+    first.reject(REQUEST)
+    # A run pays for it once, and so do those that run beside it.
+    assert [(await cached.complete(REQUEST)).text for cached in (first, beside)] == ["<html>"] * 2
+    second = CachedModel(model, path)
+    assert second.get(REQUEST) is None
+    assert (await second.complete(REQUEST)).text == "still <html>"
+    second.reject(REQUEST)
+    assert (await second.complete(REQUEST)).cached
+    third = CachedModel(model, path)
+    assert (await third.complete(REQUEST)).text == "good"
+    assert (await CachedModel(model, path).complete(REQUEST)).text == "good"
+    assert len(model.requests) == 3
+
+
+async def test_a_process_that_lives_long_asks_anew_too(tmp_path, monkeypatch):
+    cached = CachedModel(ScriptedModel(["<html>", "good"]), tmp_path / "c.sqlite")
+    await cached.complete(REQUEST)
+    cached.reject(REQUEST)
+    assert (await cached.complete(REQUEST)).text == "<html>"
+    monkeypatch.setattr(cache, "_UNUSABLE_SECONDS", 0.0)
+    assert (await cached.complete(REQUEST)).text == "good"
+
+
+async def test_a_full_disk_loses_no_completion_and_is_written_to_once_there_is_room(tmp_path, caplog):
+    path = tmp_path / "c.sqlite"
+    model = ScriptedModel(lambda request: echo(request) * 2000)
+    cached = CachedModel(model, path)
+    await cached.complete(ask(0))
+    connection = cached._connection
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    for _ in range(2):
+        for number in range(5):
+            assert (await cached.complete(ask(number))).text == f"re: {number}" * 2000
+    assert len(model.requests) == 5
+    (warning,) = caplog.records
+    assert str(path) in warning.getMessage()
+    cached.reject(ask(4))
+    assert CachedModel(model, path).get(ask(1)) is None
+
+    connection.execute("PRAGMA max_page_count = 100000")
+    await cached.complete(ask(5))
+    later = CachedModel(model, path)
+    assert [later.get(ask(number)) is None for number in range(6)] == [False, False, False, False, True, False]
+    assert len(caplog.records) == 1
+
+
+async def test_an_import_says_that_it_cannot_be_written(tmp_path):
+    cached = CachedModel(ScriptedModel([]), tmp_path / "c.sqlite")
+    cached.get(REQUEST)
+    (pages,) = cached._connection.execute("PRAGMA page_count").fetchone()
+    cached._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(ResourceError, match=r"c\.sqlite.*full"):
+        cached.store(REQUEST, Completion("text" * 5000, "stop", "m", Usage(1, 1)))
+
+
+class Slow:
+    """Answers when it is told to."""
+
+    identity = "slow"
+
+    def __init__(self):
+        self.calls = 0
+        self.go = asyncio.Event()
+
+    async def complete(self, request):
+        self.calls += 1
+        await self.go.wait()
+        if request.seed:
+            raise ProviderError("no", kind="server")
+        return Completion("text", "stop", "slow", Usage(1, 1))
+
+
+async def test_identical_requests_in_flight_share_one_call(tmp_path):
+    model = Slow()
+    cached = CachedModel(model, tmp_path / "c.sqlite")
+    waiting = [asyncio.create_task(cached.complete(REQUEST)) for _ in range(5)]
+    await asyncio.sleep(0)
+    model.go.set()
+    assert [completion.cached for completion in await asyncio.gather(*waiting)] == [False, *[True] * 4]
+    assert model.calls == 1
+
+
+async def test_who_gives_up_waiting_takes_nothing_from_the_others(tmp_path):
+    model = Slow()
+    cached = CachedModel(model, tmp_path / "c.sqlite")
+    first, second = (asyncio.create_task(cached.complete(REQUEST)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    model.go.set()
+    assert (await second).text == "text"
+    assert first.cancelled()
+    assert model.calls == 1
+
+
+async def test_a_shared_call_fails_for_all_and_is_tried_again_later(tmp_path):
+    model = Slow()
+    model.go.set()
+    cached = CachedModel(model, tmp_path / "c.sqlite")
+    for _ in range(2):
+        failed = await asyncio.gather(*[cached.complete(replace(REQUEST, seed=1))] * 1, return_exceptions=True)
+        assert isinstance(failed[0], ProviderError)
+    assert model.calls == 2
+
+
+def test_works_in_one_event_loop_after_another(tmp_path):
+    cached = CachedModel(ScriptedModel(echo), tmp_path / "c.sqlite")
+    texts = [asyncio.run(cached.complete(ask(number))).text for number in (1, 2, 1)]
+    assert texts == ["re: 1", "re: 2", "re: 1"]
+
+
+async def test_the_request_stands_beside_the_answer(tmp_path):
+    path = tmp_path / "c.sqlite"
+    await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT request FROM completion").fetchall() == [(canonical_json(REQUEST, "scripted"),)]
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database, but a text of some length\n" * 40, b"SQLite format 3\0junk"]
+)
+async def test_a_damaged_file_is_named_with_the_mend(tmp_path, content):
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(ResourceError, match=r"c\.sqlite.*move it away"):
+        await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+    assert path.read_bytes() == content
+
+
+async def test_a_damaged_entry_is_named_with_the_mend(tmp_path):
+    path = tmp_path / "c.sqlite"
+    await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE completion SET completion = substr(completion, 1, 20)")
+    connection.close()
+    with pytest.raises(ResourceError, match=r"c\.sqlite"):
+        await CachedModel(ScriptedModel(["b"]), path).complete(REQUEST)
+
+
+async def test_a_file_of_another_format_is_left_alone(tmp_path):
+    path = tmp_path / "c.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(ResourceError, match="its format is 99"):
+        await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+
+
+async def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResourceError, match=r"file/c\.sqlite"):
+        await CachedModel(ScriptedModel(["a"]), tmp_path / "file" / "c.sqlite").complete(REQUEST)
+
+
+PROCESS = textwrap.dedent("""
+    import asyncio, sys
+    from pathlib import Path
+    from imapeval.llm.middleware.cache import CachedModel
+    from imapeval.llm.protocol import Message, Request
+    from imapeval.llm.providers.scripted import ScriptedModel
+
+    async def main():
+        cached = CachedModel(ScriptedModel(lambda request: "re: " + request.messages[0].content), Path(sys.argv[1]))
+        for number in range(int(sys.argv[2]), int(sys.argv[3])):
+            await cached.complete(Request((Message("user", str(number)),)))
+        print("done", flush=True)
+        if sys.argv[4:]:
+            await asyncio.sleep(60)
+
+    asyncio.run(main())
+""")
+
+
+def run(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", PROCESS, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+
+
+async def test_two_processes_share_a_file(tmp_path):
+    path = tmp_path / "c.sqlite"
+    with run(path, 0, 60) as one, run(path, 30, 90) as other:
+        assert {one.wait(30), other.wait(30)} == {0}
+    cached = CachedModel(ScriptedModel([]), path)
+    for number in range(90):
+        assert (await cached.complete(ask(number))).text == f"re: {number}"
+
+
+async def test_a_file_that_another_process_is_making_is_waited_for(tmp_path):
+    path = tmp_path / "c.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")  # in the middle of it; SQLite itself does not wait for that
+    timer = threading.Timer(0.2, other.close)
+    timer.start()
+    assert (await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)).text == "a"
+    timer.join()
+
+
+async def test_a_file_that_stays_locked_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BUSY_SECONDS", 0.05)
+    path = tmp_path / "c.sqlite"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ResourceError, match=r"c\.sqlite.*locked"):
+            await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
+
+
+async def test_kill_9_loses_nothing_that_was_paid_for(tmp_path):
+    path = tmp_path / "c.sqlite"
+    with run(path, 0, 20, "stay") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "done\n"
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait(30) == -signal.SIGKILL
+    cached = CachedModel(ScriptedModel([]), path)
+    for number in range(20):
+        assert (await cached.complete(ask(number))).cached

@@ -1,0 +1,94 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from imapeval.errors import ResourceError, UsageError
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.middleware.cache_contents import CachedCompletions, clear, disk_usage, list_models
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+
+ONE = "openai:one@http://127.0.0.1:8000/v1"
+
+
+class Counting:
+    concurrency = 1
+
+    def __init__(self, identity: str):
+        self.identity = identity
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion("头痛 " * 500, "stop", self.identity, Usage(10, 3))
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a folder" / "c 100%.sqlite"
+    for identity, count in ((ONE, 3), ("openai:two", 2)):
+        model = CachedModel(Counting(identity), path)
+        for number in range(count):
+            await model.complete(Request((Message("user", str(number)),)))
+    return path
+
+
+def test_what_is_kept(path: Path):
+    assert list_models(path) == [CachedCompletions(ONE, 3, 30, 9), CachedCompletions("openai:two", 2, 20, 6)]
+    assert disk_usage(path) > 5 * 1000
+
+
+async def test_one_model_is_dropped(path: Path):
+    assert clear(path, model="openai:two") == 2
+    assert list_models(path) == [CachedCompletions(ONE, 3, 30, 9)]
+    replayed = CachedModel(ScriptedModel([], identity=ONE), path)
+    assert (await replayed.complete(Request((Message("user", "0"),)))).cached
+
+
+def test_all_are_dropped_and_the_room_is_given_back(path: Path):
+    before = disk_usage(path)
+    assert clear(path) == 5
+    assert list_models(path) == []
+    assert disk_usage(path) < before
+
+
+async def test_a_cache_in_use_can_be_cleared(path: Path):
+    model = CachedModel(Counting("openai:two"), path)
+    request = Request((Message("user", "0"),))
+    assert (await model.complete(request)).cached
+    clear(path)
+    assert not (await model.complete(request)).cached
+    assert (await model.complete(request)).cached
+
+
+def test_an_unknown_model_is_named(path: Path):
+    with pytest.raises(UsageError, match=r"'openai:t' is kept.*openai:one@.*openai:two"):
+        clear(path, model="openai:t")
+
+
+def test_no_file_is_nothing_kept(tmp_path: Path):
+    path = tmp_path / "c.sqlite"
+    assert (list_models(path), disk_usage(path), clear(path)) == ([], 0, 0)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 100])
+def test_another_file_is_left_alone(tmp_path: Path, content: bytes):
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(ResourceError, match="cannot be used"):
+        list_models(path)
+    with pytest.raises(ResourceError):
+        clear(path)
+    assert path.read_bytes() == content
+
+
+def test_a_locked_file_is_said_to_be_busy(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("imapeval.llm.middleware.cache_contents._WAIT_SECONDS", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ResourceError, match="Is another process busy"):
+            clear(path)
+        assert len(list_models(path)) == 2
+    finally:
+        other.close()

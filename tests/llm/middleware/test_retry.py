@@ -1,0 +1,382 @@
+import asyncio
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from imapeval.errors import ProviderError, ServiceError
+from imapeval.llm.middleware import retry
+from imapeval.llm.middleware.budget import Ledger, UsageTotals
+from imapeval.llm.middleware.retry import RetryingModel
+from imapeval.llm.prices import Price
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.providers.openai import OpenAIModel
+from imapeval.llm.registry import add_middleware
+
+
+def ask(number=0):
+    return Request((Message("user", str(number)),))
+
+
+class Server:
+    """Answers in virtual time, as a function of the request's number and the attempt says.
+
+    Attributes:
+        calls: Number and time of every attempt.
+        most: Most attempts under way at a time.
+    """
+
+    identity = "server"
+
+    def __init__(self, behave, *, concurrency=64, seconds=1.0):
+        self.concurrency = concurrency
+        self.calls = []
+        self.most = 0
+        self._behave = behave
+        self._seconds = seconds
+        self._inside = 0
+
+    async def complete(self, request):
+        loop = asyncio.get_running_loop()
+        number = int(request.messages[0].content)
+        self.calls.append((number, loop.time()))
+        self._inside += 1
+        self.most = max(self.most, self._inside)
+        try:
+            await asyncio.sleep(self._seconds)
+            fault = self._behave(number, loop.time())
+            if fault is not None:
+                raise fault
+            return Completion("text", "stop", "m", Usage(1, 1))
+        finally:
+            self._inside -= 1
+
+
+def fail(kind, *, times=10**9, retry_after=None):
+    """Fail so often, then answer."""
+    left = times
+
+    def behave(_number, _time):
+        nonlocal left
+        left -= 1
+        return ProviderError("it says no.", kind=kind, retry_after=retry_after) if left >= 0 else None
+
+    return behave
+
+
+def down(until, kind="unreachable"):
+    return lambda _number, time: ProviderError("down.", kind=kind) if time < until else None
+
+
+async def ask_all(model, numbers):
+    return await asyncio.gather(*(model.complete(ask(number)) for number in numbers), return_exceptions=True)
+
+
+def patient(server, **options):
+    return RetryingModel(server, random=Random(1), **options)
+
+
+@pytest.mark.parametrize("kind", ["timeout", "rate-limit", "server", "unreadable-reply", "unreachable"])
+def test_what_passes_is_tried_again(timeless, kind):
+    server = Server(fail(kind, times=2))
+    completion, seconds = timeless(patient(server).complete(ask()))
+    assert completion.text == "text"
+    assert len(server.calls) == 3
+    assert 3 < seconds < 3 + 1 + 2
+
+
+@pytest.mark.parametrize(("kind", "attempts"), [("timeout", 3), ("server", 5), ("unreadable-reply", 5)])
+def test_what_does_not_pass_is_given_up(timeless, kind, attempts):
+    server = Server(fail(kind))
+    with pytest.raises(ProviderError) as caught:
+        timeless(patient(server).complete(ask()))
+    assert caught.value.kind == kind
+    assert len(server.calls) == attempts
+
+
+@pytest.mark.parametrize("kind", ["bad-request", "too-long", "unsupported", "refusal", "truncated"])
+def test_what_is_the_requests_own_is_not(timeless, kind):
+    server = Server(fail(kind))
+    with pytest.raises(ProviderError) as caught:
+        timeless(patient(server).complete(ask()))
+    assert caught.value.kind == kind
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("kind", ["auth", "not-found", "over-budget"])
+def test_what_concerns_every_request_is_not(timeless, kind):
+    server = Server(lambda *_: ServiceError("no", kind=kind))
+    with pytest.raises(ServiceError):
+        timeless(patient(server).complete(ask()))
+    assert len(server.calls) == 1
+
+
+def test_one_bad_request_is_given_up_and_the_others_are_answered(timeless):
+    server = Server(lambda number, _time: ProviderError("boom", kind="server") if number == 3 else None)
+    results, _ = timeless(ask_all(patient(server), range(20)))
+    assert [number for number, result in enumerate(results) if isinstance(result, ProviderError)] == [3]
+    assert len(server.calls) == 19 + 5
+
+
+def test_pauses_grow_and_are_random(timeless):
+    starts = []
+    for seed in range(200):
+        server = Server(fail("server", times=4), seconds=0)
+        timeless(RetryingModel(server, random=Random(seed)).complete(ask()))
+        times = [time for _, time in server.calls]
+        starts.append([b - a for a, b in pairwise(times)])
+    for longest, pauses in zip((1, 2, 4, 8), zip(*starts, strict=True), strict=True):
+        assert 0 <= min(pauses) < 0.1 * longest
+        assert 0.9 * longest < max(pauses) <= longest
+
+
+def test_the_pause_that_is_asked_for_is_kept_by_all(timeless):
+    server = Server(fail("rate-limit", times=1, retry_after=30), seconds=0.5, concurrency=2)
+    timeless(ask_all(patient(server), range(6)))
+    early = [time for _, time in server.calls if time < 30]
+    assert early == [0, 0]  # what was under way when it came
+    assert len(server.calls) == 7
+
+
+def test_rate_limits_are_waited_for_longer(timeless):
+    server = Server(fail("rate-limit", times=11))
+    assert timeless(patient(server).complete(ask()))[0].text == "text"
+
+
+def test_a_server_that_lets_nothing_through_ends_the_run(timeless):
+    server = Server(fail("rate-limit"))
+    with pytest.raises(ServiceError, match=r"let nothing through for [0-9]+ minutes") as caught:
+        timeless(patient(server).complete(ask()))
+    assert caught.value.kind == "rate-limit"
+
+
+def test_where_others_get_through_one_that_does_not_is_one_failure(timeless):
+    server = Server(lambda number, _time: ProviderError("slow", kind="rate-limit") if number == 0 else None)
+
+    async def main():
+        model = patient(server)
+        call = asyncio.create_task(model.complete(ask(0)))
+        while not call.done():
+            await model.complete(ask(1))
+            await asyncio.sleep(10)
+        return call.exception()
+
+    error, _ = timeless(main())
+    assert isinstance(error, ProviderError)
+
+
+def test_a_pause_of_hours_ends_the_run(timeless):
+    server = Server(fail("rate-limit", retry_after=7200))
+    with pytest.raises(ServiceError, match="pause of 120 minutes"):
+        timeless(patient(server).complete(ask()))
+
+
+def test_overload_halves_what_is_under_way(timeless):
+    server = Server(lambda number, time: ProviderError("", kind="rate-limit") if time < 1.5 else None)
+    model = patient(server)
+    results, _ = timeless(ask_all(model, range(200)))
+    assert server.most == 64
+    assert not [result for result in results if isinstance(result, Exception)]
+    late = [time for _, time in server.calls if 1.5 < time < 2.5]
+    assert 0 < len(late) <= 40
+
+
+def test_waiting_for_a_place_is_no_timeout(timeless):
+    """A place is waited for outside of the attempt, which alone is limited in time."""
+    server = Server(lambda *_: None, concurrency=1, seconds=500)
+    results, seconds = timeless(ask_all(patient(server), range(10)))
+    assert all(isinstance(result, Completion) for result in results)
+    assert server.most == 1
+    assert seconds == pytest.approx(5000)
+
+
+def test_limits_by_the_minute_are_kept(timeless):
+    server = Server(lambda *_: None)
+    _, seconds = timeless(ask_all(patient(server, rpm=120), range(100)))
+    assert seconds == pytest.approx(99 / 2 + 1)
+
+
+@pytest.mark.parametrize("kind", ["unreachable", "server"])
+def test_a_server_that_comes_back_is_waited_for_by_all(timeless, kind, caplog):
+    """As a restart of `vllm serve` in the middle of the night: nothing is lost, and nobody storms it."""
+    server = Server(lambda number, time: down(110, kind)(number, time) if time > 10 else None)
+    model = patient(server)
+
+    async def main():
+        await ask_all(model, range(100))  # it has been seen
+        await asyncio.sleep(15)
+        return await ask_all(model, range(100, 400))
+
+    results, seconds = timeless(main())
+    assert not [result for result in results if isinstance(result, Exception)]
+    attempts = [time for _, time in server.calls if 18 < time < 105]
+    assert len(attempts) < 20  # one looks, with pauses
+    assert seconds < 110 + 16 + 5 + 300 / 64
+    assert "waiting for the server" in caplog.text
+    assert "answers again" in caplog.text
+
+
+def test_a_server_that_stays_down_ends_the_run_after_two_minutes(timeless):
+    server = Server(lambda number, time: None if time < 2 else ProviderError("down.", kind="unreachable"), seconds=0.1)
+    model = patient(server)
+
+    async def main():
+        await ask_all(model, range(10))
+        await asyncio.sleep(5)
+        begun = asyncio.get_running_loop().time()
+        results = await ask_all(model, range(200))
+        # Those that were still to come hear it at once.
+        late = await ask_all(model, range(5))
+        return results + late, asyncio.get_running_loop().time() - begun
+
+    (results, seconds), _ = timeless(main())
+    assert {type(result) for result in results} == {ServiceError}
+    assert {result.kind for result in results} == {"unreachable"}
+    assert "down. It was given up after" in str(results[0])
+    assert "the same command goes on" in str(results[0])
+    assert 90 < seconds < 130
+    assert len(server.calls) < 10 + 64 + 30
+
+
+def test_a_server_that_never_was_there_is_given_up_in_seconds(timeless):
+    server = Server(fail("unreachable"), seconds=0.1)
+    with pytest.raises(ServiceError) as caught:
+        timeless(patient(server).complete(ask()))
+    assert caught.value.kind == "unreachable"
+    (_, seconds) = timeless(ask_all(patient(Server(fail("unreachable"), seconds=0.1)), range(100)))
+    assert seconds < 11
+
+
+def test_a_server_that_is_still_loading_is_waited_for(timeless):
+    """llama.cpp says 503 until the model is read: somebody is there."""
+    server = Server(down(60, "server"))
+    results, _ = timeless(ask_all(patient(server), range(10)))
+    assert not [result for result in results if isinstance(result, Exception)]
+
+
+def test_a_request_that_breaks_the_server_each_time_is_given_up(timeless):
+    """It comes back after 20 seconds; the others must not wait for ever, nor be given up too."""
+    up_at = 0.0
+
+    def behave(number, time):
+        nonlocal up_at
+        if time < up_at:
+            return ProviderError("down", kind="unreachable")
+        if number == 3:
+            up_at = time + 20
+            return ProviderError("crash", kind="server")
+        return None
+
+    results, _ = timeless(ask_all(patient(Server(behave, concurrency=4)), range(40)))
+    assert [number for number, result in enumerate(results) if isinstance(result, Exception)] == [3]
+    assert isinstance(results[3], ProviderError)
+
+
+def test_a_verdict_is_not_for_ever(timeless):
+    server = Server(down(100), seconds=0.1)
+    model = patient(server)
+
+    async def main():
+        with pytest.raises(ServiceError):
+            await model.complete(ask())
+        await asyncio.sleep(120)
+        return await model.complete(ask())
+
+    assert timeless(main())[0].text == "text"
+
+
+def test_who_gives_up_looking_leaves_it_to_the_next(timeless):
+    server = Server(lambda number, time: None if time < 2 else down(20)(number, time))
+    model = patient(server)
+
+    async def main():
+        await model.complete(ask())
+        await asyncio.sleep(1)
+        calls = [asyncio.create_task(model.complete(ask(number))) for number in range(8)]
+        for call in calls[:7]:
+            await asyncio.sleep(1)
+            call.cancel()
+        return await calls[7]
+
+    assert timeless(main())[0].text == "text"
+
+
+def test_may_be_used_in_one_event_loop_after_another(timeless):
+    """Interrupted in the middle of an outage, and called again."""
+    server = Server(down(3))
+    model = patient(server)
+
+    async def interrupted():
+        calls = [asyncio.create_task(model.complete(ask(number))) for number in range(5)]
+        await asyncio.sleep(2)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    timeless(interrupted())
+    server._behave = lambda *_: None
+    results, _ = timeless(ask_all(model, range(100)))
+    assert not [result for result in results if isinstance(result, Exception)]
+
+
+def test_the_models_own_words():
+    model = patient(Server(lambda *_: None, concurrency=7))
+    assert (model.identity, model.concurrency) == ("server", 7)
+
+
+EMPTY = {"choices": [{"finish_reason": "stop", "message": {"content": ""}}], "usage": {"prompt_tokens": 9}}
+WHOLE = {
+    "choices": [{"finish_reason": "stop", "message": {"content": "text"}}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+}
+
+
+async def test_an_empty_reply_is_counted_as_often_as_it_is_paid(faulty, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    ledger = Ledger(price=Price(1.0, 4.0))
+    model = add_middleware(OpenAIModel("stub", base_url=faulty.url), ledger=ledger)
+    # A page that stands in for the server costs nothing.
+    faulty.script = [EMPTY, "html", EMPTY, WHOLE]
+    assert (await model.complete(ask())).text == "text"
+    assert ledger.spent == UsageTotals(3, failed=2, prompt_tokens=27, completion_tokens=2, usd=pytest.approx(35e-6))
+    faulty.script = [EMPTY]
+    with pytest.raises(ProviderError):
+        await model.complete(ask())
+    assert len(faulty.bodies) == 4 + 5
+    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.prompt_tokens) == (3 + 5, 2 + 5, 27 + 45)
+
+
+async def test_an_empty_reply_whose_cost_is_not_told_is_estimated(faulty, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
+    ledger = Ledger()
+    faulty.script = [{**EMPTY, "usage": None}]
+    with pytest.raises(ProviderError):
+        await add_middleware(OpenAIModel("stub", base_url=faulty.url), ledger=ledger).complete(ask())
+    assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.estimated) == (5, 5, 5)
+    assert ledger.spent.prompt_tokens > 0
+
+
+@pytest.mark.parametrize("seconds", [0.001, 1.0])
+def test_what_is_asked_again_stays_below_the_limit(timeless, seconds):
+    # An empty reply costs what the next attempt costs once more. The prompt has 100 tokens by the estimate as well.
+    cost = (100 * 1.0 + 10 * 4.0) / 1e6
+
+    class Forgetful(Server):
+        async def complete(self, request):
+            await super().complete(request)
+            if len(self.calls) % 3:
+                raise ProviderError("no text", kind="unreadable-reply", tokens=(100, 10))
+            return Completion("text", "stop", "m", Usage(100, 10))
+
+    ledger = Ledger(price=Price(1.0, 4.0), max_cost=40.5 * cost)
+    server = Forgetful(lambda *_: None, concurrency=16, seconds=seconds)
+    model = add_middleware(server, ledger=ledger)
+    requests = [Request((Message("user", f"{number:0400}"),), max_tokens=20) for number in range(64)]
+
+    async def ask_each():
+        return await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+
+    outcomes, _ = timeless(ask_each())
+    assert {outcome.kind for outcome in outcomes if isinstance(outcome, ServiceError)} == {"over-budget"}
+    assert ledger.spent.usd == pytest.approx(40 * cost)
+    assert len(server.calls) == ledger.spent.calls == 40

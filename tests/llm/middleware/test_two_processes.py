@@ -1,0 +1,239 @@
+"""Processes that share a cache of completions: each request is asked by one of them, also where one dies."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from imapeval.errors import ProviderError
+from imapeval.llm.middleware import cache
+from imapeval.llm.middleware.cache import CachedModel
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+
+REQUESTS = 600
+
+
+def ask(number: int) -> Request:
+    return Request((Message("user", str(number)),))
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            self.server.seen[body["messages"][0]["content"]] += 1
+        time.sleep(self.server.seconds)
+        choice = {"finish_reason": "stop", "message": {"content": body["messages"][0]["content"]}}
+        content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):  # noqa: A002
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.seen = Counter()
+        self.seconds = 0.05
+
+    def handle_error(self, request, client_address):
+        """Nothing: who is killed breaks off its connections."""
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+PROCESS = textwrap.dedent("""
+    import asyncio, sys
+    from pathlib import Path
+    from imapeval.llm.middleware import cache
+    from imapeval.llm.protocol import Message, Request
+    from imapeval.llm.middleware.budget import Ledger
+    from imapeval.llm.registry import open_model
+
+    path, url, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if sys.argv[4:]:
+        cache._LEASE, cache._RENEWAL = map(float, sys.argv[4:])
+
+    async def main():
+        ledger = Ledger()
+        model = open_model("openai:m", base_url=url, concurrency=16, cache=path, ledger=ledger)
+        waiting = iter(range(count))
+
+        async def work():
+            for number in waiting:
+                request = Request((Message("user", str(number)),))
+                assert (await model.complete(request)).text == str(number)
+
+        await asyncio.gather(*(work() for _ in range(16)))
+        print(ledger.spent.calls, ledger.spent.cached, ledger.spent.prompt_tokens)
+
+    asyncio.run(main())
+""")
+
+
+def start(path, server, *arguments):
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    call = [sys.executable, "-c", PROCESS, *map(str, (path, url, *arguments))]
+    return subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env={**os.environ, "OPENAI_API_KEY": ""})
+
+
+@pytest.mark.slow
+def test_each_request_is_asked_by_one_of_two_processes(server, tmp_path):
+    path = tmp_path / "c.sqlite"
+    with start(path, server, REQUESTS) as one, start(path, server, REQUESTS) as other:
+        told = [[*map(int, process.communicate(timeout=120)[0].split())] for process in (one, other)]
+    assert (one.returncode, other.returncode) == (0, 0)
+    assert server.seen.total() == len(server.seen) == REQUESTS
+    assert [calls for calls, _, _ in told] == [REQUESTS, REQUESTS]
+    # What the one paid for is free to the other.
+    assert sum(cached for _, cached, _ in told) == REQUESTS
+    assert sum(tokens for _, _, tokens in told) == 10 * REQUESTS
+
+
+@pytest.mark.slow
+def test_a_process_that_died_here_holds_up_nobody(server, tmp_path):
+    path = tmp_path / "c.sqlite"
+    server.seconds = 60  # nobody is answered
+    with start(path, server, 16, 600.0, 1.0) as killed:
+        deadline = time.monotonic() + 60
+        while len(server.seen) < 16 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        killed.kill()
+    server.seconds = 0.01
+    with start(path, server, 16, 600.0, 1.0) as living:
+        living.communicate(timeout=60)
+    assert living.returncode == 0
+    assert server.seen.total() == 2 * 16
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_path):
+    # Until it is waited for, a killed process counts as alive, as one on another machine does.
+    path = tmp_path / "c.sqlite"
+    server.seconds = 60  # nobody is answered
+    lease = 3.0
+    with start(path, server, 40, lease, 1.0) as killed:
+        deadline = time.monotonic() + 60
+        while len(server.seen) < 16 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with start(path, server, 40, lease, 1.0) as living:
+            time.sleep(2 * lease)
+            # The claims were renewed meanwhile.
+            assert server.seen.total() == 16
+            server.seconds = 0.01
+            os.kill(killed.pid, signal.SIGKILL)
+            begun = time.monotonic()
+            living.communicate(timeout=60)
+    assert living.returncode == 0
+    assert time.monotonic() - begun < 10 * lease
+    assert len(server.seen) == 40
+    assert server.seen.total() == 40 + 16
+
+
+class Slow:
+    """Answers when it is told to, or fails."""
+
+    identity = "slow"
+    concurrency = 4
+
+    def __init__(self):
+        self.asked = 0
+        self.go = asyncio.Event()
+        self.fails = False
+
+    async def complete(self, request):
+        self.asked += 1
+        await self.go.wait()
+        if self.fails:
+            raise ProviderError("no", kind="server")
+        return Completion("text", "stop", "slow", Usage(1, 1))
+
+
+async def wait_for(condition):
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_who_waits_asks_itself_where_the_other_fails(tmp_path):
+    path = tmp_path / "c.sqlite"
+    first, second = Slow(), Slow()
+    second.go.set()
+    asking = asyncio.create_task(CachedModel(first, path).complete(ask(1)))
+    await wait_for(lambda: first.asked)
+    waiting = asyncio.create_task(CachedModel(second, path).complete(ask(1)))
+    await asyncio.sleep(0.2)
+    assert not second.asked
+    first.fails = True
+    first.go.set()
+    with pytest.raises(ProviderError):
+        await asking
+    assert not (await waiting).cached
+    assert second.asked == 1
+
+
+async def test_who_is_stopped_lets_go_of_its_claims(tmp_path):
+    path = tmp_path / "c.sqlite"
+    first = Slow()
+    cached = CachedModel(first, path)
+    asking = asyncio.create_task(cached.complete(ask(1)))
+    await wait_for(lambda: first.asked)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    async with asyncio.timeout(5):
+        assert (await CachedModel(ScriptedModel(["a"], identity="slow"), path).complete(ask(1))).text == "a"
+
+
+@pytest.mark.parametrize("until", [-1.0, 86_400.0])
+async def test_a_claim_that_ran_out_or_is_of_another_clock_holds_nobody_up(tmp_path, until):
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(["a"]), path)
+    cached.get(ask(1))  # makes the file
+    connection = sqlite3.connect(path)
+    key = cache.cache_key(cache.canonical_json(ask(1), "scripted"))
+    with connection:
+        connection.execute("INSERT INTO claim VALUES (?, 'another', ?)", (key, time.time() + until))
+    connection.close()
+    async with asyncio.timeout(5):
+        assert (await cached.complete(ask(1))).text == "a"
+
+
+async def test_no_claim_is_left_over(tmp_path):
+    path = tmp_path / "c.sqlite"
+    cached = CachedModel(ScriptedModel(["a", ProviderError("no", kind="refusal")]), path)
+    await cached.complete(ask(1))
+    with pytest.raises(ProviderError):
+        await cached.complete(ask(2))
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT * FROM claim").fetchall() == []
+    connection.close()

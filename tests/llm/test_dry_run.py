@@ -1,0 +1,38 @@
+import pytest
+
+from imapeval.errors import ProviderError
+from imapeval.llm.dry_run import DryRunModel, RecordedRequest, pending_error
+from imapeval.llm.protocol import Completion, Message, Request, Usage
+
+REQUEST = Request((Message("user", "What helps?"),), schema_name="question-imap")
+MADE_UP = Completion("made up", "stop", "", Usage(0, 0))
+KNOWN = Completion("paid for", "stop", "m", Usage(3, 2), cached=True)
+
+
+async def test_what_was_paid_for_is_given():
+    rehearsal = DryRunModel("m", find_completion=lambda _: KNOWN, reply=pending_error)
+    rehearsal.recorded = []
+    assert await rehearsal.complete(REQUEST) == KNOWN
+    assert rehearsal.recorded == [RecordedRequest(REQUEST, KNOWN)]
+
+
+async def test_what_was_not_is_pending():
+    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=pending_error)
+    rehearsal.recorded = []
+    with pytest.raises(ProviderError, match="question-imap") as caught:
+        await rehearsal.complete(REQUEST)
+    assert caught.value.kind == "pending"
+    assert rehearsal.recorded == [RecordedRequest(REQUEST, error=caught.value)]
+
+
+async def test_a_made_up_reply_is_told_from_a_known_one():
+    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
+    rehearsal.recorded = []
+    assert await rehearsal.complete(REQUEST) == MADE_UP
+    assert rehearsal.recorded == [RecordedRequest(REQUEST)]
+
+
+async def test_nothing_is_noted_unless_wanted():
+    rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
+    assert await rehearsal.complete(REQUEST) == MADE_UP
+    assert rehearsal.recorded is None
