@@ -108,8 +108,8 @@ samples = [Sample(str(n), "Why?", ("So.",), "Because.") for n in range(10_000)]
 ledger = Ledger()
 settings = RunSettings({"one": "one|references:mean|reading|matching"}, "reading", "matching")
 with RunWriter(Path(sys.argv[1]), samples, settings=settings, ledger=ledger) as run:
-    work = evaluate(samples, metrics=[One()], extractor=Reading(BudgetedModel(Slow(), ledger)), matcher=Matching(), run=run)
-    asyncio.run(work)
+    reader = Reading(BudgetedModel(Slow(), ledger))
+    asyncio.run(evaluate(samples, metrics=[One()], extractor=reader, matcher=Matching(), run=run))
 """
 
 
