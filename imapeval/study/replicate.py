@@ -132,7 +132,7 @@ def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str],
     """Choose the metrics of the table that can be run here.
 
     Args:
-        lacks: What each metric lacks, by its name; "" where nothing.
+        missing: What each metric lacks, by its name; "" where nothing.
         llm: Whether there is a language model.
 
     Returns:

@@ -16,14 +16,27 @@ LEVELS: dict[Level, str] = {
     "within-question": "within each question, then the mean",
     "system": "systems' means",
 }
-COEFFICIENTS: dict[CoefficientName, str] = {
-    "spearman": "Spearman's ρ",
-    "kendall_tau_b": "Kendall's τ-b",
-    "kendall_tau_c": "Kendall's τ-c",
-    "pearson": "Pearson's r",
-    "pairwise_accuracy": "pairwise accuracy",
-    "soft_pairwise_accuracy": "soft pairwise accuracy",
-}
+
+
+class _CoefficientTitles(dict["CoefficientName", str]):
+    """What coefficients are called on a page; those of other packages as these call them."""
+
+    def __missing__(self, name: CoefficientName) -> str:
+        from imapeval.study.correlation.coefficients import find_coefficient
+
+        return find_coefficient(name).title
+
+
+COEFFICIENTS = _CoefficientTitles(
+    {
+        "spearman": "Spearman's ρ",
+        "kendall_tau_b": "Kendall's τ-b",
+        "kendall_tau_c": "Kendall's τ-c",
+        "pearson": "Pearson's r",
+        "pairwise_accuracy": "pairwise accuracy",
+        "soft_pairwise_accuracy": "soft pairwise accuracy",
+    }
+)
 
 NO_VALUE = "–"
 """Stands where there is no number; the reason is told beside it."""

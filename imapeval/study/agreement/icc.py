@@ -7,7 +7,7 @@ Shrout and Fleiss 1979, "Intraclass correlations: uses in assessing rater reliab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from imapeval.study.agreement.statistic import (
     explain_unmeasurable_or_constant,
     from_sums,
 )
-from imapeval.study.arrays import Floats
 from imapeval.study.bootstrap import Interval
 from imapeval.study.correlation.coefficients import Undefined
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Floats
 
 Model = Literal[1, 2, 3]
 """1: raters differ from answer to answer; one-way. 2: the same raters, as a sample of all, agreeing in the number.

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.arrays import Floats
 from imapeval.study.bootstrap import RESAMPLES, iterate_resamples, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from imapeval.study.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)

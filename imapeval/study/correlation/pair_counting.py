@@ -179,6 +179,6 @@ def _sum_drawn_pairs(compared: Sequence[Float32s], drawn: WholeNumbers, codes: C
 
 
 def _signs(side: Floats, reach: float) -> Float32s:
-    """Return how each pair of rows is ordered, shape (..., n, n): -1, 1, or 0 where they lie no more than reach apart."""
+    """Return how each pair of rows is ordered, shape (..., n, n): -1, 1, or 0 where no more than reach apart."""
     apart = side[..., :, None] - side[..., None, :]
     return np.sign(np.where(np.abs(apart) > reach, apart, 0.0)).astype(np.float32)

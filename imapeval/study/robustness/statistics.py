@@ -40,9 +40,7 @@ def weighted_rank_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
     """
     if len(x) < MIN_ROWS:
         return np.full(len(weights), np.nan)
-    return find_coefficient("spearman").resample(x[None], y[None], weights.astype(np.int64), codes=np.arange(len(x)))[
-        :, 0, 0
-    ]
+    return find_coefficient("spearman").weighted(x, y, weights)
 
 
 def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:

@@ -33,6 +33,11 @@ ORACLES = {
 NAMES = [*ORACLES, "pairwise_accuracy"]
 
 
+def split_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("pair_counting", "product_moment"):
+        monkeypatch.setattr(f"imapeval.study.correlation.{module}.MAX_CELLS", 200)
+
+
 def draw_columns(rows: int, levels: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng([rows, levels, seed])
     x = random.integers(levels, size=rows).astype(float)
@@ -123,7 +128,7 @@ def test_many_columns_and_clusters_at_once(name: str, monkeypatch: pytest.Monkey
     drawn = random.multinomial(17, [1 / 17] * 17, size=30)
     epsilon = random.integers(3, size=(4, 3)).astype(float)
     together = find_coefficient(name).resample(x, y, drawn, codes=codes, epsilon=epsilon)
-    monkeypatch.setattr("imapeval.study.correlation.base.MAX_CELLS", 100)  # many blocks
+    split_into_blocks(monkeypatch)
     assert find_coefficient(name).resample(x, y, drawn, codes=codes, epsilon=epsilon) == pytest.approx(
         together, abs=1e-12
     )
@@ -172,7 +177,7 @@ def test_an_influence_is_the_derivative_by_the_weight(name: str, levels: int):
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_groups_at_once_are_equal_to_scipy(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("imapeval.study.correlation.base.MAX_CELLS", 100)  # many blocks
+    split_into_blocks(monkeypatch)
     random = np.random.default_rng(4)
     x, y = random.integers(3, size=(50, 5)).astype(float), np.round(random.normal(size=(50, 5)), 1)
     x[random.random((50, 5)) < 0.1] = np.nan

@@ -10,6 +10,7 @@ from imapeval.evaluation import imap_files
 from imapeval.evaluation.samples import read, system_label
 from imapeval.metrics import imapscore
 from imapeval.study.bootstrap import number_clusters
+from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
 from imapeval.study.data.rated import Rated
@@ -264,7 +265,7 @@ def test_many_answers_have_linear_intervals(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("level", get_args(Level))
-@pytest.mark.parametrize("name", get_args(CoefficientName))
+@pytest.mark.parametrize("name", all_coefficients())
 @pytest.mark.parametrize(
     ("scores", "ratings"),
     [

@@ -63,12 +63,13 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Test which metric agrees better with the ratings: all pairs, or each against one."""
-    from imapeval.study.comparison.compare import COEFFICIENTS, TESTS
+    from imapeval.study.comparison.compare import TESTS
     from imapeval.study.comparison.compare import compare as compute
+    from imapeval.study.correlation.coefficients import comparable_coefficients
 
     # Before anything is read: it may be much.
     chosen = choose_one(test, "--test", TESTS), choose_one(level, "--level", get_args(Level))
-    name = choose_one(coefficient, "--coefficient", COEFFICIENTS)
+    name = choose_one(coefficient, "--coefficient", comparable_coefficients())
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
     ).rated
@@ -92,7 +93,9 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
             key=lambda row: (2.0 if row.p is None else row.p, -abs(row.difference or 0.0)),
         )
         over = "mean of all dimensions" if dimension == ALL else dimension
-        _print_table(f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}, {over}", of_dimension)
+        _print_table(
+            f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}, {over}", of_dimension
+        )
         for row in of_dimension[:_SENTENCES]:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:

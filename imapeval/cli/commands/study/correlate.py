@@ -24,7 +24,7 @@ from imapeval.cli.commands.study.inputs import (
 )
 from imapeval.cli.options import Json
 from imapeval.cli.output import echo, print_table
-from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.data.findings import ALL, Correlation, Level
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ def correlate(
         str, typer.Option(metavar="A,B", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
     ] = "within-system",
     coefficient: Annotated[
-        str, typer.Option(metavar="A,B", help=f"Which coefficients: {', '.join(get_args(CoefficientName))}.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Which coefficients: spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy, "
+            "soft_pairwise_accuracy.",
+        ),
     ] = "spearman,kendall_tau_b",
     scales: Scales = None,
     mapping: Mapping = None,
@@ -62,13 +67,14 @@ def correlate(
     json_output: Json = False,
 ) -> None:
     """Correlate each metric with the ratings, within systems, within questions, between systems or all together."""
+    from imapeval.study.correlation.coefficients import all_coefficients
     from imapeval.study.correlation.levels import correlate as compute
 
     # Before anything is read: it may be much.
     levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
-    coefficients: list[CoefficientName] = [
-        choose_one(name, "--coefficient", get_args(CoefficientName))
-        for name in parse_names(coefficient, "--coefficient") or ()
+    known = tuple(all_coefficients())
+    coefficients = [
+        choose_one(name, "--coefficient", known) for name in parse_names(coefficient, "--coefficient") or ()
     ]
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels

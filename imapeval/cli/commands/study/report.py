@@ -23,7 +23,7 @@ from imapeval.cli.output import echo
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import CoefficientName, Level
+    from imapeval.study.data.findings import Level
 
 
 def report(
@@ -66,12 +66,12 @@ def report(
     from imapeval.evaluation.runs import Run
     from imapeval.report.study.page import write_study
     from imapeval.report.study.tables import write_tables
-    from imapeval.study.comparison.compare import COEFFICIENTS
     from imapeval.study.compute import compute_study
+    from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level as LevelName
 
     levels: dict[str, Level] = {name: name for name in get_args(LevelName)}
-    coefficients: dict[str, CoefficientName] = {name: name for name in COEFFICIENTS}
+    coefficients = comparable_coefficients()
     if level is not None and level not in levels:
         raise UsageError(f"unknown --level {level!r}. Levels: {', '.join(levels)}.")
     if coefficient not in coefficients:
@@ -92,7 +92,7 @@ def report(
         signatures=joined.signatures,
         account=joined.account.to_sentences(),
         level=None if level is None else levels[level],
-        coefficient=coefficients[coefficient],
+        coefficient=coefficient,
         against=against,
         seed=seed,
         resamples=resamples,

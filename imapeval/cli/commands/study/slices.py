@@ -24,7 +24,7 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import CoefficientName, Heterogeneity, Slice
+    from imapeval.study.data.findings import Heterogeneity, Slice
 
 
 def slices(
@@ -46,19 +46,19 @@ def slices(
     json_output: Json = False,
 ) -> None:
     """Tell where metrics agree with the ratings: by task, language, system, dimension, length and compression."""
+    from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.subgroups.heterogeneity import compare_slices
-    from imapeval.study.subgroups.slices import COEFFICIENTS, slice_answers
+    from imapeval.study.subgroups.slices import slice_answers
 
-    known: dict[str, CoefficientName] = {name: name for name in COEFFICIENTS}
+    known = comparable_coefficients()
     if coefficient not in known:
         raise UsageError(f"unknown --coefficient {coefficient!r}. Write one of: {', '.join(known)}.")
     rated = read_rated(
         folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
     ).rated
     wanted = parse_names(facets, "--facets")
-    chosen = known[coefficient]
-    found = slice_answers(rated, coefficient=chosen, facets=wanted, bins=bins)
-    tests = compare_slices(rated, coefficient=chosen, facets=wanted, bins=bins)
+    found = slice_answers(rated, coefficient=coefficient, facets=wanted, bins=bins)
+    tests = compare_slices(rated, coefficient=coefficient, facets=wanted, bins=bins)
     if json_output:
         content = {"slices": [asdict(row) for row in found], "tests": [asdict(row) for row in tests]}
         echo(json.dumps(content, ensure_ascii=False, indent=2))
