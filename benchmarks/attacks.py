@@ -24,7 +24,7 @@ from unittest import mock
 
 from imapeval.errors import SampleError
 from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
-from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.prompted import LLMReader
 from imapeval.llm.batch import ENDPOINT
 from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.openai import OpenAIModel
@@ -166,7 +166,7 @@ async def read_text(text: Text, model: Model, matcher: Matcher | None, tokens: i
     first, second = ASKED[text.lang]
     question = QuestionImap((Pair(first, "?"), Pair(second, "?")), ())
     try:
-        answer = await PromptedReader(model, max_tokens=tokens).read_answer(
+        answer = await LLMReader(model, max_tokens=tokens).read_answer(
             text.response, question=QUESTION[text.lang], imap=question, lang=text.lang
         )
     except SampleError:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -25,6 +26,9 @@ from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find
 from imapeval.study.bootstrap import draw_resamples, percentile_interval
 from imapeval.study.data.findings import Correlation
 from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from imapeval.study.arrays import Floats
 
 SCALES = {
     "any number": lambda worth: worth,

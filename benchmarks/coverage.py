@@ -1,10 +1,10 @@
 """How often 95% intervals hold the truth: `python benchmarks/coverage.py [--repetitions 1000] [--workers 2]`.
 
 Draws data with a known rank correlation again and again, computes the intervals of
-`imapeval.study.correlation.levels.correlate`, and prints as a Markdown table the share of intervals
-that hold the true coefficient. Scores and ratings have a bivariate normal distribution; "graded" ratings are rounded to the scale 0, .5 ... 5. Two answers per question share
-half the variance on both sides. From 1,001 answers on, intervals come from the jackknife and not from the bootstrap:
-2,000 answers stand for those.
+`imapeval.study.correlation.levels.correlate`, and prints as a Markdown table the share of intervals that hold the true
+coefficient. Scores and ratings have a bivariate normal distribution; "graded" ratings are rounded to the scale 0, .5
+... 5. Two answers per question share half the variance on both sides. From 1,001 answers on, intervals come from the
+jackknife and not from the bootstrap: 2,000 answers stand for those.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read
-from imapeval.extraction.source import Source
+from imapeval.extraction.source import SourceText
 from imapeval.extraction.statements import read_statements
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
 from imapeval.metrics.imapscore import graded
 from imapeval.text.normalise import normalise
-from imapeval.text.phrases import read_phrase
+from imapeval.text.phrases import parse_phrase
 from imapeval.types import Failure, Sample
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from imapeval.graph.store import Graph
     from imapeval.llm.protocol import Model, Request
     from imapeval.matching.matcher import Matcher
-    from imapeval.matching.order import ValueMatcher
+    from imapeval.matching.order import HybridMatcher
     from imapeval.types import Lang
 
 DISEASES: dict[Lang, str] = {
@@ -124,7 +124,7 @@ GAIN = 0.005
 
 def divide(text: str, lang: Lang) -> list[str]:
     """Return what an honest text states, in short."""
-    return list(dict.fromkeys(piece.text for piece in read_statements(text, lang) if read_phrase(piece.text).words))
+    return list(dict.fromkeys(piece.text for piece in read_statements(text, lang) if parse_phrase(piece.text).words))
 
 
 def relate(sample: Sample, i: int, j: int, counts: tuple[int, int]) -> str:
@@ -156,7 +156,7 @@ def script(samples: Sequence[Sample], game: Game) -> Model:
             (term,) = json.loads(texts["asked"])
             values = (
                 references
-                if texts["answer"] == Source(sample.references[0], under_evaluation=True).shown
+                if texts["answer"] == SourceText(sample.references[0], under_evaluation=True).shown_text
                 else [value for value, _ in facts]
             )
             return json.dumps({"inform": [{"term": term, "values": values}]})
@@ -199,7 +199,7 @@ async def score(samples: Sequence[Sample], extractor: Extractor, matcher: Matche
     return outcomes
 
 
-def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, matcher: ValueMatcher) -> list[float]:
+def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, matcher: HybridMatcher) -> list[float]:
     """Return the scores of the samples' responses as they are played, with a reader of `READERS`."""
     played = [replace(sample, response=game.write(sample)) for sample in samples]
     if reader == "offline":
@@ -212,7 +212,7 @@ def play(samples: Sequence[Sample], game: Game, *, reader: str, graph: Graph, ma
     return scores
 
 
-def show(reader: str, graph: Graph, matcher: ValueMatcher) -> list[str]:
+def show(reader: str, graph: Graph, matcher: HybridMatcher) -> list[str]:
     """Return the lines of a reader's table: mean changes of right and of wrong answers, and how many answers gain."""
     cells: dict[str, list[str]] = {name: [] for name in ("(the honest score)", *GAMES)}
     for lang in LANGS:

@@ -100,7 +100,7 @@ def search_exactly(
     texts = (fold_case(text) for _, text, _, _ in graph.all_names())
     first = 1
     while batch := list(islice(texts, 50_000)):
-        rows = index.centred(encoder.encode(batch), "en")
+        rows = index.centre(encoder.encode(batch), "en")
         scores, numbers = faiss.knn(queries, rows, K, metric=faiss.METRIC_INNER_PRODUCT)
         heap.add_result(scores, numbers + first)
         first += len(batch)
@@ -145,7 +145,7 @@ def main() -> None:
         rng = random.Random(1)
         names = graph.names_at([rng.randrange(graph.name_count) + 1 for _ in range(QUERIES)])
         texts = [slip(fold_case(name.text), rng) for name in names if len(name.text) > 3]
-        queries = index.centred(encoder.encode(texts), "en")
+        queries = index.centre(encoder.encode(texts), "en")
         queries = queries[queries.any(axis=1)]
         found = np.zeros((len(queries), K), dtype=np.int64)
         for turn in ("first", "second"):  # the first reads the file
@@ -164,7 +164,7 @@ def main() -> None:
         numbers, scores = search_exactly(index, graph, encoder, queries)
         same = [len(set(ours) & set(theirs)) / K for ours, theirs in zip(found.tolist(), numbers.tolist(), strict=True)]
         near = sorted(set(found[found > 0].tolist()))
-        rows = index.centred(encoder.encode([fold_case(name.text) for name in graph.names_at(near)]), "en")
+        rows = index.centre(encoder.encode([fold_case(name.text) for name in graph.names_at(near)]), "en")
         vectors = dict(zip(near, rows, strict=True))
         hits = [
             [number > 0 and float(query @ vectors[number]) >= tenth - TIE for number in row]

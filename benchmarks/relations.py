@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
-from imapeval.matching.matcher import relate
+from imapeval.matching.matcher import relate_values
 from imapeval.types import Failure, Match, Relation
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
     """Relate the values of every row."""
     judged: Judged = []
     for row in rows:
-        match = await relate(matcher, row["reference"], row["response"], lang="zh" if row["lang"] == "zh" else "en")
+        match = await relate_values(matcher, row["reference"], row["response"], lang="zh" if row["lang"] == "zh" else "en")
         if isinstance(match, Failure):
             raise SystemExit(f"{row['reference']} / {row['response']}: {match.message}")
         judged.append((row, match))

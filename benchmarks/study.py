@@ -1,8 +1,8 @@
 """What a study costs: `python benchmarks/study.py [--coefficients spearman,kendall_tau_b] [--whole]`.
 
-Prints seconds (on the clock and of processor time) and peak memory of
-`imapeval.study.correlation.levels.correlate`, or with --whole of the whole study, its page and
-its tables (`imapeval study report`), on two made-up studies: one like the public imapScore benchmark (400 answers, 4 systems, 54 metrics, 3 dimensions) and one of 100,000 answers, 4 systems, 30
+Prints seconds (on the clock and of processor time) and peak memory of `imapeval.study.correlation.levels.correlate`, or
+with --whole of the whole study, its page and its tables (`imapeval study report`), on two made-up studies: one like the
+public imapScore benchmark (400 answers, 4 systems, 54 metrics, 3 dimensions) and one of 100,000 answers, 4 systems, 30
 metrics, 3 dimensions; 2,000 resamples, at every level. The systems answer the same questions.
 """
 

@@ -137,7 +137,7 @@ def write_requests(samples: Path, path: Path) -> None:
     import stub
 
     from imapeval.evaluation.samples import read
-    from imapeval.extraction.prompted import PromptedReader
+    from imapeval.extraction.prompted import LLMReader
     from imapeval.llm.providers.openai import OpenAIModel
     from imapeval.llm.providers.scripted import ScriptedModel
 
@@ -147,7 +147,7 @@ def write_requests(samples: Path, path: Path) -> None:
     )
 
     async def collect() -> None:
-        reader = PromptedReader(spy)
+        reader = LLMReader(spy)
         with path.open("w", encoding="utf-8") as file:
             for sample in read(str(samples)):
                 spy.requests.clear()
