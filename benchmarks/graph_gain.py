@@ -23,7 +23,7 @@ from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read, system_label
 from imapeval.explain.evidence import explain_match
-from imapeval.metrics.imapscore import credit, graded, mean, paper
+from imapeval.metrics.imapscore import compute_credit, score_graded, score_mean, score_paper
 from imapeval.study.bootstrap import RESAMPLES, compute_replicates, draw_resamples, number_clusters, percentile_interval
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
@@ -31,15 +31,15 @@ from imapeval.types import Failure, Imap, Match, Relation, Sample, Score
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.graph import Graph
     from imapeval.types import Outcome
 
 Judged = dict[str, tuple[Imap, tuple[Match, ...]]]
 
 SCORES: Mapping[str, Callable[[Imap, Sequence[Match]], Outcome]] = {
-    "imapscore": graded,
-    "imapscore:mean": mean,
-    "imapscore:paper": paper,
+    "imapscore": score_graded,
+    "imapscore:mean": score_mean,
+    "imapscore:paper": score_paper,
 }
 
 
@@ -110,7 +110,7 @@ def write_changed(path: Path, changed: Sequence[tuple[str, Match]]) -> None:
         lines.writerow(["id", "term", "reference", "response", "relation", "credit", "similarity", "confidence", "why"])
         for id_, m in changed:
             why = "; ".join(explain_match(m))
-            shown = f"{credit(m):.2f}", f"{m.similarity:.2f}", m.evidence["confidence"], why
+            shown = f"{compute_credit(m):.2f}", f"{m.similarity:.2f}", m.evidence["confidence"], why
             lines.writerow([id_, m.term, m.reference, m.response, m.relation.value, *shown])
 
 

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import typer
 
@@ -19,7 +20,7 @@ from imapeval import _resources
 from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
 from imapeval.errors import ProviderError
-from imapeval.graph.readers.source import Source
+from imapeval.graph.readers.base import Source
 from imapeval.llm.protocol import Message, Request
 from imapeval.metrics.base import Case
 from imapeval.types import Score
@@ -185,6 +186,17 @@ async def test_the_example_of_a_provider() -> None:
     assert (await parrot.complete(Request((Message("user", "hello"),)))).text == "hello"
     with pytest.raises(ProviderError):
         await parrot.complete(Request(()))
+
+
+def test_the_example_of_a_statistic() -> None:
+    x, y = np.array([1.0, 2.0, 4.0, 4.0]), np.array([1.0, 3.0, 4.0, 5.0])
+    weights = np.array([[1.0, 1, 1, 1], [1, 1, 2, 0], [0, 0, 3, 0]])
+    expected: list[float] = []
+    for row in weights[:2].astype(int):
+        a, b = np.repeat(x, row), np.repeat(y, row)
+        expected.append(2 * np.cov(a, b, ddof=0)[0, 1] / (a.var() + b.var() + (a.mean() - b.mean()) ** 2))
+    concordance = example("statistic")["Concordance"]()
+    assert concordance.weighted(x, y, weights) == pytest.approx([*expected, np.nan], nan_ok=True)
 
 
 def test_the_example_of_a_loader(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, pluralize
-from imapeval.study.agreement.sentences import TITLES
+from imapeval.study.agreement.measure import find_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,7 +133,7 @@ def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
     if study.comparisons:
         yield "holm", "Holm's correction"
     for statistic in dict.fromkeys(row.statistic for row in study.agreements):
-        yield statistic, TITLES.get(statistic, statistic)
+        yield statistic, find_title(statistic)
     if study.differences:
         yield "bins", "bins of differences between raters"
     if study.ceilings:

@@ -21,7 +21,7 @@ from imapeval.report.study.markup import (
     render_table,
 )
 from imapeval.report.study.selection import select_top_metrics
-from imapeval.study.agreement.sentences import TITLES
+from imapeval.study.agreement.measure import find_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def _render_agreements(rows: Sequence[Agreement], confidence: float) -> list[Mar
     lines = [
         [
             label_dimension(row.dimension),
-            TITLES.get(row.statistic, row.statistic),
+            find_title(row.statistic),
             format_coefficient(row.value),
             format_interval(row.low, row.high) or NO_VALUE,
             f"{row.n:,}",
@@ -80,9 +80,7 @@ def _render_agreements(rows: Sequence[Agreement], confidence: float) -> list[Mar
         if row.value is not None
     ]
     reasons = render_reasons(
-        (row.reason, f"{TITLES.get(row.statistic, row.statistic)} ({label_dimension(row.dimension)})")
-        for row in rows
-        if row.reason
+        (row.reason, f"{find_title(row.statistic)} ({label_dimension(row.dimension)})") for row in rows if row.reason
     )
     return [render_table(heads, lines, texts=(0, 1)) if lines else Markup(""), reasons]
 

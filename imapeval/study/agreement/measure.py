@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from imapeval.study.bootstrap import Interval
     from imapeval.study.data.rated import Rated, Scale
 
-Measure: TypeAlias = "Callable[[Floats, Scale | None], AgreementStatistic | Undefined]"
+
+class AgreementMeasure(NamedTuple):
+    """A statistic of agreement.
+
+    Attributes:
+        title: What people call it.
+        measure: Computes it from ratings of shape (answers, raters) and their scale.
+    """
+
+    title: str
+    measure: Callable[[Floats, Scale | None], AgreementStatistic | Undefined]
+
 
 ONLY_AVERAGES = (
     "only average ratings are known; agreement and its ceiling need what each rater gave (a column `rater`, and a row "
@@ -39,32 +50,64 @@ def _measure_within_step(ratings: Floats, scale: Scale | None) -> AgreementStati
     return measure_within(ratings, distance=scale.step)
 
 
-STATISTICS: dict[str, Measure] = {
-    "exact": lambda ratings, _: measure_exact(ratings),
-    "within_step": _measure_within_step,
-    "mad": lambda ratings, _: measure_distance(ratings),
-    "cohen_kappa": lambda ratings, scale: measure_cohen_kappa(ratings, scale=scale),
-    "weighted_kappa_linear": lambda ratings, scale: measure_cohen_kappa(ratings, weighting="linear", scale=scale),
-    "weighted_kappa_quadratic": lambda ratings, scale: measure_cohen_kappa(ratings, weighting="quadratic", scale=scale),
-    "fleiss_kappa": lambda ratings, scale: measure_fleiss_kappa(ratings, scale=scale),
-    "gwet_ac1": lambda ratings, scale: measure_gwet_ac(ratings, scale=scale),
-    "gwet_ac2_linear": lambda ratings, scale: measure_gwet_ac(ratings, weighting="linear", scale=scale),
-    "gwet_ac2_quadratic": lambda ratings, scale: measure_gwet_ac(ratings, weighting="quadratic", scale=scale),
-    "krippendorff_alpha_nominal": lambda ratings, _: measure_alpha(ratings, level="nominal"),
-    "krippendorff_alpha_ordinal": lambda ratings, _: measure_alpha(ratings, level="ordinal"),
-    "krippendorff_alpha_interval": lambda ratings, _: measure_alpha(ratings, level="interval"),
-    "krippendorff_alpha_ratio": lambda ratings, _: measure_alpha(ratings, level="ratio"),
-    "icc_1_1": lambda ratings, _: measure_icc(ratings, model=1),
-    "icc_2_1": lambda ratings, _: measure_icc(ratings, model=2),
-    "icc_3_1": lambda ratings, _: measure_icc(ratings, model=3),
-    "icc_1_k": lambda ratings, _: measure_icc(ratings, model=1, mean=True),
-    "icc_2_k": lambda ratings, _: measure_icc(ratings, model=2, mean=True),
-    "icc_3_k": lambda ratings, _: measure_icc(ratings, model=3, mean=True),
-    "pearson": lambda ratings, _: measure_pearson(ratings),
-    "spearman": lambda ratings, _: measure_spearman(ratings),
-    "rater_with_others_spearman": lambda ratings, _: measure_with_others(ratings),
+STATISTICS: dict[str, AgreementMeasure] = {
+    "exact": AgreementMeasure("same rating (share)", lambda ratings, _: measure_exact(ratings)),
+    "within_step": AgreementMeasure("at most one step apart (share)", _measure_within_step),
+    "mad": AgreementMeasure("mean absolute difference", lambda ratings, _: measure_distance(ratings)),
+    "cohen_kappa": AgreementMeasure("Cohen's kappa", lambda ratings, scale: measure_cohen_kappa(ratings, scale=scale)),
+    "weighted_kappa_linear": AgreementMeasure(
+        "weighted kappa (linear)", lambda ratings, scale: measure_cohen_kappa(ratings, weighting="linear", scale=scale)
+    ),
+    "weighted_kappa_quadratic": AgreementMeasure(
+        "weighted kappa (quadratic)",
+        lambda ratings, scale: measure_cohen_kappa(ratings, weighting="quadratic", scale=scale),
+    ),
+    "fleiss_kappa": AgreementMeasure(
+        "Fleiss' kappa", lambda ratings, scale: measure_fleiss_kappa(ratings, scale=scale)
+    ),
+    "gwet_ac1": AgreementMeasure("Gwet's AC1", lambda ratings, scale: measure_gwet_ac(ratings, scale=scale)),
+    "gwet_ac2_linear": AgreementMeasure(
+        "Gwet's AC2 (linear)", lambda ratings, scale: measure_gwet_ac(ratings, weighting="linear", scale=scale)
+    ),
+    "gwet_ac2_quadratic": AgreementMeasure(
+        "Gwet's AC2 (quadratic)", lambda ratings, scale: measure_gwet_ac(ratings, weighting="quadratic", scale=scale)
+    ),
+    "krippendorff_alpha_nominal": AgreementMeasure(
+        "Krippendorff's alpha (nominal)", lambda ratings, _: measure_alpha(ratings, level="nominal")
+    ),
+    "krippendorff_alpha_ordinal": AgreementMeasure(
+        "Krippendorff's alpha (ordinal)", lambda ratings, _: measure_alpha(ratings, level="ordinal")
+    ),
+    "krippendorff_alpha_interval": AgreementMeasure(
+        "Krippendorff's alpha (interval)", lambda ratings, _: measure_alpha(ratings, level="interval")
+    ),
+    "krippendorff_alpha_ratio": AgreementMeasure(
+        "Krippendorff's alpha (ratio)", lambda ratings, _: measure_alpha(ratings, level="ratio")
+    ),
+    "icc_1_1": AgreementMeasure("ICC(1,1), one rating, one-way", lambda ratings, _: measure_icc(ratings, model=1)),
+    "icc_2_1": AgreementMeasure("ICC(2,1), one rating, agreement", lambda ratings, _: measure_icc(ratings, model=2)),
+    "icc_3_1": AgreementMeasure("ICC(3,1), one rating, consistency", lambda ratings, _: measure_icc(ratings, model=3)),
+    "icc_1_k": AgreementMeasure(
+        "ICC(1,k), mean rating, one-way", lambda ratings, _: measure_icc(ratings, model=1, mean=True)
+    ),
+    "icc_2_k": AgreementMeasure(
+        "ICC(2,k), mean rating, agreement", lambda ratings, _: measure_icc(ratings, model=2, mean=True)
+    ),
+    "icc_3_k": AgreementMeasure(
+        "ICC(3,k), mean rating, consistency", lambda ratings, _: measure_icc(ratings, model=3, mean=True)
+    ),
+    "pearson": AgreementMeasure("Pearson's r between raters", lambda ratings, _: measure_pearson(ratings)),
+    "spearman": AgreementMeasure("Spearman's rho between raters", lambda ratings, _: measure_spearman(ratings)),
+    "rater_with_others_spearman": AgreementMeasure(
+        "rho of a rater with the others' mean", lambda ratings, _: measure_with_others(ratings)
+    ),
 }
-"""By the name that stands in findings."""
+"""By the name that findings have."""
+
+
+def find_title(statistic: str) -> str:
+    """Return what people call a statistic; the name itself where it is none of `STATISTICS`."""
+    return STATISTICS[statistic].title if statistic in STATISTICS else statistic
 
 
 def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...]:
@@ -136,7 +179,7 @@ def measure_agreement(
         ratings, codes = ratings_in_dimension(rated, dimension)
         scale = rated.scales.get(dimension)
         names = choose_statistics(ratings, scale=scale) if statistics is None else tuple(statistics)
-        found = {name: STATISTICS[name](ratings, scale) for name in names}
+        found = {name: STATISTICS[name].measure(ratings, scale) for name in names}
         intervals = _find_intervals(found, ratings, codes, seed=seed, resamples=resamples, confidence=confidence)
         rows += [_report(dimension, name, found[name], intervals.get(name)) for name in names]
     return rows

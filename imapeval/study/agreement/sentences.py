@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.study.agreement.measure import STATISTICS
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -11,33 +12,6 @@ if TYPE_CHECKING:
 
     from imapeval.study.data.findings import Agreement, Ceiling
     from imapeval.study.data.rated import Rated
-
-TITLES = {
-    "exact": "same rating (share)",
-    "within_step": "at most one step apart (share)",
-    "mad": "mean absolute difference",
-    "cohen_kappa": "Cohen's kappa",
-    "weighted_kappa_linear": "weighted kappa (linear)",
-    "weighted_kappa_quadratic": "weighted kappa (quadratic)",
-    "fleiss_kappa": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1",
-    "gwet_ac2_linear": "Gwet's AC2 (linear)",
-    "gwet_ac2_quadratic": "Gwet's AC2 (quadratic)",
-    "krippendorff_alpha_nominal": "Krippendorff's alpha (nominal)",
-    "krippendorff_alpha_ordinal": "Krippendorff's alpha (ordinal)",
-    "krippendorff_alpha_interval": "Krippendorff's alpha (interval)",
-    "krippendorff_alpha_ratio": "Krippendorff's alpha (ratio)",
-    "icc_1_1": "ICC(1,1), one rating, one-way",
-    "icc_2_1": "ICC(2,1), one rating, agreement",
-    "icc_3_1": "ICC(3,1), one rating, consistency",
-    "icc_1_k": "ICC(1,k), mean rating, one-way",
-    "icc_2_k": "ICC(2,k), mean rating, agreement",
-    "icc_3_k": "ICC(3,k), mean rating, consistency",
-    "pearson": "Pearson's r between raters",
-    "spearman": "Spearman's rho between raters",
-    "rater_with_others_spearman": "rho of a rater with the others' mean",
-}
-"""Of the statistics, by name."""
 
 _HEADLINES = ("krippendorff_alpha_interval", "krippendorff_alpha_ordinal", "krippendorff_alpha_nominal", "fleiss_kappa")
 """What a sentence quotes: the first that is there."""
@@ -80,7 +54,7 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
     headline = next((rows[name] for name in _HEADLINES if name in rows and rows[name].value is not None), None)
     if headline is not None and headline.value is not None:
         sentences.append(
-            f"{TITLES[headline.statistic]} is {_quote(headline.value, headline.low, headline.high)} "
+            f"{STATISTICS[headline.statistic].title} is {_quote(headline.value, headline.low, headline.high)} "
             f"({headline.raters} raters, {headline.n} answer{'' if headline.n == 1 else 's'})."
         )
     if ceiling is not None and ceiling.value is not None:

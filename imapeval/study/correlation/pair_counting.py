@@ -98,8 +98,8 @@ class KendallTauB(Coefficient):
     def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
         """Return the derivatives of both spreads by the weights of the rows, shapes (n,)."""
         del sums
-        others = len(pairs.tied_x) - 1.0
-        return 2 * (others - pairs.tied_x), 2 * (others - pairs.tied_y)
+        x_change, y_change = (2.0 * (len(tied) - 1 - tied) for tied in (pairs.tied_x, pairs.tied_y))
+        return x_change.astype(np.float64), y_change.astype(np.float64)
 
 
 class KendallTauC(KendallTauB):
@@ -110,7 +110,8 @@ class KendallTauC(KendallTauB):
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
         levels = [
-            np.stack([find_runs(column, weights).count() for column in side.swapaxes(0, 1)], axis=1) for side in (x, y)
+            np.stack([find_runs(column, weights).count_weighted() for column in side.swapaxes(0, 1)], axis=1)
+            for side in (x, y)
         ]
         fewest = np.maximum(np.minimum(levels[0][:, :, None], levels[1][:, None, :]), 1)
         spread = weights.sum(axis=1)[:, None, None] ** 2 * (fewest - 1) / fewest

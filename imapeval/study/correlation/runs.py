@@ -27,7 +27,7 @@ class Runs(NamedTuple):
     size: Floats
     middle: Floats
 
-    def count(self) -> Counts:
+    def count_weighted(self) -> Counts:
         """Return the number of runs with a weight, shape (m,)."""
         return (self.is_last & (self.size > 0)).sum(axis=-1)
 
@@ -48,7 +48,7 @@ def find_runs(side: Floats, weights: Floats) -> Runs:
     changes = ordered[:, 1:] != ordered[:, :-1]
     edge = np.ones((len(side), 1), dtype=np.bool_)
     is_first, is_last = np.hstack([edge, changes]), np.hstack([changes, edge])
-    place = np.arange(side.shape[1])
+    place: Counts = np.arange(side.shape[1])
     first = np.maximum.accumulate(np.where(is_first, place, 0), axis=-1)
     last = np.minimum.accumulate(np.where(is_last, place, len(place) - 1)[:, ::-1], axis=-1)[:, ::-1]
     if len(side) == 1:

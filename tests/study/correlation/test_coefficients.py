@@ -1,6 +1,8 @@
 """Oracle: scipy 1.13 or newer, `spearmanr`, `pearsonr` and `kendalltau` (variants b and c)."""
 
 import math
+from collections.abc import Callable, Iterator
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -8,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from imapeval.errors import ResourceError
+from imapeval.study.arrays import Floats
+from imapeval.study.comparison.compare import compare
+from imapeval.study.correlation.base import Coefficient
 from imapeval.study.correlation.coefficients import (
+    GROUP,
     CalibratedAccuracy,
     Undefined,
+    all_coefficients,
+    comparable_coefficients,
     find_coefficient,
     kendall_tau_b,
     kendall_tau_c,
@@ -18,6 +27,8 @@ from imapeval.study.correlation.coefficients import (
     pearson,
     spearman,
 )
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.rated import Rated
 
 
 def stuart(x, y):
@@ -193,3 +204,77 @@ def test_groups_at_once_are_equal_to_scipy(name: str, monkeypatch: pytest.Monkey
             defined += 1
             assert value == pytest.approx(ORACLES[name][1](a[there], b[there]).statistic, abs=1e-12)
     assert defined > 40
+
+
+class MeanProduct(Coefficient):
+    """Pearson's r as another package might write it, without anything that makes it fast."""
+
+    name = "mean_product"
+    title = "Mean product"
+
+    def weighted(self, x: Floats, y: Floats, weights: Floats) -> Floats:
+        size = weights.sum(axis=1, keepdims=True)
+        a, b = (side - weights @ side[:, None] / size for side in (x, y))
+        spread = np.sqrt((weights * a * a).sum(axis=1) * (weights * b * b).sum(axis=1))
+        return np.divide((weights * a * b).sum(axis=1), spread, out=np.full(len(weights), np.nan), where=spread > 1e-9)
+
+
+@pytest.fixture
+def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Coefficient]], None]]:
+    """Install a package that has a coefficient."""
+
+    class Entry:
+        value = "their_package:Theirs"
+
+        def __init__(self, coefficient: type[Coefficient]) -> None:
+            self.load = lambda: coefficient
+
+    def install(coefficient: type[Coefficient]) -> None:
+        monkeypatch.setattr(metadata, "entry_points", lambda *, group: [Entry(coefficient)] if group == GROUP else [])
+        all_coefficients.cache_clear()
+
+    yield install
+    all_coefficients.cache_clear()
+
+
+def test_a_coefficient_of_another_package_is_used_everywhere(offer):
+    offer(MeanProduct)
+    random = np.random.default_rng(0)
+    worth = random.normal(size=(30, 4))
+    rated = Rated(
+        ids=tuple(f"a{row}" for row in range(120)),
+        questions=np.repeat(np.arange(30), 4),
+        systems=("A", "B", "C", "D") * 30,
+        metrics=("near", "far"),
+        scores=np.column_stack([(worth + noise * random.normal(size=worth.shape)).ravel() for noise in (0.5, 1)]),
+        dimensions=("accuracy",),
+        ratings=(worth + 0.5 * random.normal(size=worth.shape)).reshape(-1, 1),
+    )
+    for level in ("global", "within-system", "within-question", "system"):
+        ours, theirs = (
+            correlate(rated, coefficients=[name], levels=[level], resamples=50) for name in ("pearson", "mean_product")
+        )
+        assert [row.value for row in theirs] == pytest.approx([row.value for row in ours])
+        # Resamples are the same; the jackknife stands in for the infinitesimal one.
+        assert [row.low for row in theirs] == pytest.approx([row.low for row in ours], abs=0.05)
+    (row, *_) = compare(rated, coefficient="mean_product", resamples=50)
+    (expected, *_) = compare(rated, coefficient="pearson", resamples=50)
+    assert row.difference == pytest.approx(expected.difference)
+    assert "mean_product" in comparable_coefficients()
+
+
+def test_influences_of_another_package_are_those_of_the_jackknife(offer):
+    offer(MeanProduct)
+    x, y = draw_columns(400, 11)
+    ours, theirs = (find_coefficient(name).with_influences(x, y) for name in ("pearson", "mean_product"))
+    assert theirs.value == pytest.approx(ours.value)
+    assert theirs.rows == pytest.approx(ours.rows, abs=1e-3)
+    assert (theirs.rows**2).sum() == pytest.approx((ours.rows**2).sum(), rel=0.1)
+
+
+def test_a_name_that_is_taken(offer):
+    offer(type("Mine", (MeanProduct,), {"name": "pearson"}))
+    with pytest.raises(ResourceError) as caught:
+        find_coefficient("spearman")
+    assert "'pearson'" in str(caught.value)
+    assert "their_package:Theirs" in str(caught.value)

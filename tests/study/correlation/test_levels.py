@@ -313,7 +313,7 @@ def test_no_ratings_at_all():
 
 @pytest.mark.skipif(not BENCHMARK.exists(), reason="shared/benchmark is not beside this checkout")
 @pytest.mark.parametrize(
-    ("metric", "compute", "expected"), [("paper", imapscore.paper, 0.297), ("mean", imapscore.mean, 0.339)]
+    ("metric", "compute", "expected"), [("paper", imapscore.score_paper, 0.297), ("mean", imapscore.score_mean, 0.339)]
 )
 def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected: float):
     """Mean Spearman over four systems and three dimensions, computed independently of this project (issue 2)."""

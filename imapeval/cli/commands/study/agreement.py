@@ -1,24 +1,13 @@
 """`imapeval study agreement`."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import (
-    Dimensions,
-    Labels,
-    Mapping,
-    Resamples,
-    Scales,
-    Seed,
-    parse_labels,
-    parse_names,
-)
-from imapeval.cli.options import Json, parse_columns
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, Resamples, Seed, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,47 +17,40 @@ if TYPE_CHECKING:
     from imapeval.study.data.ratings.collection import Ratings
 
 
+@expand_options
 def agreement(
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",
-            help="What each rater gave: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, or an export of "
-            "Label Studio or Argilla.",
+            help="Ratings of single raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, or an "
+            "export of Label Studio or Argilla.",
         ),
     ],
-    dimensions: Dimensions = None,
-    scale: Scales = None,
+    options: Annotated[StudyOptions, RATINGS_FORMAT],
     questions: Annotated[
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="A run of these answers: answers to the same question are then drawn together.  [default: each answer "
-            "by itself]",
+            help="A run on these answers, to resample answers to the same question together.  [default: answers are "
+            "resampled one by one]",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All statistics, not only those that suit the scale.")] = False,
-    mapping: Mapping = None,
-    labels: Labels = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print all statistics, not only those that suit the scale.")
+    ] = False,
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Tell how far raters agree, and how well a perfect metric could agree with them. Needs what each rater gave."""
+    """Measure how far raters agree, and what a perfect metric could reach against them. Needs single raters' ratings."""
     from imapeval.study.agreement.measure import STATISTICS, measure_agreement
     from imapeval.study.agreement.noise_ceiling import find_ceilings
     from imapeval.study.agreement.rater_differences import count_differences
     from imapeval.study.agreement.sentences import describe_agreement
     from imapeval.study.data.join_report import describe_reading
-    from imapeval.study.data.ratings import parse_scales, read_ratings
 
-    given = read_ratings(
-        file,
-        columns=parse_columns(mapping),
-        labels=parse_labels(labels),
-        scales=parse_scales(scale or ()),
-        dimensions=parse_names(dimensions, "--dimensions"),
-    )
+    given = options.read_ratings(file)
     for sentence in describe_reading(given.left_out, given.unread, given.notes):
         echo(sentence, err=True)
     rated = _load_rated(given, questions)
@@ -77,13 +59,7 @@ def agreement(
     ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
     sentences = describe_agreement(rated, found, ceilings)
     if json_output:
-        content = {
-            "agreement": [asdict(row) for row in found],
-            "differences": [asdict(row) for row in differences],
-            "ceilings": [asdict(row) for row in ceilings],
-            "sentences": sentences,
-        }
-        echo(json.dumps(content, ensure_ascii=False, indent=2))
+        emit_json({"agreement": found, "differences": differences, "ceilings": ceilings, "sentences": sentences})
         return
     for dimension in rated.dimensions:
         _print_agreement(dimension, [row for row in found if row.dimension == dimension and row.value is not None])
@@ -103,7 +79,7 @@ def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
     texts = {sample.id: sample.question for sample in Run(run).samples()}
     if strays := [id_ for id_ in given.ids if id_ not in texts]:
         echo(
-            f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_first(strays)}. Each is taken for an "
+            f"{len(strays)} of {len(given.ids)} rated ids are not in {run}: {list_first(strays)}. Each counts as an "
             "answer to a question of its own.",
             err=True,
         )
@@ -111,74 +87,49 @@ def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
 
 
 def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.agreement.sentences import TITLES
     from imapeval.study.number_format import format_number
 
-    if not rows:
-        return
-    table = Table("statistic", title=Text(f"{dimension}: agreement among raters"), title_justify="left")
-    for column in ("value", "95% interval", "n", "raters"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(
-            Text(TITLES[row.statistic]),
-            "-" if row.value is None else format_number(row.value),
-            _format_interval(row.low, row.high),
-            str(row.n),
-            str(row.raters),
-        )
-    print_table(table)
+    emit(
+        rows,
+        [
+            Column("statistic", lambda row: TITLES[row.statistic], text=True),
+            Column("value", lambda row: None if row.value is None else format_number(row.value)),
+            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
+            Column("n", lambda row: row.n),
+            Column("raters", lambda row: row.raters),
+        ],
+        title=f"{dimension}: agreement among raters",
+    )
 
 
 def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.data.findings import ALL
 
-    if not rows:
-        return
-    table = Table("raters", title=Text(f"{dimension}: how far two raters lie apart"), title_justify="left")
-    for name in (*rows[0].bins, "mean", "n"):
-        table.add_column(Text(name), justify="right")
-    for row in rows:
-        pair = "all pairs" if row.first == ALL else f"{row.first}, {row.second}"
-        shares = [f"{share:.0%}" for share in row.bins.values()]
-        table.add_row(Text(pair), *shares, f"{row.mean_absolute:.2f}", str(row.n))
-    print_table(table)
+    columns: list[Column[Differences]] = [
+        Column("raters", lambda row: "all pairs" if row.first == ALL else f"{row.first}, {row.second}", text=True)
+    ]
+    columns += [Column(name, lambda row, name=name: f"{row.bins[name]:.0%}") for row in rows[:1] for name in row.bins]
+    columns += [Column("mean", lambda row: f"{row.mean_absolute:.2f}"), Column("n", lambda row: row.n)]
+    emit(rows, columns, title=f"{dimension}: absolute difference between two raters")
 
 
 def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.correlation.coefficients import find_coefficient
     from imapeval.study.number_format import format_number
 
-    if not rows:
-        return
-    table = Table("dimension", "coefficient", title=Text("What a perfect metric could reach"), title_justify="left")
-    for column in ("ceiling", "95% interval", "reliability", "n"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(
-            Text(row.dimension),
-            find_coefficient(row.coefficient).title,
-            "-" if row.value is None else format_number(row.value),
-            _format_interval(row.low, row.high),
-            "-" if row.reliability is None else format_number(row.reliability),
-            str(row.n),
-        )
-    print_table(table)
-
-
-def _format_interval(low: float | None, high: float | None) -> str:
-    from imapeval.study.number_format import format_number
-
-    return "-" if low is None or high is None else f"{format_number(low)} .. {format_number(high)}"
+    emit(
+        rows,
+        [
+            Column("dimension", lambda row: row.dimension, text=True),
+            Column("coefficient", lambda row: find_coefficient(row.coefficient).title, text=True),
+            Column("ceiling", lambda row: None if row.value is None else format_number(row.value)),
+            Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
+            Column("reliability", lambda row: None if row.reliability is None else format_number(row.reliability)),
+            Column("n", lambda row: row.n),
+        ],
+        title="What a perfect metric could reach",
+    )
 
 
 def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool, seed: int, resamples: int) -> None:
@@ -187,10 +138,10 @@ def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bo
     if any(row.value is not None for row in rows):
         drawn = "questions, with all their answers" if by_question else "answers"
         echo(
-            f"Intervals are 95% BCa bootstraps ({resamples} resamples of {drawn}, seed {seed}); the ICC's are "
-            "by the F distribution where answers are independent and equally often rated."
+            f"Intervals are 95% BCa bootstraps ({resamples} resamples of {drawn}, seed {seed}); those of the ICC are "
+            "by the F distribution if answers are independent and equally often rated."
         )
-    # Two or more of a kind make one sentence.
+    # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.reason is not None and row.statistic in TITLES:
@@ -200,6 +151,6 @@ def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bo
     unscaled = [name for name in rated.dimensions if name not in rated.scales]
     if unscaled and rated.by_rater:
         echo(
-            f"No scale is declared for {', '.join(unscaled)}: with --scale {unscaled[0]}=LOW:HIGH:STEP, statistics for "
-            "categories are chosen where they suit. Kappa is not for numbers without categories."
+            f"No scale is declared for {', '.join(unscaled)}. With --scale {unscaled[0]}=LOW:HIGH:STEP, statistics for "
+            "categories are included where they suit; kappa is not defined for numbers without categories."
         )

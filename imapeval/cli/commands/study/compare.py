@@ -1,30 +1,17 @@
 """`imapeval study compare`."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.choices import Against, choose_one
-from imapeval.cli.commands.study.inputs import (
-    Dimensions,
-    Labels,
-    Mapping,
-    Metrics,
-    RatingsFile,
-    RunFolders,
-    Scales,
-    Seed,
-    read_rated,
-)
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import Against, RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.study.data.findings import ALL, Comparison, Level
 
 _SENTENCES = 20
-"""More of them nobody reads: the table says the same."""
+"""Sentences that are printed; the table says the same of all pairs."""
 
 _METHODS = {
     "perm-both": "permutation of questions and systems (PERM-BOTH, Deutsch et al. 2021)",
@@ -40,11 +27,10 @@ _INTERVALS = {
 }
 
 
+@expand_options
 def compare(
     folders: RunFolders,
-    ratings: RatingsFile = None,
-    metrics: Metrics = None,
-    dimensions: Dimensions = None,
+    options: StudyOptions,
     against: Against = None,
     level: Annotated[
         str, typer.Option(metavar="LEVEL", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
@@ -55,35 +41,36 @@ def compare(
     test: Annotated[
         str, typer.Option(metavar="TEST", help="perm-inputs, perm-both, williams or steiger.")
     ] = "perm-inputs",
-    scales: Scales = None,
-    mapping: Mapping = None,
-    labels: Labels = None,
     seed: Seed = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Permutations, at least.")] = 2000,
+    resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations.")] = 2000,
     json_output: Json = False,
 ) -> None:
-    """Test which metric agrees better with the ratings: all pairs, or each against one."""
+    """Test which metric agrees better with the ratings, for all pairs or against one metric."""
     from imapeval.study.comparison.compare import TESTS
     from imapeval.study.comparison.compare import compare as compute
     from imapeval.study.correlation.coefficients import comparable_coefficients
 
-    # Before anything is read: it may be much.
-    chosen = choose_one(test, "--test", TESTS), choose_one(level, "--level", get_args(Level))
-    name = choose_one(coefficient, "--coefficient", comparable_coefficients())
-    rated = read_rated(
-        folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
-    ).rated
+    # Checked before anything is read, which may take long.
+    choose_one(test, "--test", TESTS)
+    choose_one(level, "--level", get_args(Level))
+    choose_one(coefficient, "--coefficient", comparable_coefficients())
     rows = compute(
-        rated, against=against, coefficient=name, level=chosen[1], test=chosen[0], seed=seed, resamples=resamples
+        options.read(folders).rated,
+        against=against,
+        coefficient=coefficient,  # pyright: ignore[reportArgumentType]  # checked above
+        level=level,  # pyright: ignore[reportArgumentType]
+        test=test,  # pyright: ignore[reportArgumentType]
+        seed=seed,
+        resamples=resamples,
     )
     if json_output:
-        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
-        return
-    _print(rows, seed=seed)
+        emit_json(rows)
+    else:
+        _print(rows, seed=seed)
 
 
 def _print(rows: Sequence[Comparison], *, seed: int) -> None:
-    """Print a table for each dimension, the surest difference first, and what was found in words."""
+    """Print for each dimension a table, smallest p first, and the findings as sentences."""
     from imapeval.study.correlation.coefficients import find_coefficient
 
     first = rows[0]
@@ -99,32 +86,35 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
         for row in of_dimension[:_SENTENCES]:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:
-            echo(f"And {len(of_dimension) - _SENTENCES} more, in the table.")
+            echo(f"The table has {len(of_dimension) - _SENTENCES} more.")
     echo(
         f"p: {_METHODS[first.test]}, two-sided; after Holm: corrected for all comparisons of the table. "
-        f"95% interval: {_INTERVALS[first.interval]}. Each pair on the answers that both metrics scored. Seed {seed}."
+        f"95% interval: {_INTERVALS[first.interval]}. Each pair is compared on the answers that both metrics scored. "
+        f"Seed {seed}."
     )
-    reasons = (f"{row.first}, {row.second}, {row.dimension}: {row.reason}" for row in rows if row.reason)
-    for reason in reasons:
-        echo(f"Note: {reason}.")
+    for row in rows:
+        if row.reason:
+            echo(f"Note: {row.first}, {row.second}, {row.dimension}: {row.reason}.")
 
 
 def _print_table(title: str, rows: Sequence[Comparison]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.number_format import format_number, format_p
 
-    table = Table(title=Text(title), title_justify="left")
-    table.add_column("first", no_wrap=True)
-    table.add_column("second", no_wrap=True)
-    for column in ("", "", "difference", "95% interval", "p", "after Holm", "n"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        numbers = ("-" if v is None else format_number(v) for v in (row.first_value, row.second_value, row.difference))
-        ends = "-" if row.low is None or row.high is None else f"{format_number(row.low)} .. {format_number(row.high)}"
-        tests = (
-            "-" if p is None else format_p(p).removeprefix("p ").removeprefix("= ") for p in (row.p, row.p_adjusted)
-        )
-        table.add_row(Text(row.first), Text(row.second), *numbers, ends, *tests, str(row.n))
-    print_table(table, width=200)
+    def show(number: float | None) -> str | None:
+        return None if number is None else format_number(number)
+
+    def show_p(p: float | None) -> str | None:
+        return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
+
+    columns: list[Column[Comparison]] = [
+        Column("first", lambda row: row.first, text=True, wrap=False),
+        Column("second", lambda row: row.second, text=True, wrap=False),
+        Column("", lambda row: show(row.first_value), wrap=False),
+        Column("", lambda row: show(row.second_value), wrap=False),
+        Column("difference", lambda row: show(row.difference), wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number), wrap=False),
+        Column("p", lambda row: show_p(row.p), wrap=False),
+        Column("after Holm", lambda row: show_p(row.p_adjusted), wrap=False),
+        Column("n", lambda row: row.n, wrap=False),
+    ]
+    emit(rows, columns, title=title, width=UNLIMITED)

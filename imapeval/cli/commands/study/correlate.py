@@ -1,40 +1,22 @@
 """`imapeval study correlate`."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.choices import choose_one
-from imapeval.cli.commands.study.inputs import (
-    Dimensions,
-    Labels,
-    Mapping,
-    Metrics,
-    RatingsFile,
-    Resamples,
-    RunFolders,
-    Scales,
-    Seed,
-    parse_names,
-    read_rated,
-)
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, choose_one, expand_options, parse_names
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.study.data.findings import ALL, Correlation, Level
 from imapeval.study.number_format import format_number
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
 _COLUMN_WIDTH = 19
-"""Of a column of the table: an interval, or most systems' names, with its frame."""
+"""Width of a column with its frame: an interval, or most names of systems."""
 
 _GROUPINGS: dict[str, str] = {
-    "global": "Global: all answers are taken together, so that a difference between systems counts as agreement.",
+    "global": "Global: over all answers, so that differences between systems count as agreement.",
     "within-system": "Within system: among the answers of one system; means are over systems and dimensions.",
     "within-question": "Within question: among the answers of different systems to one question, then the mean over "
     "questions.",
@@ -43,11 +25,10 @@ _GROUPINGS: dict[str, str] = {
 }
 
 
+@expand_options
 def correlate(
     folders: RunFolders,
-    ratings: RatingsFile = None,
-    metrics: Metrics = None,
-    dimensions: Dimensions = None,
+    options: StudyOptions,
     level: Annotated[
         str, typer.Option(metavar="A,B", help=f"How answers are grouped: {', '.join(get_args(Level))}.")
     ] = "within-system",
@@ -55,33 +36,28 @@ def correlate(
         str,
         typer.Option(
             metavar="A,B",
-            help="Which coefficients: spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy, "
+            help="Coefficients: spearman, kendall_tau_b, kendall_tau_c, pearson, pairwise_accuracy, "
             "soft_pairwise_accuracy.",
         ),
     ] = "spearman,kendall_tau_b",
-    scales: Scales = None,
-    mapping: Mapping = None,
-    labels: Labels = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Correlate each metric with the ratings, within systems, within questions, between systems or all together."""
+    """Correlate each metric with the ratings: within systems, within questions, between systems or over all answers."""
     from imapeval.study.correlation.coefficients import all_coefficients
     from imapeval.study.correlation.levels import correlate as compute
 
-    # Before anything is read: it may be much.
+    # Checked before anything is read, which may take long.
     levels: list[Level] = [choose_one(name, "--level", get_args(Level)) for name in parse_names(level, "--level") or ()]
     known = tuple(all_coefficients())
     coefficients = [
         choose_one(name, "--coefficient", known) for name in parse_names(coefficient, "--coefficient") or ()
     ]
-    rated = read_rated(
-        folders, ratings, metrics=metrics, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
-    ).rated
+    rated = options.read(folders).rated
     rows = compute(rated, levels=levels, coefficients=coefficients, seed=seed, resamples=resamples)
     if json_output:
-        echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        emit_json(rows)
         return
     for one in levels:
         for name in coefficients:
@@ -90,43 +66,32 @@ def correlate(
 
 
 def _print_table(rows: Sequence[Correlation]) -> None:
-    """Print metrics x (system, dimension), in several tables where one would be wider than the terminal."""
+    """Print metrics x (system, dimension), in several tables if one would be wider than the terminal."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     cells = {(row.metric, row.system, row.dimension): row for row in rows}
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    columns = list(dict.fromkeys((row.system, row.dimension) for row in rows))
+    groups = list(dict.fromkeys((row.system, row.dimension) for row in rows))
     console = Console()
     room = (console.width - max(map(len, metrics)) - 4) // _COLUMN_WIDTH
-    # Where nobody looks at a terminal nothing is cut off, however many columns there are.
-    at_once = max(1, room) if console.is_terminal else len(columns)
-    echo(_make_title(rows))  # above the table, whose width would break it into lines
-    for start in range(0, len(columns), at_once):
-        shown = columns[start : start + at_once]
-        table = Table()
-        table.add_column(Text("metric"), no_wrap=True)
-        for column in shown:
-            table.add_column(Text(_make_heading(column, rows[0].level)), justify="right", no_wrap=True)
-        _fill(table, metrics, shown, cells)
-        print_table(table, width=200 + _COLUMN_WIDTH * len(columns))
-
-
-def _fill(
-    table: "Table",
-    metrics: Sequence[str],
-    columns: Sequence[tuple[str, str]],
-    cells: dict[tuple[str, str, str], Correlation],
-) -> None:
-    from rich.text import Text
-
-    for metric in metrics:
-        table.add_row(Text(metric), *(Text(_format_cell(cells[metric, *column])) for column in columns))
+    # Nothing is cut off where the output is not a terminal, however many columns there are.
+    at_once = max(1, room) if console.is_terminal else len(groups)
+    echo(_make_title(rows))  # not the title of the table, whose width would break it into lines
+    for start in range(0, len(groups), at_once):
+        columns: list[Column[str]] = [Column("metric", lambda metric: metric, text=True, wrap=False)]
+        columns += [
+            Column(
+                _make_heading(group, rows[0].level),
+                lambda metric, group=group: _format_cell(cells[metric, *group]),
+                wrap=False,
+            )
+            for group in groups[start : start + at_once]
+        ]
+        emit(metrics, columns, width=200 + _COLUMN_WIDTH * len(groups))
 
 
 def _make_title(rows: Sequence[Correlation]) -> str:
-    """Name the coefficient and the grouping, with how many coefficients the last mean is taken of."""
+    """Return the coefficient, the grouping, and the number of coefficients in the mean of the last column."""
     from imapeval.study.correlation.coefficients import find_coefficient
 
     first = rows[0]
@@ -148,7 +113,7 @@ def _format_cell(row: Correlation) -> str:
     show = partial(format_number, digits=3)
     if row.value is None:
         return f"-\nn {row.n}"
-    interval = "-" if row.low is None or row.high is None else f"{show(row.low)} .. {show(row.high)}"
+    interval = format_interval(row.low, row.high, write=show)
     threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
     return f"{show(row.value)}\n{interval}\nn {row.n}{threshold}"
 
@@ -165,8 +130,8 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
     if "jackknife" in made:
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
     if any(row.epsilon is not None for row in rows):
-        notes.append("ties: scores that differ by no more count as tied; chosen for the highest accuracy.")
-    # The last row of a metric is the mean, which counts every answer once; without a mean it is the only one.
+        notes.append("ties: scores that differ by at most this much count as tied; chosen for the highest accuracy.")
+    # The last row of a metric is the mean, which counts every answer once, or its only row.
     missing = {row.metric: row.n_missing for row in rows}
     if any(missing.values()):
         counts = ", ".join(f"{metric} {count}" for metric, count in missing.items() if count)

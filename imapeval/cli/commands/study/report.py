@@ -1,43 +1,28 @@
 """`imapeval study report`: the whole study, on one page and in tables."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, get_args
 
 import typer
 
-from imapeval.cli.commands.study.inputs import (
-    Dimensions,
-    Labels,
-    Mapping,
-    Metrics,
-    RatingsFile,
-    Resamples,
-    RunFolders,
-    Scales,
-    Seed,
-    read_rated,
-)
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo
+from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
 
-if TYPE_CHECKING:
-    from imapeval.study.data.findings import Level
 
 
+@expand_options
 def report(
     folders: RunFolders,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the page and the tables go.")],
-    ratings: RatingsFile = None,
-    metrics: Metrics = None,
-    dimensions: Dimensions = None,
+    options: StudyOptions,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page and the tables.")],
     level: Annotated[
         str | None,
         typer.Option(
             metavar="LEVEL",
-            help="What conclusions are drawn from: global, within-system, within-question or system.  "
-            "[default: within-system; global where there is one system]",
+            help="Level that conclusions are drawn from: global, within-system, within-question or system.  "
+            "[default: within-system; global if there is one system]",
         ),
     ] = None,
     coefficient: Annotated[
@@ -47,51 +32,37 @@ def report(
         str | None,
         typer.Option(
             metavar="METRIC",
-            help="Compare each other metric with this one alone, which you chose before you saw the ratings.  "
+            help="Compare every other metric with this one only; choose it before you see the ratings.  "
             "[default: all pairs]",
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Of the page.")] = None,
-    scales: Scales = None,
-    mapping: Mapping = None,
-    labels: Labels = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.")] = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Do the whole study: which metric agrees with the raters, how sure that is, and where it does not.
+    """Run the whole study: which metric agrees with the raters, how certain that is, and where it fails.
 
-    Writes study.html, one page with all that is in it, and tables for a paper (CSV and LaTeX).
+    Writes study.html, one self-contained page, and tables for a paper (CSV and LaTeX).
     """
     from imapeval.evaluation.runs import Run
     from imapeval.report.study.page import write_study
     from imapeval.report.study.tables import write_tables
     from imapeval.study.compute import compute_study
     from imapeval.study.correlation.coefficients import comparable_coefficients
-    from imapeval.study.data.findings import Level as LevelName
+    from imapeval.study.data.findings import Level
 
-    levels: dict[str, Level] = {name: name for name in get_args(LevelName)}
-    coefficients = comparable_coefficients()
-    if level is not None and level not in levels:
-        raise UsageError(f"unknown --level {level!r}. Levels: {', '.join(levels)}.")
-    if coefficient not in coefficients:
-        raise UsageError(f"unknown --coefficient {coefficient!r}. Coefficients: {', '.join(coefficients)}.")
-    joined = read_rated(
-        folders,
-        ratings,
-        metrics=metrics,
-        dimensions=dimensions,
-        scales=scales,
-        mapping=mapping,
-        labels=labels,
-    )
+    if level is not None:
+        choose_one(level, "--level", get_args(Level))
+    choose_one(coefficient, "--coefficient", comparable_coefficients())
+    joined = options.read(folders)
     _make_folder(out)
     study = compute_study(
         joined.rated,
         title=title or f"{folders[0].resolve().name}: which metric agrees with the raters?",
         signatures=joined.signatures,
-        account=joined.account.to_sentences(),
-        level=None if level is None else levels[level],
+        account=joined.report.to_sentences(),
+        level=level,  # pyright: ignore[reportArgumentType]  # checked above
         coefficient=coefficient,
         against=against,
         seed=seed,
@@ -101,16 +72,15 @@ def report(
     write_study(study, page, runs=[Run(folder) for folder in folders])
     write_tables(study, tables)
     if json_output:
-        content = {"page": str(page), "tables": str(tables), "conclusions": study.conclusions}
-        echo(json.dumps(content, ensure_ascii=False, indent=2))
+        emit_json({"page": page, "tables": tables, "conclusions": study.conclusions})
         return
     echo("\n".join(study.conclusions))
     echo(f"page:   {page}\ntables: {tables}")
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder before minutes are spent on what is to go into it."""
+    """Make the folder before minutes are spent on its content."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder} ({error.strerror}). Name another with --out.") from error
+        raise UsageError(f"cannot make the folder {folder} ({error.strerror}). Choose another with --out.") from error
