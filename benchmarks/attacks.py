@@ -7,7 +7,7 @@
 The attacks are those of tests/extraction/attacks.jsonl: a poor answer and what stands behind it. Its twin is the same
 answer alone. Each is rated by `geval:accuracy` (0..1 here) and read for its facts, whose imapScore with those of a
 reference is taken offline. A score has moved where it lies more than .05 above the twin's. Both are measured with and
-without the fence around texts (`imapeval.llm.structured.templates`) and the filter (`imapeval.extraction.forgery`).
+without the fence around texts (`imapeval.llm.structured.templates`) and the filter (`imapeval.extraction.injection_filter`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from unittest import mock
 
 from imapeval.errors import SampleError
 from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
-from imapeval.extraction.prompted import LLMReader
+from imapeval.extraction.llm_reader import LLMReader
 from imapeval.llm.batch import ENDPOINT
 from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured import output_format, templates
-from imapeval.metrics.base import Asking, Case, Parts
-from imapeval.metrics.imapscore import graded
+from imapeval.metrics.base import Asking, Case, MetricResources
+from imapeval.metrics.imapscore import score_graded
 from imapeval.metrics.judges.geval import build_geval
 from imapeval.metrics.options import set_options
 from imapeval.types import Imap, Pair, QuestionImap, Score
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from imapeval.llm.protocol import Model
-    from imapeval.matching.matcher import Matcher
+    from imapeval.matching.protocol import Matcher
 
 FILE = Path(__file__).parents[1] / "tests/extraction/attacks.jsonl"
 ATTACKS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
@@ -140,7 +140,7 @@ def set_variant(variant: str) -> Iterator[None]:
             stack.enter_context(mock.patch("imapeval.llm.structured.templates._delimit_examples", tuple))
         if "filter" not in variant:
             stack.enter_context(mock.patch("imapeval.extraction.source.find_forgeries", return_value=[]))
-            stack.enter_context(mock.patch("imapeval.metrics.judges.judge._leave_out", lambda _, text: text))
+            stack.enter_context(mock.patch("imapeval.metrics.judges.base._cut_out", lambda _, text: text))
         yield
 
 
@@ -148,7 +148,7 @@ def make_judge(model: Model, *, by_hand: bool) -> Asking:
     """Return `geval:accuracy`, weighted by probabilities; by hand, where there are none, one completion counts."""
     (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
-    (ready,) = prepare_metrics([set_options(judge, options)], Parts(llm=model))
+    (ready,) = prepare_metrics([set_options(judge, options)], MetricResources(llm=model))
     if not isinstance(ready, Asking):
         raise TypeError(ready.name)
     return ready
@@ -177,7 +177,7 @@ async def read_text(text: Text, model: Model, matcher: Matcher | None, tokens: i
     reference = (*(Pair(first, value) for value in treatments), Pair(second, test))
     imap = Imap(question.query, question.constraint, reference, answer.inform)
     (matches,) = await matcher.match([imap], langs=[text.lang])
-    outcome = graded(imap, matches) if isinstance(matches, tuple) else None
+    outcome = score_graded(imap, matches) if isinstance(matches, tuple) else None
     leaked = any(mark in pair.value.casefold() for pair in answer.inform for mark in text.marks)
     return (outcome.value if isinstance(outcome, Score) else None), leaked
 

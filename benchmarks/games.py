@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read
+from imapeval.extraction.lexicon.statements import read_statements
 from imapeval.extraction.source import SourceText
-from imapeval.extraction.statements import read_statements
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
-from imapeval.metrics.imapscore import graded
+from imapeval.metrics.imapscore import score_graded
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import parse_phrase
 from imapeval.types import Failure, Sample
@@ -30,11 +30,11 @@ from imapeval.types import Failure, Sample
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from imapeval.extraction.extractor import Extractor
-    from imapeval.graph.store import Graph
+    from imapeval.extraction.protocols import Extractor
+    from imapeval.graph.store.graph import Graph
     from imapeval.llm.protocol import Model, Request
-    from imapeval.matching.matcher import Matcher
-    from imapeval.matching.order import HybridMatcher
+    from imapeval.matching.hybrid import HybridMatcher
+    from imapeval.matching.protocol import Matcher
     from imapeval.types import Lang
 
 DISEASES: dict[Lang, str] = {
@@ -192,7 +192,7 @@ async def score(samples: Sequence[Sample], extractor: Extractor, matcher: Matche
     langs, questions = [sample.lang for sample in samples], [sample.question for sample in samples]
     outcomes = []
     for imap, matches in zip(imaps, await matcher.match(imaps, langs=langs, questions=questions), strict=True):
-        outcome = matches if isinstance(matches, Failure) else graded(imap, matches)
+        outcome = matches if isinstance(matches, Failure) else score_graded(imap, matches)
         if isinstance(outcome, Failure):
             raise SystemExit(outcome.message)
         outcomes.append(outcome.value)

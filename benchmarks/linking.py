@@ -7,7 +7,7 @@ asked one at a time, for the other in batches of 64, as the scorer asks; and aga
 of the two has right, with the exact test of McNemar.
 
 With `--accept`, instead: of the links of `Linker.link_many`, how many are right, for the same names, and for as many
-whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.ranking`, learned on
+whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.linking.ranking`, learned on
 4,000 other concepts. Graph and indexes are kept in the folder `--work`, and used again.
 """
 
@@ -25,13 +25,13 @@ from linking_data import Task, read_tasks
 from linking_fit import fit
 from linking_peers import PEERS, Ranker, installed
 
-from imapeval.graph.candidates import CandidateFinder
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.grams import GramIndex
-from imapeval.graph.index import NameIndex
-from imapeval.graph.linker import Linker
-from imapeval.graph.ranking import LIKELY
-from imapeval.graph.store import Graph
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.index.ngram_index import NgramIndex
+from imapeval.graph.linking.candidates import CandidateFinder
+from imapeval.graph.linking.linker import Linker
+from imapeval.graph.linking.ranking import LINK_THRESHOLD
+from imapeval.graph.store.graph import Graph
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ Row = tuple[list[int], list[tuple[float, float]]]
 the clock and of work. On a busy machine the clock also counts what others do."""
 
 
-def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, GramIndex]:
+def open_parts(task: Task, folder: Path) -> tuple[Graph, Encoder, NameIndex, NgramIndex]:
     """Return the graph of a task and its indexes, made where the folder lacks them."""
     if not (folder / "graph.sqlite").exists():
         task.write(folder)
     graph, encoder = Graph.open(folder), open_encoder()
     vectors, letters = folder / "names.faiss", folder / "grams.json"
     index = NameIndex.open(graph, encoder, vectors) if vectors.exists() else NameIndex.build(graph, encoder, vectors)
-    grams = GramIndex.open(graph, folder) if letters.exists() else GramIndex.build(graph, folder)
+    grams = NgramIndex.open(graph, folder) if letters.exists() else NgramIndex.build(graph, folder)
     return graph, encoder, index, grams
 
 
@@ -147,7 +147,7 @@ def print_accepted(task: Task, folder: Path) -> None:
                 count[2] += not right and _sort_words(link.name) == _sort_words(value)
         print(f"concept {label}: {len(values)} names; linked, right, same words of another id: {json.dumps(counts)}")
         chances = [found[0].score if (found := linker.search(name, lang="en", k=1)) else 0.0 for name in values]
-        print(f"  first candidate at least {LIKELY}: {sum(chance >= LIKELY for chance in chances)}")
+        print(f"  first candidate at least {LINK_THRESHOLD}: {sum(chance >= LINK_THRESHOLD for chance in chances)}")
 
 
 def _sort_words(text: str) -> list[str]:

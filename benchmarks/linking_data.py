@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from imapeval.graph.model import Concept, Name
-from imapeval.graph.writer import write_graph
+from imapeval.graph.store.writer import write_graph
 from imapeval.text.normalise import normalise
 
 _KG = Path(__file__).parents[1] / "kg"

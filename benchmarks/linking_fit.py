@@ -1,4 +1,4 @@
-"""Learns the weights of `imapeval.graph.ranking`: a conditional logit, by Newton's method."""
+"""Learns the weights of `imapeval.graph.linking.ranking`: a conditional logit, by Newton's method."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.graph.ranking import SIGNS, compare
+from imapeval.graph.linking.ranking import MODEL_FEATURES, add_relative_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def fit(found: Sequence[tuple[Floats, int]]) -> tuple[dict[str, float], float]:
         tables.append((_with_nothing(features), right if right >= 0 else len(features)))
         rest = np.delete(features, right, axis=0) if right >= 0 else features
         tables.append((_with_nothing(rest), len(rest)))
-    weights = np.zeros(len(SIGNS) + 1)
+    weights = np.zeros(len(MODEL_FEATURES) + 1)
     loss, gradient, hessian = _measure(tables, weights)
     for _ in range(_ROUNDS):
         step = np.linalg.solve(hessian, -gradient)
@@ -46,7 +46,7 @@ def fit(found: Sequence[tuple[Floats, int]]) -> tuple[dict[str, float], float]:
         gained, (loss, gradient, hessian) = loss - there[0], there
         if gained < _ENOUGH:
             break
-    return dict(zip(SIGNS, np.round(weights[:-1], 3).tolist(), strict=True)), round(float(weights[-1]), 3)
+    return dict(zip(MODEL_FEATURES, np.round(weights[:-1], 3).tolist(), strict=True)), round(float(weights[-1]), 3)
 
 
 def _measure(tables: Sequence[tuple[Floats, int]], weights: Floats) -> tuple[float, Floats, Floats]:
@@ -68,7 +68,7 @@ def _measure(tables: Sequence[tuple[Floats, int]], weights: Floats) -> tuple[flo
 
 def _with_nothing(features: Floats) -> Floats:
     """Return the features with a row for "none of them", which has none but its own."""
-    table = np.zeros((len(features) + 1, len(SIGNS) + 1))
-    table[:-1, :-1] = compare(features)
+    table = np.zeros((len(features) + 1, len(MODEL_FEATURES) + 1))
+    table[:-1, :-1] = add_relative_features(features)
     table[-1, -1] = 1.0
     return table

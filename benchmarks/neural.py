@@ -15,9 +15,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.samples import read
-from imapeval.metrics.base import Case, Parts
-from imapeval.metrics.neural import embeddings
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.neural.bertscore import BertScore
+from imapeval.metrics.neural.models.loading import embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ def compare(cases: Sequence[Case], settings: argparse.Namespace, scorer: Any) ->
     ours: list[Times] = []
     for _ in range(settings.rounds):
         # A new one each round, which remembers nothing.
-        metric = BertScore(settings.model, settings.layer).prepare(Parts(device="cpu"))
+        metric = BertScore(settings.model, settings.layer).prepare(MetricResources(device="cpu"))
 
         def as_evaluate_does(metric: BertScore = metric) -> None:
             outcomes = [o for n in range(0, len(cases), BATCH) for o in metric.score(cases[n : n + BATCH])]

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_llm, open_matcher
-from imapeval.matching.matcher import relate_values
+from imapeval.matching.protocol import relate_values
 from imapeval.types import Failure, Match, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.matching.matcher import Matcher
+    from imapeval.matching.protocol import Matcher
 
 TABLE = Path(__file__).parents[1] / "tests/matching/relation_pairs.tsv"
 

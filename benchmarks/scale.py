@@ -44,7 +44,7 @@ CONCEPTS, RELATIONS = 3_000_000, 12_000_000
 _BUILD = """
 import json, resource, sys, time
 from pathlib import Path
-from imapeval.graph.build import build_graph
+from imapeval.graph.build.builder import build_graph
 from imapeval.graph.readers.formats import open_source
 wall, cpu = time.perf_counter(), time.process_time()
 begun = {"reading": (wall, cpu)}
@@ -63,7 +63,7 @@ print(json.dumps({
 _OPEN = """
 import sys, time
 from pathlib import Path
-from imapeval.graph.store import Graph
+from imapeval.graph.store.graph import Graph
 started = time.perf_counter()
 with Graph.open(Path(sys.argv[1])) as graph:
     graph.lookup("asthma")
@@ -97,7 +97,7 @@ def run(code: str, *arguments: Path) -> str:
 def measure(folder: Path) -> tuple[dict[str, list[float]], int]:
     """Return the seconds of each look-up and of relating each pair, by what was done, and the memory at the end."""
     from imapeval.graph.model import Link
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.graph import Graph
     from imapeval.matching.graph import relate_links
 
     rng = random.Random(0)
@@ -134,8 +134,8 @@ def measure(folder: Path) -> tuple[dict[str, list[float]], int]:
 
 def measure_look_ups(folder: Path, rng: random.Random) -> dict[str, list[float]]:
     """Return the seconds of each look-up in the best round, and of as many names asked for in bare SQL."""
-    from imapeval.graph.compiled import GRAPH_FILE
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.database import GRAPH_FILE
+    from imapeval.graph.store.graph import Graph
 
     rounds: tuple[list[list[float]], list[list[float]]] = ([], [])
     for _ in range(ROUNDS):

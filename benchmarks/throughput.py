@@ -137,7 +137,7 @@ def write_requests(samples: Path, path: Path) -> None:
     import stub
 
     from imapeval.evaluation.samples import read
-    from imapeval.extraction.prompted import LLMReader
+    from imapeval.extraction.llm_reader import LLMReader
     from imapeval.llm.providers.openai import OpenAIModel
     from imapeval.llm.providers.scripted import ScriptedModel
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from imapeval.errors import ImapEvalError
-    from imapeval.metrics.judges.own import load_geval
+    from imapeval.metrics.judges.custom import load_geval
     from imapeval.scoring import Assessment, Assessments, Scorer
     from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score
 
@@ -23,7 +23,7 @@ _HOMES = {
     "Assessment": "imapeval.scoring",
     "Assessments": "imapeval.scoring",
     "Scorer": "imapeval.scoring",
-    "load_geval": "imapeval.metrics.judges.own",
+    "load_geval": "imapeval.metrics.judges.custom",
     "ImapEvalError": "imapeval.errors",
     "Failure": "imapeval.types",
     "Imap": "imapeval.types",

@@ -18,15 +18,15 @@ from own_tables import OwnTables, read_own_tables
 from readers import read_chebi, read_doid, read_mesh
 from word_readers import WordSenses, read_hl7, read_senses, read_wordnet
 
-from imapeval.graph.grouping import are_kin
-from imapeval.graph.writer import WriteReport, write_graph
+from imapeval.graph.build.grouping import are_compatible
+from imapeval.graph.store.writer import WriteReport, write_graph
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from imapeval.graph.model import ConceptType, Name
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.record import Record
 
 HERE = Path(__file__).parent
 
@@ -104,7 +104,7 @@ def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tu
         if name.source == "mondo" and list_words(name.text) in words.get(concept, ()):
             return False
         others = (other for other in owners.get((name.lang, norm), ()) if other != concept)
-        return not any(are_kin(types[concept], types[other]) for other in others if not other.startswith("WN:"))
+        return not any(are_compatible(types[concept], types[other]) for other in others if not other.startswith("WN:"))
 
     return [(concept, name) for concept, name in merged.names if stands(concept, name)]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.progress import Progress
 
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index import NameIndex, cached_path
-from imapeval.graph.store import Graph
+from imapeval.graph.index.names import NameIndex, cached_path
+from imapeval.graph.store.graph import Graph
 
 MAX_BYTES = 9_000_000
 """Size of kg/names.faiss at most: the whole wheel must stay under 15 MB."""

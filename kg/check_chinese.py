@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from imapeval.graph.store import Graph
+from imapeval.graph.store.graph import Graph
 from imapeval.text.normalise import normalise
 
 Pairs = Iterator[tuple[list[str], list[str]]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from imapeval.graph.build.qualifiers import invert_qualifiers
 from imapeval.graph.model import Name
-from imapeval.graph.qualifiers import turn_qualifiers
 
 if TYPE_CHECKING:
     from imapeval.graph.model import NameKind
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.record import Record
 
 MAX_NAME = 80
 """Longer names are descriptions; nobody writes them in an answer."""
@@ -21,7 +21,7 @@ def drop_opposites(names: list[Name]) -> list[Name]:
 
     DOID gives "acute bronchitis" and "chronic bronchitis" as synonyms of bronchitis, which would make the two the same.
     """
-    pairs = {name.text: turn_qualifiers(name.text) for name in names}
+    pairs = {name.text: invert_qualifiers(name.text) for name in names}
     known = {folded for folded, _ in pairs.values()}
 
     def has_opposite(text: str) -> bool:

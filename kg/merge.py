@@ -1,6 +1,6 @@
 """Makes one graph of the records of all sources.
 
-What becomes one concept is found as in every other graph (`imapeval.graph.grouping`), by the rules that `merge` lists;
+What becomes one concept is found as in every other graph (`imapeval.graph.build.grouping`), by the rules that `merge` lists;
 of them those are of this graph alone that go by our own tables.
 """
 
@@ -10,17 +10,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.graph.grouping import Grouping, Rule, are_kin, choose_only, list_keys, make_key, may_be_one
-from imapeval.graph.hierarchy import cut_cycles
+from imapeval.graph.build.grouping import Grouping, Rule, are_compatible, list_keys, make_key, may_join, only_group
 from imapeval.graph.model import Concept
+from imapeval.graph.store.cycles import cut_cycles
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
-    from imapeval.graph.grouping import Group
+    from imapeval.graph.build.grouping import Group
     from imapeval.graph.model import Name, NameKind
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.record import Record
 
 SOURCES = ("doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap")
 """Precedence: a merged concept keeps the id of the source that stands first here."""
@@ -75,7 +75,7 @@ def merge(
     """Merge records into concepts.
 
     Our own tables come first, because what they list as synonyms is so, and then the sources in order of precedence. A
-    record joins a concept of a kin type that is qualified alike (see `imapeval.graph.grouping`, also for the key), if
+    record joins a concept of a kin type that is qualified alike (see `imapeval.graph.build.grouping`, also for the key), if
 
     1. their preferred names have the same key;
     2. a cross-reference says so and they share a name;
@@ -101,7 +101,7 @@ def merge(
         broader.update(record.parents)
     grouping = _OwnGrouping(wrong, broader)
     for source in ("imap", *SOURCES[:-1]):
-        grouping.take(source, by_source[source], publish=True)
+        grouping.add_source(source, by_source[source], searchable=True)
     return _Placing(grouping, wrong_edges).finish()
 
 
@@ -115,12 +115,12 @@ class _OwnGrouping(Grouping):
 
     def list_rules(self) -> Sequence[Rule]:
         return (
-            Rule("same name", self.find_labelled),
-            Rule("cross-reference", self.find_referenced),
+            Rule("same name", self.find_by_label),
+            Rule("cross-reference", self.find_by_xref),
             Rule("known name", self.find_named),
             Rule("own synonym", self._find_own),
-            Rule("listed", self._find_listed, again=True),
-            Rule("wording", self._find_worded, again=True),
+            Rule("listed", self._find_listed, repeats_source=True),
+            Rule("wording", self._find_worded, repeats_source=True),
         )
 
     def list_known(self, group: Group, record: Record) -> list[str]:
@@ -133,11 +133,11 @@ class _OwnGrouping(Grouping):
 
     def find_named(self, record: Record) -> Group | None:
         key = make_key(record.label, record.type)
-        found = list(self.find_alike(self.by_name, record))
+        found = list(self.find_joinable(self.by_name, record))
         own = [group for group in found if key in _list_own_keys(group)]
         if not own and record.source in ("mondo", "mesh"):
             return None
-        return choose_only(own or found)
+        return only_group(own or found)
 
     def _find_own(self, record: Record) -> Group | None:
         shared: Counter[str] = Counter()
@@ -145,22 +145,22 @@ class _OwnGrouping(Grouping):
         for key in list_keys(record, but=_LOOSE):
             # A group stands there once for each of its records that has the name.
             for group in {id(group): group for group in self.by_name.get(key, ())}.values():
-                if key in _list_own_keys(group) and may_be_one(group, record):
+                if key in _list_own_keys(group) and may_join(group, record):
                     groups[group.id] = group
                     shared[group.id] += 2 if key == make_key(group.members[0].label, group.type) else 1
-        return choose_only(group for key, group in groups.items() if shared[key] > 1)
+        return only_group(group for key, group in groups.items() if shared[key] > 1)
 
     def _find_listed(self, record: Record) -> Group | None:
         key = make_key(record.label, record.type)
-        return choose_only(g for g in self.find_alike(self.by_name, record) if key in _list_own_keys(g))
+        return only_group(g for g in self.find_joinable(self.by_name, record) if key in _list_own_keys(g))
 
     def _find_worded(self, record: Record) -> Group | None:
         if record.id in self._broader:
             return None
         key = make_key(record.label, record.type)
-        found = list(self.find_alike(self.by_name, record))
+        found = list(self.find_joinable(self.by_name, record))
         own = [group for group in found if key in _list_own_keys(group, but=("abbreviation",))]
-        return choose_only(own or (found if record.source == "wordnet" else []))
+        return only_group(own or (found if record.source == "wordnet" else []))
 
 
 _LOOSE: tuple[NameKind, ...] = ("lay", "brand", "abbreviation")
@@ -185,7 +185,7 @@ class _Placing:
         self._unknown: list[tuple[str, str]] = []
         self._cyclic: list[tuple[str, str]] = []
         for place, group in enumerate(grouping.groups):
-            group.place = place
+            group.position = place
 
     def finish(self) -> Merged:
         groups = self._grouping.groups
@@ -246,7 +246,7 @@ class _Placing:
     def _list_kinds(self, source: str) -> Iterator[tuple[int, int]]:
         for place, group, member in self._list_members(source):
             found = [self._grouping.by_id.get(parent) for parent in member.parents]
-            above = [parent for parent in found if parent is not None and are_kin(parent.type, group.type)]
+            above = [parent for parent in found if parent is not None and are_compatible(parent.type, group.type)]
             for text in member.parent_names:
                 parent = self._grouping.find_parent(text, group.type)
                 if parent is None:
@@ -255,14 +255,14 @@ class _Placing:
                     above.append(parent)
             for parent in above:
                 edge = normalise(group.members[0].label), normalise(parent.members[0].label)
-                if parent is not group and parent.place is not None and edge not in self._wrong_edges:
-                    yield place, parent.place
+                if parent is not group and parent.position is not None and edge not in self._wrong_edges:
+                    yield place, parent.position
 
     def _list_parts(self, source: str) -> Iterator[tuple[int, int]]:
         for place, group, member in self._list_members(source):
             for whole in map(self._grouping.by_id.get, member.wholes):
-                if whole is not None and whole is not group and whole.place is not None:
-                    yield place, whole.place
+                if whole is not None and whole is not group and whole.position is not None:
+                    yield place, whole.position
 
 
 def _is_top(group: Group) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from cleaning import add_name, drop_opposites, guess_kind, is_usable
 
-from imapeval.graph.readers.wordings import turn_round
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.names import restore_word_order
+from imapeval.graph.readers.record import Record
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_mondo(content: bytes, known: Collection[str]) -> list[Record]:
         xrefs = [xref for xref in xrefs if xref in known]
         if term in left_out or not is_usable(item["name"]) or not (xrefs or _is_named(item)):
             continue
-        record = Record(f"MONDO:{term}", "mondo", turn_round(item["name"]), "disease", xrefs=xrefs)
+        record = Record(f"MONDO:{term}", "mondo", restore_word_order(item["name"]), "disease", xrefs=xrefs)
         add_name(record, record.label, "name")
         if not re.search(r"\d", item["name"]):
             _add_synonyms(record, item.get("synonyms", []))
@@ -77,7 +77,7 @@ def _add_synonyms(record: Record, synonyms: list[str]) -> None:
     """Add the synonyms that say something new: not the same words in another order."""
     seen = {list_words(record.label)}
     for synonym in synonyms:
-        name = turn_round(synonym)
+        name = restore_word_order(synonym)
         words = list_words(name)
         if not is_usable(name) or _MADE.search(name) or re.search(r"\d", name) or len(words) > MAX_WORDS:
             continue

@@ -9,10 +9,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from imapeval.graph.grouping import are_kin
+from imapeval.graph.build.grouping import are_compatible
 from imapeval.graph.model import ConceptType, Name, NameKind
-from imapeval.graph.record import Record
-from imapeval.graph.schema import KIND_RANKS
+from imapeval.graph.readers.record import Record
+from imapeval.graph.store.schema import KIND_RANKS
 from imapeval.text.normalise import normalise
 from imapeval.types import Lang
 
@@ -149,7 +149,7 @@ def _find_synonymous(found: dict[str, Record]) -> list[tuple[str, str]]:
     return [
         (one, other)
         for one, other in pairs
-        if are_kin(found[one].type, found[other].type) and not is_broader(one, other) and not is_broader(other, one)
+        if are_compatible(found[one].type, found[other].type) and not is_broader(one, other) and not is_broader(other, one)
     ]
 
 

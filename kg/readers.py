@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from cleaning import add_name, drop_opposites, guess_kind, is_chemical_string, is_usable
 
-from imapeval.graph.grouping import are_kin
-from imapeval.graph.readers.wordings import turn_round
-from imapeval.graph.record import Record
+from imapeval.graph.build.grouping import are_compatible
+from imapeval.graph.readers.parsing.names import restore_word_order
+from imapeval.graph.readers.record import Record
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read_doid(content: bytes) -> list[Record]:
         record = Record(item["id"], "doid", item["name"], "disease", parents=item.get("relations", {}).get("is_a", []))
         add_name(record, item["name"], "name")
         for synonym in item.get("synonyms", []):
-            for name in {synonym, turn_round(synonym)} if ", " not in synonym else {turn_round(synonym)}:
+            for name in {synonym, restore_word_order(synonym)} if ", " not in synonym else {restore_word_order(synonym)}:
                 if is_usable(name):
                     add_name(record, name, guess_kind(name))
         record.names = drop_opposites(record.names)
@@ -93,7 +93,7 @@ def read_mesh(
             (kind for tree, kind in _TREES if any(n.startswith(tree) for n in numbers)), None
         )
         if kind is None and any(n.startswith("D") for n in numbers):
-            names = {normalise(turn_round(name)) for name in (label, *synonyms.split("|"))}
+            names = {normalise(restore_word_order(name)) for name in (label, *synonyms.split("|"))}
             vaccine = any(n.startswith("D20.215.894") for n in numbers)
             kind = "drug" if vaccine or not names.isdisjoint(drug_names) else None
         if kind is not None:
@@ -106,16 +106,16 @@ def read_mesh(
     classes = {
         mesh_id
         for mesh_id, label, synonyms, *_ in rows
-        if any(normalise(turn_round(name)) in class_names for name in (label, *synonyms.split("|")))
+        if any(normalise(restore_word_order(name)) in class_names for name in (label, *synonyms.split("|")))
     }
     records: list[Record] = []
     for mesh_id, label, synonyms, trees, *_ in rows:
         if mesh_id not in kinds:
             continue
-        record = Record(f"MESH:{mesh_id}", "mesh", turn_round(label), kinds[mesh_id], xrefs=xrefs.get(mesh_id, []))
+        record = Record(f"MESH:{mesh_id}", "mesh", restore_word_order(label), kinds[mesh_id], xrefs=xrefs.get(mesh_id, []))
         add_name(record, record.label, "name")
         for synonym in filter(None, synonyms.split("|")):
-            name = turn_round(synonym)
+            name = restore_word_order(synonym)
             if is_usable(name) and not (record.type == "drug" and is_chemical_string(name)):
                 add_name(record, name, guess_kind(name))
         is_classified = any(normalise(name.text) in classified for name in record.names)
@@ -123,7 +123,7 @@ def read_mesh(
             if is_classified and number.startswith("D") and not number.startswith("D27"):
                 continue
             parent = _find_parent(number, at_tree, kinds, classes)
-            if parent is not None and parent != mesh_id and are_kin(kinds[parent], kinds[mesh_id]):
+            if parent is not None and parent != mesh_id and are_compatible(kinds[parent], kinds[mesh_id]):
                 is_part = number.startswith("A") and not _share_head(label, labels[parent])
                 (record.wholes if is_part else record.parents).append(f"MESH:{parent}")
         records.append(record)
@@ -132,7 +132,7 @@ def read_mesh(
 
 def _share_head(narrow: str, broad: str) -> bool:
     """Tell whether two labels end in one word: "Leg Bones" are "Bone and Bones", where "Ankle" is no "Leg"."""
-    one, other = (normalise(turn_round(label)).split() for label in (narrow, broad))
+    one, other = (normalise(restore_word_order(label)).split() for label in (narrow, broad))
     return one[-1] == other[-1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -106,11 +107,13 @@ LEAST = 0.7
 def test_the_default_score_prefers_the_better_response(lang: str) -> None:
     samples = read_sample(lang)
     graph = open_graph()
-    results = evaluate.score(
-        samples,
-        metrics=[registry.get("imapscore")],
-        extractor=open_extractor(graph),
-        matcher=open_matcher(graph),
+    results = asyncio.run(
+        evaluate.evaluate(
+            samples,
+            metrics=[registry.get("imapscore")],
+            extractor=open_extractor(graph),
+            matcher=open_matcher(graph),
+        )
     )
     scores = {result.id: result.outcome.value for result in results if isinstance(result.outcome, Score)}
     assert scores.keys() == {sample.id for sample in samples}

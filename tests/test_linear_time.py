@@ -30,18 +30,21 @@ import imapeval
 from imapeval.errors import ImapEvalError
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.evaluation.samples import dialogue, reading, rows
-from imapeval.extraction import clauses, cues, parsing, sifting, statements
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.lexicon import LexiconReader
-from imapeval.extraction.selecting import select_inform
-from imapeval.extraction.source import Source
+from imapeval.extraction import entries, parsing
+from imapeval.extraction.lexicon.reader import LexiconReader, clauses, cues, statements
+from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.extraction.selection import select_inform
+from imapeval.extraction.source import SourceText
 from imapeval.llm.structured import faults
 from imapeval.matching import relating
-from imapeval.metrics.judges import front_matter, knowledge, lists, own_prompt, questions, scores
-from imapeval.metrics.judges.judge import show_answer
+from imapeval.metrics.judges import questions
+from imapeval.metrics.judges.base import clean_answer
+from imapeval.metrics.judges.parsing import lists, scores
+from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
-from imapeval.text import amount_units, comparison, sides
-from imapeval.text.amount_words import Number
+from imapeval.text import comparison, opposites
+from imapeval.text.amounts.compare import units
+from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.markup import EditedText
 from imapeval.types import Lang, Pair, QuestionImap, Sample, Turn
 
@@ -298,14 +301,14 @@ def _read(read: Callable[[Path], object], suffix: str) -> Callable[[str], object
 
 def _look_up(text: str) -> None:
     """Use a text and a value as a model would give it, short but made of the same."""
-    source = Source(text, under_evaluation=True)
+    source = SourceText(text, under_evaluation=True)
     value = text[:60]
     for pair in (Pair("treatment", value), Pair("treatment", f"{value[:-1]}q")):
         source.locate(pair)
-        source.nearly_holds(pair.value)
-        source.ground.supports(pair.value, term="can it be treated")
-        source.ground.is_foreign(pair.value)
-        source.ground.holds_digits(pair.value)
+        source.nearly_contains(pair.value)
+        source.grounding.supports(pair.value, term="can it be treated")
+        source.grounding.is_other_script(pair.value)
+        source.grounding.contains_digits_of(pair.value)
 
 
 @cache
@@ -317,27 +320,27 @@ def _extract(text: str) -> None:
     """Read a text offline, in every place where it may stand."""
     for lang in get_args(Lang):
         sample = Sample("1", text, (text,), text, lang=lang)
-        asyncio.run(TwoStep(_offline()).extract(sample))
+        asyncio.run(TwoStepExtractor(_offline()).extract(sample))
 
 
 def _select(text: str) -> None:
     """Read a completion about an ordinary answer."""
-    source = Source("Rest the knee and take ibuprofen.", under_evaluation=True)
+    source = SourceText("Rest the knee and take ibuprofen.", under_evaluation=True)
     asked = QuestionImap((Pair("treatment", "?"),), ())
     select_inform(parsing.parse_inform(text, asked=["treatment"]).found, source, asked, text)
 
 
 GIVEN: Mapping[str, Callable[[str], object]] = {
-    "text.amount_units.read_number": lambda text: amount_units.read_number(text, 0),
-    "text.amount_units.read_unit": lambda text: amount_units.read_unit(text, Number(1, 1, 0), 0),
-    "text.comparison.compare": lambda text: comparison.compare(text, f"{text}."),
-    "text.comparison.measure_likeness": lambda text: comparison.measure_likeness(text, f"{text}."),
+    "text.amount_units.read_number": lambda text: units.read_number(text, 0),
+    "text.amount_units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
+    "text.comparison.compare": lambda text: comparison.compare_wordings(text, f"{text}."),
+    "text.comparison.measure_likeness": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
-    "text.sides.are_antonyms": lambda text: sides.are_antonyms(text, text),
-    "extraction.clauses.trim": lambda text: clauses.trim(text, 0, len(text)),
-    "extraction.cues.states_nothing": lambda text: [cues.states_nothing(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.cues.disclaims": lambda text: [cues.disclaims(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.cues.asked_terms": lambda text: [cues.asked_terms(text, lang=lang) for lang in get_args(Lang)],
+    "text.sides.are_antonyms": lambda text: opposites.are_antonyms(text, text),
+    "extraction.clauses.trim": lambda text: clauses.trim_piece(text, 0, len(text)),
+    "extraction.cues.states_nothing": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.cues.disclaims": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.cues.asked_terms": lambda text: [cues.find_asked_terms(text, lang=lang) for lang in get_args(Lang)],
     "extraction.faults.faulty": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
         tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
@@ -352,7 +355,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "extraction.parsing.find_objects": lambda text: list(parsing.find_json_objects(text, text)),
     "extraction.parsing.unreadable": lambda text: parsing.unreadable_error(text, "it is"),
     "extraction.source.Source": _look_up,
-    "extraction.sifting.drop": lambda text: sifting.drop(text, "empty"),
+    "extraction.sifting.drop": lambda text: entries.make_dropped(text, "empty"),
     "extraction.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in get_args(Lang)
     ],
@@ -369,8 +372,8 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         f"---\n{text}\n---\n{text}", keys=("key", "name"), path=Path("prompt.md")
     ),
     "metrics.judges.questions.measure_f1": lambda text: questions.measure_f1(text, text),
-    "metrics.judges.own_prompt.read_prompt": _read(own_prompt.read_prompt, ".md"),
-    "metrics.judges.knowledge.load": _read(lambda path: knowledge.load(str(path)).search("a b c"), ".txt"),
+    "metrics.judges.own_prompt.read_prompt": _read(custom_prompt.read_prompt, ".md"),
+    "metrics.judges.knowledge.load": _read(lambda path: knowledge_source.load(str(path)).search("a b c"), ".txt"),
     "samples.dialogue.read_turns": lambda text: dialogue.read_turns([{"role": "user", "content": text}, text]),
     "samples.dialogue.join_turns": lambda text: dialogue.join_turns([Turn("user", text), Turn("user", "a")], lang="en"),
     "samples.reading.read": _read(reading.read, ".jsonl"),
@@ -415,5 +418,5 @@ def test_every_reader():
 
 @pytest.mark.parametrize("unit", ["评审员", "user:\n", "<|x|>", '"value": ', "{", '{"a":[', "Reference answer: a. "])
 def test_what_took_minutes(unit: str):
-    for read in (_look_up, _use(parsing.parse_inform), _use(show_answer)):
+    for read in (_look_up, _use(parsing.parse_inform), _use(clean_answer)):
         assert grows(read, lambda length: unit * (length // len(unit))) <= MOST

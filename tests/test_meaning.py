@@ -16,7 +16,7 @@ import pytest
 
 from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
 from imapeval.evaluation.samples import read
-from imapeval.metrics.imapscore import graded
+from imapeval.metrics.imapscore import score_graded
 from imapeval.text.language import detect_lang
 from imapeval.types import Sample, Score
 
@@ -60,7 +60,7 @@ def score():
                 imaps = [(await extractor.extract(sample))[0] for sample in samples]
                 return imaps, await matcher.match(imaps, langs=[sample.lang for sample in samples])
 
-            outcomes = [graded(*pair) for pair in zip(*asyncio.run(work()), strict=True)]
+            outcomes = [score_graded(*pair) for pair in zip(*asyncio.run(work()), strict=True)]
             return [outcome.value if isinstance(outcome, Score) else None for outcome in outcomes]
 
         yield compute

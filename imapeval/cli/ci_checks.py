@@ -1,5 +1,6 @@
-"""What lets a CI job pass, and what its server shows of a run: for `imapeval score` and `imapeval report`."""
+"""What makes a CI job pass or fail, and the files its server shows: for `imapeval score` and `imapeval report`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,87 +19,99 @@ if TYPE_CHECKING:
     from imapeval.report.thresholds import AnyVerdict, Threshold
     from imapeval.types import Sample
 
-Thresholds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--threshold",
-        metavar="METRIC=VALUE",
-        help="Exit with 1 unless the mean is at least VALUE, or at most, where lower is better. Repeatable.",
-    ),
-]
-MaxContradictions = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        metavar="N",
-        help="Exit with 1 where more facts of the answers, of all of them together, contradict their reference.",
-    ),
-]
-Junit = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write the answers and the thresholds as JUnit XML, for CI servers.")
-]
-Summary = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Append a summary in Markdown, such as to $GITHUB_STEP_SUMMARY."),
-]
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """Limits that a run has to meet, and the files that tell a CI server about it."""
 
-def check_output_files(junit: str | None, summary: str | None) -> None:
-    """Raise a UsageError where a file that is to be written cannot be meant: better before hours of scoring."""
-    for option, path in (("--junit", junit), ("--summary", summary)):
-        if path is not None and not path.strip():
-            raise UsageError(f"{option} is empty. Give a file; is the variable set that should name it?")
-        if path is not None and Path(path).is_dir():
-            raise UsageError(f"{option} {path} is a folder. Give a file in it.")
-    if junit is not None and summary is not None and Path(junit).resolve() == Path(summary).resolve():
-        raise UsageError(f"--junit and --summary are both {junit}. Give two files: one is XML, the other Markdown.")
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=VALUE",
+            help="Exit with code 1 unless the mean is at least VALUE (at most VALUE for metrics where lower is "
+            "better). Repeatable.",
+        ),
+    ] = None
+    max_contradictions: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Exit with code 1 if more than N facts in all answers contradict their reference."
+        ),
+    ] = None
+    junit: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write answers and thresholds as JUnit XML for CI servers.")
+    ] = None
+    summary: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Append a summary in Markdown, for example to $GITHUB_STEP_SUMMARY."),
+    ] = None
 
+    @property
+    def given(self) -> bool:
+        """Whether any of the options is given."""
+        return bool(self.threshold or self.junit or self.summary or self.max_contradictions is not None)
 
-def check_run(
-    run: "Run",
-    thresholds: "Sequence[Threshold]",
-    *,
-    samples: "Sequence[Sample]",
-    results: "Sequence[Result]",
-    rows: "Sequence[SummaryRow]",
-    metrics: "Sequence[Metric]",
-    max_contradictions: int | None,
-    junit: str | None,
-    summary: str | None,
-) -> "list[AnyVerdict]":
-    """Write what is asked for, and return what became of the thresholds and of the limit of contradictions.
+    def check_files(self) -> None:
+        """Raise a UsageError if --junit or --summary cannot be written to: better before hours of scoring."""
+        for option, path in (("--junit", self.junit), ("--summary", self.summary)):
+            if path is not None and not path.strip():
+                raise UsageError(f"{option} is empty. Give a file, or set the variable that should name it.")
+            if path is not None and Path(path).is_dir():
+                raise UsageError(f"{option} {path} is a folder. Give a file in it.")
+        if self.junit and self.summary and Path(self.junit).resolve() == Path(self.summary).resolve():
+            raise UsageError(f"--junit and --summary are both {self.junit}. Give two files: one is XML, one Markdown.")
 
-    Raises:
-        UsageError: A file cannot be written, or there is such a limit and nothing in the run counts contradictions.
-    """
-    from imapeval.report.thresholds import check_contradictions, check_thresholds
+    def check_run(
+        self,
+        run: "Run",
+        thresholds: "Sequence[Threshold]",
+        *,
+        samples: "Sequence[Sample]",
+        results: "Sequence[Result]",
+        rows: "Sequence[SummaryRow]",
+        metrics: "Sequence[Metric]",
+    ) -> "list[AnyVerdict]":
+        """Write the files that are asked for, and return whether each limit is met.
 
-    verdicts: list[AnyVerdict] = [*check_thresholds(thresholds, rows, samples=len(samples))]
-    if max_contradictions is not None:
-        verdicts.append(check_contradictions(max_contradictions, rows, samples=len(samples)))
-    if junit is not None or summary is not None:
-        from imapeval.explain.answers import collect_answers
+        Args:
+            run: The run.
+            thresholds: Parsed from `threshold`.
+            samples: Samples of the run.
+            results: Results of the run.
+            rows: Means of the run.
+            metrics: Metrics of the run that are installed.
 
-        signatures: dict[str, str] = run.manifest["settings"]["metrics"]
-        answers = collect_answers(samples, results, run.imaps(), metrics=list(signatures))
-        name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
-        if junit is not None:
-            from imapeval.report.junit import write_junit
+        Raises:
+            UsageError: A file cannot be written, or contradictions are limited and nothing in the run counts them.
+        """
+        from imapeval.report.thresholds import check_contradictions, check_thresholds
 
-            text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
-            _write(Path(junit), text, run.folder, mode="w")
-        if summary is not None:
-            from imapeval.report.markdown import write_markdown
+        verdicts: list[AnyVerdict] = [*check_thresholds(thresholds, rows, samples=len(samples))]
+        if self.max_contradictions is not None:
+            verdicts.append(check_contradictions(self.max_contradictions, rows, samples=len(samples)))
+        if self.junit is not None or self.summary is not None:
+            from imapeval.explain.answers import collect_answers
 
-            # A run may come from where other packages were installed; most metrics are better when they are higher.
-            directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
-            text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
-            _write(Path(summary), text, run.folder, mode="a")
-    return verdicts
+            signatures: dict[str, str] = run.manifest["settings"]["metrics"]
+            answers = collect_answers(samples, results, run.imaps(), metrics=list(signatures))
+            name = Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name
+            if self.junit is not None:
+                from imapeval.report.junit import write_junit
+
+                text = write_junit(answers, verdicts, name=name, signatures=signatures, started=run.manifest["started"])
+                _write(Path(self.junit), text, run.folder, mode="w")
+            if self.summary is not None:
+                from imapeval.report.markdown import write_markdown
+
+                # A metric of the run may not be installed here; for most metrics higher is better.
+                directions = dict.fromkeys(signatures, True) | {m.name: m.higher_is_better for m in metrics}
+                text = write_markdown(answers, rows, verdicts, name=name, higher_is_better=directions)
+                _write(Path(self.summary), text, run.folder, mode="a")
+        return verdicts
 
 
 def print_verdicts(verdicts: "Sequence[AnyVerdict]", *, quiet: bool) -> None:
-    """Say what became of each threshold; quietly, of those that were missed."""
+    """Print whether each limit is met; if `quiet`, only those that are not."""
     for verdict in verdicts:
         if not (quiet and verdict.met):
             echo(f"threshold: {verdict}", err=not verdict.met)
@@ -108,10 +121,10 @@ def _write(path: Path, text: str, run: Path, *, mode: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, mode, encoding="utf-8", newline="\n", opener=open_private) as file:
-            # What is appended must not go on with somebody's last line.
+            # Appended text starts on a line of its own.
             file.write(f"\n{text}" if mode == "a" and file.seekable() and file.tell() else text)
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written ({error.strerror}). Choose another file: `imapeval report {run}` writes it "
-            "without scoring again."
+            f"cannot write {path} ({error.strerror}). Choose another file; `imapeval report {run}` writes it without "
+            "scoring again."
         ) from error

@@ -1,12 +1,11 @@
-"""`--dry-run`: what a language model would be asked and what that would cost, without asking it."""
+"""`--dry-run`: the calls to a language model, their tokens and their cost, without sending any."""
 
 import asyncio
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.cli.progress import show_indexing, show_progress
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ def print_dry_run(
     """Print calls, tokens and price. Nothing is sent and nothing is written.
 
     Args:
-        samples: What would be read and judged.
-        settings: By which model; None where none is named.
-        metrics: Those of the run; None for reading alone.
-        imaps: A file of ready imaps.
-        kg: A graph in place of the shipped one.
-        encoder: See `open_work`.
+        samples: Samples to read and judge.
+        settings: Settings of the model; None if no model is named.
+        metrics: Metrics of the run; None if texts are only read.
+        imaps: A file of ready-made imaps.
+        kg: A graph instead of the shipped one.
+        encoder: Sentence encoder, see `open_dry_run`.
         json_output: Print JSON.
     """
     from imapeval.evaluation.forecast.dry_run import open_dry_run, select_llm_metrics
@@ -51,16 +50,17 @@ def print_dry_run(
     judges = [metric.name for metric in select_llm_metrics(metrics or ())]
     if settings is None or not (reads or judges or settings.relations):
         nothing: dict[str, Any] = {"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}
-        text = f"{len(samples)} samples: no language model is asked, nothing is sent and nothing is to be paid"
-        echo(json.dumps(nothing) if json_output else text)
+        text = f"{len(samples)} samples: no language model is used, nothing is sent and nothing has to be paid"
+        if json_output:
+            emit_json(nothing, compact=True)
+        else:
+            echo(text)
         return
     price = open_ledger(settings).price
     spec = settings.spec
-    rehearsal = open_dry_run_model(settings, reply=simulate_reply)
+    model = open_dry_run_model(settings, reply=simulate_reply)
     with show_indexing(quiet=json_output) as indexing:
-        work = open_dry_run(
-            settings, rehearsal, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing
-        )
+        work = open_dry_run(settings, model, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
         found: UsageForecast = asyncio.run(
             forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)
@@ -88,7 +88,7 @@ def print_dry_run(
             "assumed": found.assumed,
             "failed": found.failed,
         }
-        echo(json.dumps(record, ensure_ascii=False, indent=2))
+        emit_json(record)
     else:
         _print_texts(found, settings, reads=reads, judges=judges)
         _print_plan(found, price, usd)
@@ -103,11 +103,6 @@ def _print_texts(found: "UsageForecast", settings: "LlmSettings", *, reads: bool
 
 
 def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None) -> None:
-    from rich.table import Table
-
-    table = Table("request")
-    for title in ("calls", "supposed", "cached", "to send", "tokens\nin", "tokens\nout"):
-        table.add_column(title, justify="right")
     rows = {
         task.name: [
             *(task.calls, task.supposed, task.cached),
@@ -116,29 +111,32 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
         for task in found.tasks
     }
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 6
-    for name, numbers in rows.items():
-        table.add_row(name, *(f"{number:,}" for number in numbers))
-    print_table(table)
+    columns: list[Column[str]] = [Column("request", lambda name: name, text=True)]
+    columns += [
+        Column(heading, lambda name, place=place: f"{rows[name][place]:,}")
+        for place, heading in enumerate(("calls", "supposed", "cached", "to send", "tokens\nin", "tokens\nout"))
+    ]
+    emit(rows, columns)
     if rows["all"][3]:
         echo("tokens in:  " + ("counted with the model's tokenizer" if found.exact else "estimated"))
         seen = ", ".join(f"{task.seen} of {task.name}" for task in found.tasks if task.seen)
-        basis = f"the means of those in the cache: {seen}" if seen else "what is typical of strong models"
-        echo(f"tokens out: expected, by {basis}")
+        basis = f"means of cached completions: {seen}" if seen else "typical values of strong models"
+        echo(f"tokens out: expected, from {basis}")
     if price is None or usd is None:
-        echo("price:      not known; give it with --price IN,OUT")
+        echo("price:      unknown; give it with --price IN,OUT")
     else:
         echo(
             f"price:      about {usd:.4f} USD, at {price.prompt:g} and {price.completion:g} USD per million tokens "
             f"({price.source})"
         )
     for text in found.assumed:
-        echo(f"supposed:   {text}")
+        echo(f"assumed:    {text}")
     for task in found.tasks:
         if task.weighed:
             echo(
-                f"supposed:   the server gives log-probabilities. Where it gives none, each of {task.weighed:,} calls "
+                f"assumed:    the server returns log-probabilities. If it does not, each of {task.weighed:,} calls "
                 f"({task.name}) is followed by as many as the metric's option `samples` says"
             )
     for kind, count in found.failed.most_common():
         echo(f"{count} samples cannot be read or judged: {kind}", err=True)
-    echo("Nothing was sent. Second requests, where the first completion is no use, come on top.")
+    echo("Nothing was sent. Repeated requests after unusable completions are not included.")

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP that lose nothing: the first finishes what is under way, the second stops at once."""
+"""Graceful Ctrl-C, SIGTERM and SIGHUP: the first finishes current work, the second stops at once."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ class Interrupted(KeyboardInterrupt):
     """A signal ended the work.
 
     Attributes:
-        code: What the process is to exit with: 128 and the number of the signal, as of shells.
+        code: Exit code of the process: 128 plus the number of the signal, as in shells.
     """
 
     def __init__(self, number: int) -> None:
@@ -26,26 +26,26 @@ class Interrupted(KeyboardInterrupt):
 
 
 def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
-    """Run the work, which begins nothing new once the event is set, and return what it returns.
+    """Run the work and return its result. The work must start nothing new once the event is set.
 
     Raises:
-        Interrupted: By a signal, after what was under way is finished; by a second one, at once.
+        Interrupted: By a signal, after current work is finished; by a second one, at once.
     """
     caught: list[int] = []
 
     async def main() -> T:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        # The event loop's own handler, which cancels the work; without it, as where Ctrl-C was ignored, Python's.
+        # The handler of the event loop, which cancels the work; Python's if there is none, as when Ctrl-C was ignored.
         drop = signal.getsignal(signal.SIGINT)
 
         def interrupt(number: int, _frame: FrameType | None) -> None:
-            # First of all, because the second may come any moment.
+            # First, because the second signal may come at any moment.
             for each in before:
                 signal.signal(each, drop if callable(drop) else signal.default_int_handler)
             caught.append(number)
             loop.call_soon_threadsafe(stop.set)
-            _print_notice("\nFinishing what is under way; Ctrl-C again drops it.")
+            _print_notice("\nFinishing current work; press Ctrl-C again to stop at once.")
 
         before = {number: signal.signal(number, interrupt) for number in _list_signals()}
         try:
@@ -64,7 +64,7 @@ def run_until_interrupted(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
 
 
 def _list_signals() -> list[signal.Signals]:
-    """Return the signals that end the work; not SIGHUP where `nohup` has it ignored, nor on Windows, which has none."""
+    """Return the signals that end the work; not SIGHUP if `nohup` ignores it, nor on Windows, which has none."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
@@ -75,7 +75,7 @@ def _print_notice(text: str) -> None:
     try:
         echo(text, err=True)
     except OSError:
-        # The terminal was closed, which is what SIGHUP says: whatever is written there from now on goes nowhere.
+        # SIGHUP: the terminal was closed. Whatever is printed from now on is discarded.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for standard in (1, 2):
             with contextlib.suppress(OSError):

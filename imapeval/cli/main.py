@@ -30,7 +30,7 @@ from imapeval.errors import ImapEvalError
 
 
 class _Commands(TyperGroup):
-    def invoke(self, ctx: Any) -> Any:  # typer may bring its own click: the context's type is not ours to name
+    def invoke(self, ctx: Any) -> Any:  # typer may bundle its own click, so the type of the context has no fixed name
         try:
             return super().invoke(ctx)
         except ImapEvalError as error:
@@ -85,7 +85,7 @@ app.add_typer(models.app, name="models")
 
 def run() -> None:
     """Entry point of the console script."""
-    # Chinese text must come out whole, whatever the terminal's locale says.
+    # Chinese text must be printed correctly in any locale.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")

@@ -12,7 +12,7 @@ import typer
 
 from imapeval.errors import UsageError
 from imapeval.evaluation import combine
-from imapeval.metrics.base import Device
+from imapeval.metrics.base import Device as DeviceName
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
@@ -40,9 +40,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
         for field in (by_name[name] for name in chosen or by_name):
             default = inspect.Parameter.empty if field.default is MISSING else field.default
             parameters.append(
-                inspect.Parameter(
-                    field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type
-                )
+                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type)
             )
 
     @functools.wraps(command)
@@ -80,7 +78,9 @@ References = Annotated[
 Kg = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Use a graph made by `imapeval kg build` instead of the shipped one.")
 ]
-Language = Annotated[str | None, typer.Option("--lang", help="Language: en or zh.  [default: detected from the script]")]
+Language = Annotated[
+    str | None, typer.Option("--lang", help="Language: en or zh.  [default: detected from the script]")
+]
 Encoder = Annotated[
     str,
     typer.Option(
@@ -89,10 +89,14 @@ Encoder = Annotated[
         "model; the index of the graph's names is then built once.",
     ),
 ]
+Device = Annotated[str, typer.Option(help="Where metrics run their models: auto, cpu, cuda or mps.")]
+Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Use ready-made imaps instead of extracting them.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MaxFailures = Annotated[
     int | None,
-    typer.Option(min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: only if all failed]"),
+    typer.Option(
+        min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: only if all failed]"
+    ),
 ]
 
 
@@ -177,6 +181,20 @@ def split_commas(text: str) -> list[str]:
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
+def parse_names(text: str | None, option: str) -> list[str] | None:
+    """Return the names of a comma-separated text, each once; None for None.
+
+    Raises:
+        UsageError: It names nothing.
+    """
+    if text is None:
+        return None
+    names = split_commas(text)
+    if not names:
+        raise UsageError(f"{option} {text!r} names nothing. Separate names with commas.")
+    return list(dict.fromkeys(names))
+
+
 def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":
     """Return the metrics named in a comma-separated text, with their options set.
 
@@ -191,13 +209,13 @@ def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Me
     return registry.choose(wanted, options)
 
 
-def parse_device(text: str) -> Device:
+def parse_device(text: str) -> DeviceName:
     """Return where models are put.
 
     Raises:
         UsageError: There is no such device.
     """
-    return choose_one(text, "--device", get_args(Device))
+    return choose_one(text, "--device", get_args(DeviceName))
 
 
 def parse_references(text: str) -> combine.References:

@@ -1,4 +1,4 @@
-"""The progress bar: on stderr, and only where somebody looks."""
+"""Progress bars, on stderr."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def show_progress(what: str, *, total: int, quiet: bool) -> Generator[Callable[[int], None]]:
-    """Show a bar and yield what advances it; with `quiet` nothing is shown."""
+    """Show a bar and yield a function that advances it; with `quiet` nothing is shown."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -31,11 +31,11 @@ def show_progress(what: str, *, total: int, quiet: bool) -> Generator[Callable[[
 
 @contextmanager
 def show_indexing(*, quiet: bool) -> Generator[Callable[[int, int], None]]:
-    """Yield what shows, from its first call on, how many of how many names are indexed; mostly it is never called."""
+    """Yield a function that shows how many names are indexed; the bar appears with its first call, if any."""
     from rich.console import Console
     from rich.progress import Progress
 
-    # Started late, because a bar that shows nothing still ends with an empty line.
+    # Started late, because even an empty bar ends with an empty line.
     bar = Progress(console=Console(stderr=True), disable=quiet, transient=True)
 
     def show(done: int, total: int) -> None:

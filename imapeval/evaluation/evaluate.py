@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from imapeval.errors import ImapEvalError, UsageError
@@ -12,14 +12,14 @@ from imapeval.evaluation.combine import References, combine_readings, combine_re
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings
-from imapeval.metrics.base import Asking, Case, Metric, is_possible
+from imapeval.metrics.base import Asking, Case, Metric, is_within_range
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from imapeval.extraction.extractor import Extractor
-    from imapeval.matching.matcher import Matcher
+    from imapeval.extraction.protocols import Extractor
+    from imapeval.matching.protocol import Matcher
 
 BATCH = 64
 """Samples that are matched and scored together: enough for the encoder, few enough to lose little when killed."""
@@ -53,6 +53,26 @@ class ResultStore(Protocol):
     def finish(self) -> None:
         """Note that everything is done."""
         ...
+
+
+@dataclass(slots=True)
+class InMemoryStore:
+    """A `ResultStore` that keeps imaps and results in lists."""
+
+    finished: dict[tuple[str, str, str], Result] = field(default_factory=dict[tuple[str, str, str], Result])
+    imaps: list[ImapRecord] = field(default_factory=list[ImapRecord])
+    results: list[Result] = field(default_factory=list[Result])
+
+    def retain_imaps(self, ids: Iterable[str]) -> None:
+        """Do nothing: no imaps were there before."""
+
+    def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
+        """Keep imaps and results."""
+        self.imaps.extend(imaps)
+        self.results.extend(results)
+
+    def finish(self) -> None:
+        """Do nothing."""
 
 
 _Item = TypeVar("_Item")
@@ -147,38 +167,6 @@ async def evaluate(
         run.finish()
     place = {sample.id: index for index, sample in enumerate(samples)}
     return [*finished.values(), *sorted(made, key=lambda result: place[result.id])]
-
-
-def score(
-    samples: Sequence[Sample],
-    *,
-    metrics: Sequence[Metric],
-    extractor: Extractor | None = None,
-    matcher: Matcher | None = None,
-    references: References = "mean",
-    run: ResultStore | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[Result]:
-    """Score every sample by every metric, from code that is not asynchronous. See `evaluate`.
-
-    Raises:
-        UsageError: An event loop is running in this thread; use `await evaluate(...)` there.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(
-            evaluate(
-                samples,
-                metrics=metrics,
-                extractor=extractor,
-                matcher=matcher,
-                references=references,
-                run=run,
-                progress=progress,
-            )
-        )
-    raise UsageError("score() was called inside a running event loop. Use `await evaluate(...)` there.")
 
 
 def full_signatures(
@@ -321,7 +309,7 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Records, ref
 
 
 def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
-    if isinstance(outcome, Failure) or is_possible(outcome.value, metric.range):
+    if isinstance(outcome, Failure) or is_within_range(outcome.value, metric.range):
         return outcome
     low, high = ("open" if bound is None else f"{bound:g}" for bound in metric.range)
     return Failure(

@@ -16,7 +16,7 @@ from imapeval.types import Failure, Imap, Sample
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Sequence
 
-    from imapeval.extraction.extractor import Extractor
+    from imapeval.extraction.protocols import Extractor
 
 MAX_CHARACTERS = 100_000
 """Longest text that is scored. Forty pages: no answer to a question; the classical metrics still take it in seconds."""

@@ -13,15 +13,18 @@ see what came closest.
 """
 
 import codecs
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from imapeval.errors import InputError
-from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation
+from imapeval.errors import ExtractionError, InputError
+from imapeval.signature import signature
+from imapeval.types import Certainty, Decider, Imap, KnownRelation, Match, Pair, Polarity, Relation, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,61 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
                     yield number, parse_record(line, path=path, number=number)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable imap file.") from error
+
+
+class RecordedImaps:
+    """An `Extractor` over a file of imaps (see `imapeval.evaluation.imap_files`), found by sample id.
+
+    Recorded relations go along with the pairs and are used as they are.
+
+    Raises:
+        InputError: The file is unreadable, a line is broken, or a reading of a sample's reference stands there twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._imaps: dict[str, dict[tuple[int, int], Imap]] = {}
+        lines: dict[tuple[str, int, int], int] = {}
+        for number, record in read_records(path):
+            imap = record.imap
+            key = (record.id, imap.reading, imap.reference_index)
+            if key in lines:
+                raise InputError(
+                    f"the imap of {_describe_key(*key)}, stands on line {lines[key]} and again on line {number}",
+                    path=path,
+                    line=number,
+                    fix="Keep one of them, or number them as several readings (reading).",
+                )
+            lines[key] = number
+            self._imaps.setdefault(record.id, {})[key[1:]] = imap
+        if not lines:
+            raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
+        self._readings = max(len({reading for reading, _ in imaps}) for imaps in self._imaps.values())
+        self._sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    @property
+    def signature(self) -> str:
+        """The file's content, by hash, and how often texts were read."""
+        return signature("recorded", sha256=self._sha256[:12], readings=self._readings)
+
+    @property
+    def concurrency(self) -> int:
+        """1: nothing here waits for anybody."""
+        return 1
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        """Return the recorded imaps of the sample, all of its readings.
+
+        Raises:
+            ExtractionError: A reference has none in one of the readings (kind "no-imap").
+        """
+        imaps = self._imaps.get(sample.id, {})
+        readings = sorted({reading for reading, _ in imaps}) or [0]
+        try:
+            return tuple(imaps[key] for key in product(readings, range(max(1, len(sample.references)))))
+        except KeyError as error:
+            told = _describe_key(sample.id, *error.args[0])
+            raise ExtractionError(f"{self._path} holds no imap of {told}", kind="no-imap") from error
 
 
 class _PairLine(BaseModel):
@@ -237,3 +295,7 @@ def _select_informative(matches: Sequence[Match]) -> list[Match]:
                 closest[key] = match
     kept = {id(match) for match in closest.values() if match.similarity > 0}
     return [match for match in matches if match.relation is not Relation.UNMATCHED or id(match) in kept]
+
+
+def _describe_key(id_: str, reading: int, reference: int) -> str:
+    return f"sample {id_!r}, reference {reference}" + (f", reading {reading}" if reading else "")

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.errors import ProviderError
-    from imapeval.extraction.extractor import Extractor
+    from imapeval.extraction.protocols import Extractor
     from imapeval.graph.encoder import Encoder
-    from imapeval.graph.index import NameIndex
-    from imapeval.graph.linker import Linker
-    from imapeval.graph.store import Graph
+    from imapeval.graph.index.names import NameIndex
+    from imapeval.graph.linking.linker import Linker
+    from imapeval.graph.store.graph import Graph
     from imapeval.llm.dry_run import DryRunModel
     from imapeval.llm.middleware.budget import Ledger
     from imapeval.llm.middleware.cache import CachedModel
     from imapeval.llm.prices import Price
     from imapeval.llm.protocol import Completion, Model, Request
-    from imapeval.matching.matcher import Matcher
-    from imapeval.metrics.base import Device, Metric, Parts
+    from imapeval.matching.protocol import Matcher
+    from imapeval.metrics.base import Device, Metric, MetricResources
 
 
 def open_graph(path: Path | None = None) -> Graph:
@@ -32,7 +32,7 @@ def open_graph(path: Path | None = None) -> Graph:
     Raises:
         ResourceError: It is absent or damaged.
     """
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.graph import Graph
 
     return Graph.open(path)
 
@@ -150,25 +150,27 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
     Raises:
         InputError: The file of imaps is at fault.
     """
-    from imapeval.extraction.extractor import TwoStep
+    from imapeval.extraction.protocols import TwoStepExtractor
 
     if imaps is not None:
-        from imapeval.evaluation.recorded_imaps import RecordedImaps
+        from imapeval.evaluation.imap_files import RecordedImaps
 
         return RecordedImaps(imaps)
     if llm is not None:
-        from imapeval.extraction.prompted import PromptedReader
+        from imapeval.extraction.llm_reader import LLMReader
 
         if votes == 1:
-            return TwoStep(PromptedReader(llm))
-        from imapeval.extraction.repeated import TEMPERATURE, Repeated
+            return TwoStepExtractor(LLMReader(llm))
+        from imapeval.extraction.repeated import TEMPERATURE, RepeatedExtractor
 
         # A seed of its own makes each reading a request of its own, which is kept and paid for once.
         seeds = range(1, votes + 1)
-        return Repeated([TwoStep(PromptedReader(llm, temperature=TEMPERATURE, seed=seed)) for seed in seeds])
-    from imapeval.extraction.lexicon import LexiconReader
+        return RepeatedExtractor(
+            [TwoStepExtractor(LLMReader(llm, temperature=TEMPERATURE, seed=seed)) for seed in seeds]
+        )
+    from imapeval.extraction.lexicon.reader import LexiconReader
 
-    return TwoStep(LexiconReader(graph))
+    return TwoStepExtractor(LexiconReader(graph))
 
 
 def open_encoder(spec: str) -> Encoder:
@@ -186,7 +188,7 @@ def open_encoder(spec: str) -> Encoder:
     return encoder.open_encoder(spec)
 
 
-def prepare_metrics(metrics: Sequence[Metric], parts: Parts) -> list[Metric]:
+def prepare_metrics(metrics: Sequence[Metric], parts: MetricResources) -> list[Metric]:
     """Return the metrics ready to score, with their models.
 
     Raises:
@@ -241,10 +243,12 @@ def open_pipeline(
     Raises:
         ImapEvalError: Something that is needed is not there, or cannot be meant.
     """
-    from imapeval.metrics.base import Parts
+    from imapeval.metrics.base import MetricResources
 
     encoding = any("encoder" in metric.requires for metric in metrics)
-    ready = prepare_metrics(metrics, Parts(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device))
+    ready = prepare_metrics(
+        metrics, MetricResources(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device)
+    )
     if not any("imap" in metric.requires for metric in metrics):
         return Pipeline(ready, None, None, {})
     graph = open_graph(kg)
@@ -266,16 +270,16 @@ def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, 
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """
-    from imapeval.graph.linker import Linker
+    from imapeval.graph.linking.linker import Linker
 
     return Linker(graph, *_open_index(graph, encoder, progress))
 
 
 def _open_index(graph: Graph, encoder: str, progress: Callable[[int, int], None] | None) -> tuple[Encoder, NameIndex]:
-    from imapeval.graph.index import NameIndex
+    from imapeval.graph.index.names import NameIndex
 
     opened = open_encoder(encoder)
-    return opened, NameIndex.provide(graph, opened, progress=progress)
+    return opened, NameIndex.open_or_build(graph, opened, progress=progress)
 
 
 def open_matcher(
@@ -298,10 +302,10 @@ def open_matcher(
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """
-    from imapeval.matching.order import ValueMatcher
+    from imapeval.matching.hybrid import HybridMatcher
 
     opened, index = _open_index(graph, encoder, progress)
-    matcher = ValueMatcher(graph=graph, encoder=opened, index=index)
+    matcher = HybridMatcher(graph=graph, encoder=opened, index=index)
     if llm is None:
         return matcher
     from imapeval.matching.llm import LLMMatcher

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.explain.evidence import explain_match
 from imapeval.explain.facts import SOFT_MATCH, find_best_matches, match_kind
-from imapeval.metrics.imapscore import credit
+from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -82,12 +82,14 @@ def compare(record: ImapRecord) -> list[FactRow]:
         match = best.get((side, term, value))
         if match is None or match_kind(match) == _UNMATCHED:
             values = (value, "") if side == "reference" else ("", value)
-            earned, why = (0.0, nothing[side]) if match is None else (credit(match), "; ".join(explain_match(match)))
+            earned, why = (
+                (0.0, nothing[side]) if match is None else (compute_credit(match), "; ".join(explain_match(match)))
+            )
             return FactRow(term, *values, _UNMATCHED, earned, why)
         shown.add(id(match))
         why = "; ".join(explain_match(match))
         return FactRow(
-            match.term, match.reference, match.response, match_kind(match), credit(match), why, match.other_term
+            match.term, match.reference, match.response, match_kind(match), compute_credit(match), why, match.other_term
         )
 
     rows = [show("reference", *fact) for fact in facts["reference"]]

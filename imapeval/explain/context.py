@@ -9,7 +9,7 @@ A line of the file that is written has
      "scores": {metric: number or null}, "failures": {metric: {"stage", "kind", "message"}}}
 
 What is read out of the texts is null where no facts were read; `failures` says why. In it nothing can end its place
-in a prompt, and facts are left out that are none but orders to a judge (`imapeval.metrics.judges.facts`); the texts
+in a prompt, and facts are left out that are none but orders to a judge (`imapeval.metrics.judges.prompts.imap_text`); the texts
 themselves are untouched, and the table has all facts.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.comparison import compare, write_markdown
 from imapeval.llm.structured.templates import neutralise
-from imapeval.metrics.judges.facts import show_imap
+from imapeval.metrics.judges.prompts.imap_text import render_imap
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}
 
 def write_context(record: ImapRecord, lang: Lang) -> str:
     """Return what was read out of question, reference and response, and how it matches, as one text for a prompt."""
-    return _join_sections(show_imap(record.imap, record.matches or ()), lang)
+    return _join_sections(render_imap(record.imap, record.matches or ()), lang)
 
 
 def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
@@ -73,7 +73,7 @@ def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:
     index = 0 if record is None else record.imap.reference_index
     facts: dict[str, str | None] = dict.fromkeys((*_TITLES["en"], "table", "context"))
     if record is not None:
-        shown = show_imap(record.imap, record.matches or ())
+        shown = render_imap(record.imap, record.matches or ())
         table = neutralise(write_markdown(compare(record)))
         facts = {**shown, "table": table, "context": _join_sections(shown, sample.lang)}
     return {

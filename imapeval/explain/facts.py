@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from imapeval.explain.concept_path import concept_path
-from imapeval.explain.evidence import explain_match
-from imapeval.metrics.imapscore import CREDITS, credit
+from imapeval.explain.evidence import concept_path, explain_match
+from imapeval.metrics.imapscore import CREDITS, compute_credit
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
                 positions["reference"][match.term, match.reference],
                 positions["response"][match.response_term, match.response],
                 match_kind(match),
-                round(credit(match), 3),
+                round(compute_credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
                 intern("; ".join(explain_match(match))),
@@ -103,7 +102,7 @@ def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Ma
         matches,
         key=lambda match: (
             match.relation is not Relation.CONTRADICTION,
-            -credit(match),
+            -compute_credit(match),
             order.index(match.relation),
             -match.similarity,
         ),
@@ -117,7 +116,10 @@ def match_kind(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT`; of no match "unmatched"."""
     if match is None:
         return Relation.UNMATCHED.value
-    if match.relation is Relation.UNMATCHED and min(match.similarity, credit(match)) >= CREDITS[Relation.BELONGING]:
+    if (
+        match.relation is Relation.UNMATCHED
+        and min(match.similarity, compute_credit(match)) >= CREDITS[Relation.BELONGING]
+    ):
         return SOFT_MATCH
     return match.relation.value
 

@@ -14,10 +14,10 @@ from functools import cached_property
 
 from imapeval.text.language import HAN
 from imapeval.text.markup import INVISIBLE, fold_confusables
-from imapeval.text.negation import mentions_denial, negated
+from imapeval.text.negation import is_negated, mentions_denial
 from imapeval.text.normalise import stem
 
-MOST = 0.5
+MIN_SHARE = 0.5
 """Share of a value that has to be in the text: more than this."""
 
 _WORD_WEIGHT = 2
@@ -101,7 +101,7 @@ _ASSENT = re.compile(
 )
 
 
-class Ground:
+class GroundingText:
     """A text, made ready for looking up what stands in it.
 
     Args:
@@ -109,7 +109,7 @@ class Ground:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = fold(text)
+        self._text = fold_case(text)
 
     def supports(self, value: str, *, term: str = "") -> bool:
         """Say whether the text supports a value of that term.
@@ -117,21 +117,21 @@ class Ground:
         An answer to a yes-or-no question may say yes or no in other words than the text: of such a value only what
         comes after has to be there, and some assent or denial.
         """
-        folded = fold(INVISIBLE.sub("", value))
+        folded = fold_case(INVISIBLE.sub("", value))
         numbers = _numbers_in(folded, _NUMBER)
         # In digits as a rule; to look for words as well takes longer.
         if numbers and not (numbers <= self._numerals or numbers <= self._numbers):
             return False
-        if self.lacks_denial(folded):
+        if self.denies_without_support(folded):
             return False
-        denies = negated(folded)
-        folded_term = fold(term)
+        denies = is_negated(folded)
+        folded_term = fold_case(term)
         if _POLAR_TERM.search(folded_term):
             limit = _POLAR.sub("", folded)
             if len(limit) < len(folded):
                 share = self._share(limit, beyond=folded_term)
                 if share is not None:
-                    return share > MOST
+                    return share > MIN_SHARE
                 if denies:
                     return mentions_denial(self._text)
                 # What speaks of the matter may assent in any words.
@@ -140,17 +140,17 @@ class Ground:
         if share is None:
             share = self._share(folded, beyond="")
         # Nothing but numbers and function words: all of it is there.
-        return self._holds_all(folded) if share is None else share > MOST
+        return self._contains_all_words(folded) if share is None else share > MIN_SHARE
 
-    def lacks_denial(self, value: str) -> bool:
+    def denies_without_support(self, value: str) -> bool:
         """Say whether a value denies something and nothing in the text does."""
-        return negated(value) and not mentions_denial(self._text)
+        return is_negated(value) and not mentions_denial(self._text)
 
-    def holds_digits(self, value: str) -> bool:
+    def contains_digits_of(self, value: str) -> bool:
         """Say whether every number that a value has in digits stands in the text."""
-        return _numbers_in(fold(value), _DIGITS) <= self._numerals
+        return _numbers_in(fold_case(value), _DIGITS) <= self._numerals
 
-    def is_foreign(self, value: str) -> bool:
+    def is_other_script(self, value: str) -> bool:
         """Say whether a value is written in the other script than the text."""
         return bool(_CHINESE.search(value)) != self._is_chinese and any(map(str.isalpha, value))
 
@@ -174,7 +174,7 @@ class Ground:
     def _numbers(self) -> frozenset[str]:
         return _numbers_in(self._text, _NUMBER)
 
-    def _holds_all(self, folded: str) -> bool:
+    def _contains_all_words(self, folded: str) -> bool:
         return all(stem(word) in self._words for word in _WORD.findall(folded)) and all(
             char in self._text for run in _CHINESE.findall(folded) for char in run
         )
@@ -216,7 +216,7 @@ class Ground:
         return joined if stem(joined) in self._words else compound[0]
 
 
-def fold(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the text in lower case and ordinary letters, with plain apostrophes, character for character."""
     text = fold_confusables(text)
     folded = text.lower()

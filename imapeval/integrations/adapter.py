@@ -9,18 +9,17 @@ scored.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples.rows import read_lang
-from imapeval.scoring import Scorer, shared_scorer
+from imapeval.scoring import Scorer
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from imapeval.scoring import Assessment
 
 QUESTION_KEYS = ("question", "query", "input", "prompt", "messages")
@@ -97,39 +96,103 @@ class RowColumns:
         }
 
 
-def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
-    """Return the scorer that is given, or the one of these options, of which those that are None are not given.
+_SCORERS: dict[str, Scorer] = {}
+_LOCK = threading.Lock()
+
+
+def shared_scorer(**options: Any) -> Scorer:
+    """Return the process-wide scorer with these options, for hosts that call a bare function for every answer.
+
+    Args:
+        **options: Options of `Scorer`; None means that an option is not given.
 
     Raises:
-        UsageError: There are both, or one of them cannot be meant.
+        UsageError: See `Scorer`.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    key = repr(sorted(given.items()))
+    with _LOCK:
+        if key not in _SCORERS:
+            try:
+                _SCORERS[key] = Scorer(**given)
+            except TypeError as error:
+                raise UsageError(f"{error}. See imapeval.Scorer for the options.") from error
+        return _SCORERS[key]
+
+
+def choose_scorer(scorer: Scorer | None, options: Mapping[str, Any]) -> Scorer:
+    """Return the given scorer, or the shared one with these options; options that are None are not given.
+
+    Raises:
+        UsageError: A scorer and options are both given, or one of them is invalid.
     """
     if scorer is None:
         return shared_scorer(**options)
-    # Where options come from a command line, any of them is a text.
+    # Options from a command line are always strings.
     if not isinstance(scorer, Scorer):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"scorer is {scorer!r} and no imapeval.Scorer. Give metrics and options in its place.")
+        raise UsageError(f"scorer is {scorer!r}, which is not an imapeval.Scorer. Give metrics and options instead.")
     if given := [name for name, value in options.items() if value is not None]:
-        raise UsageError(f"there is a scorer, and {min(given)!r} is an option of another. Give one of the two.")
+        raise UsageError(f"both a scorer and the option {min(given)!r} are given. Give one of the two.")
     return scorer
 
 
-def check_single_metric(name: str | None, scorer: Scorer) -> None:
-    """Refuse one name for several metrics.
+class HostScorer:
+    """Scores values as hosts give them, one assessment per metric.
+
+    Args:
+        scorer: A scorer that is already open, in place of `options`.
+        name: A name for the metric in place of its own; for a single metric only.
+        question_key, response_key, reference_key: Keys of the texts in the host's dicts; None tries the usual names.
+        **options: Options of `imapeval.Scorer`.
+
+    Attributes:
+        scorer: The scorer.
+        name: The name of the first metric.
+        keys: Where the texts are in dicts.
 
     Raises:
-        UsageError: There are several.
+        UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
     """
-    if name is not None and len(scorer.metrics) > 1:
-        raise UsageError(
-            f"{name!r} names one metric, but there are {len(scorer.metrics)}. Leave the name out, or make one for each."
-        )
 
+    def __init__(
+        self,
+        *,
+        scorer: Scorer | None = None,
+        name: str | None = None,
+        question_key: str | None = None,
+        response_key: str | None = None,
+        reference_key: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.scorer = choose_scorer(scorer, options)
+        metrics = self.scorer.metrics
+        if name is not None and len(metrics) > 1:
+            raise UsageError(
+                f"{name!r} names one metric, but there are {len(metrics)}. Leave the name out, or make one for each."
+            )
+        self.name = name or metrics[0].name
+        self.keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
 
-def split_by_metric(assessment: Assessment, scorer: Scorer) -> Iterator[Assessment]:
-    """Yield an assessment for each metric, with the facts where the metric looks at them."""
-    for metric in scorer.metrics:
-        records = assessment.records if "imap" in metric.requires else ()
-        yield replace(assessment, outcomes={metric.name: assessment.outcomes[metric.name]}, records=records)
+    def score(self, *, question: Any, response: Any, reference: Any) -> list[Assessment]:
+        """Score one answer."""
+        fields = self.keys.read(question=question, response=response, reference=reference)
+        return self._split(self.scorer.score(**fields))
+
+    async def ascore(self, *, question: Any, response: Any, reference: Any) -> list[Assessment]:
+        """Score one answer; see `score`."""
+        fields = self.keys.read(question=question, response=response, reference=reference)
+        return self._split(await self.scorer.ascore(**fields))
+
+    def _split(self, assessment: Assessment) -> list[Assessment]:
+        """Return an assessment per metric, with the imaps if the metric needs them."""
+        return [
+            replace(
+                assessment,
+                outcomes={metric.name: assessment.outcomes[metric.name]},
+                records=assessment.records if "imap" in metric.requires else (),
+            )
+            for metric in self.scorer.metrics
+        ]
 
 
 def describe_score(assessment: Assessment) -> dict[str, Any]:

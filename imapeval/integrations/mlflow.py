@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from imapeval._optional import require
-from imapeval.integrations.adapter import (
-    REFERENCE_KEYS,
-    FieldKeys,
-    check_single_metric,
-    choose_scorer,
-    describe_score,
-    split_by_metric,
-)
+from imapeval.integrations.adapter import REFERENCE_KEYS, HostScorer, describe_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +48,7 @@ class MlflowImapScore(_scorers.Scorer):
     settings: dict[str, str]
     """What it was made with. MLflow tells one definition of a scorer from another by its fields."""
 
-    _scorer: Any = PrivateAttr()
-    _keys: FieldKeys = PrivateAttr()
+    _host: HostScorer = PrivateAttr()
 
     def __init__(
         self,
@@ -72,28 +64,33 @@ class MlflowImapScore(_scorers.Scorer):
         description: str | None = None,
         **options: Any,
     ) -> None:
-        chosen = choose_scorer(scorer, options)
-        check_single_metric(name, chosen)
-        keys = FieldKeys(question=question_key, response=response_key, reference=reference_key)
-        made_with = {**options, "metrics": [metric.name for metric in chosen.metrics], "keys": keys}
+        host = HostScorer(
+            scorer=scorer,
+            name=name,
+            question_key=question_key,
+            response_key=response_key,
+            reference_key=reference_key,
+            **options,
+        )
+        made_with = {**options, "metrics": [metric.name for metric in host.scorer.metrics], "keys": host.keys}
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
-            name=_INVALID_NAME_CHARACTERS.sub("_", name or chosen.metrics[0].name),
+            name=_INVALID_NAME_CHARACTERS.sub("_", host.name),
             description=description,
             aggregations=None if aggregations is None else list(aggregations),
             timeout=timeout,
             settings={option: repr(value) for option, value in made_with.items()},
         )
-        self._scorer, self._keys, self._pass_if = chosen, keys, pass_if
+        self._host, self._pass_if = host, pass_if
 
     def __call__(self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None) -> list[Any]:
         """Return a `Feedback` for each metric."""
         if isinstance(expectations, Mapping):
-            # They may hold much that is no answer, such as guidelines; what is not there is no mistake.
-            wanted = REFERENCE_KEYS if self._keys.reference is None else (self._keys.reference,)
+            # Expectations may hold other things than answers, such as guidelines, and need not hold a reference.
+            reference_key = self._host.keys.reference
+            wanted = REFERENCE_KEYS if reference_key is None else (reference_key,)
             held = cast("Mapping[str, Any]", expectations)
             expectations = {key: held[key] for key in wanted if key in held}
-        assessment = self._scorer.score(**self._keys.read(question=inputs, response=outputs, reference=expectations))
-        parts = list(split_by_metric(assessment, self._scorer))
+        parts = self._host.score(question=inputs, response=outputs, reference=expectations)
         names = [self.name, *(_INVALID_NAME_CHARACTERS.sub("_", part.metric) for part in parts[1:])]
         return [_to_feedback(name, part) for name, part in zip(names, parts, strict=True)]
 

@@ -17,9 +17,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.integrations.adapter import RowColumns
+from imapeval.integrations.adapter import RowColumns, shared_scorer
 from imapeval.report.thresholds import Threshold
-from imapeval.scoring import shared_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:

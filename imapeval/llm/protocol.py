@@ -1,4 +1,4 @@
-"""What a language model is: a `Request` goes in, a `Completion` comes out, or a `ProviderError`."""
+"""The protocol of a language model: `Model.complete` takes a `Request` and returns a `Completion` or raises."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Role = Literal["system", "user", "assistant"]
 
 PERMANENT_KINDS = frozenset({"refusal", "truncated", "too-long", "unsupported", "bad-request"})
-"""Kinds of a `ProviderError` that the same request would meet again. The others pass, or may pass."""
+"""Kinds of `ProviderError` that the same request would meet again. The other kinds may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that a model is asked, apart from which model it is.
+    """Everything that is sent to a model, apart from which model it is.
 
     Attributes:
         messages: The conversation, oldest first.
-        schema: JSON schema that the completion has to follow, or None.
-        schema_name: Its name, for servers that want one.
-        json: Whether the completion has to be a JSON object where no schema says so; else it is free text.
-        max_tokens: Most tokens that may be generated; more is a truncation, which is an error.
-        temperature: Of sampling; 0 is greedy.
-        seed: Of sampling, or None to leave it to the server.
-        logprobs: How many of the likeliest tokens are wanted at each place of the completion; 0 for none.
-        given: A text whose own tokens are wanted with their probabilities, in place of an answer; then there are no
-            messages. "" for an answer.
+        schema: JSON schema that the completion must follow, or None.
+        schema_name: Name of the schema, for servers that require one.
+        json: Whether the completion must be a JSON object; only used without a schema.
+        max_tokens: Most tokens to generate. A completion that reaches the limit is a truncation, which is an error.
+        temperature: Sampling temperature; 0 is greedy.
+        seed: Sampling seed, or None to leave it to the server.
+        logprobs: How many of the most likely tokens to return at each position of the completion; 0 for none.
+        given: A text whose own token probabilities are wanted instead of an answer; `messages` is then empty. "" asks
+            for an answer.
     """
 
     messages: tuple[Message, ...]
@@ -54,12 +54,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a completion cost, in tokens; 0 where the server does not say.
+    """What a completion cost, in tokens; 0 if the server does not report it.
 
     Attributes:
-        prompt_tokens: Of what was asked.
-        completion_tokens: Of what came back, thinking included.
-        reused_tokens: Those of `prompt_tokens` that the server still had in its own cache; many sell them cheaper.
+        prompt_tokens: Tokens of the request.
+        completion_tokens: Tokens that were generated, reasoning included.
+        reused_tokens: Those of `prompt_tokens` that the server had in its own cache; many providers charge less for
+            them.
     """
 
     prompt_tokens: int
@@ -69,13 +70,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a completion.
+    """A token of a completion, or of a given text.
 
     Attributes:
-        text: As the model has it, white space included.
-        logprob: Natural logarithm of its probability at that place, at most 0; 0 for the first token of a given text,
-            before which there is nothing.
-        top: The likeliest tokens at that place with theirs, the likeliest first.
+        text: The token's text, white space included.
+        logprob: Natural logarithm of its probability at that position, at most 0; 0 for the first token of a given
+            text, which has no context.
+        top: The most likely tokens at that position with their log-probabilities, the most likely first.
     """
 
     text: str
@@ -88,13 +89,13 @@ class Completion:
     """A finished answer of a model.
 
     Attributes:
-        text: As it came, not yet parsed; "" where the request was about a given text.
-        finish_reason: Why the model stopped, in the server's word.
-        model: Who answered, in the server's word.
-        usage: What it cost when it was made.
-        cached: Whether it was there already, so that this request cost nothing.
-        tokens: What `text` is made of, with probabilities, where the request wants them; () where the server gives
-            none all the same, as many do. Those of the given text where the request was about one.
+        text: The raw text, not yet parsed; "" if the request was about a given text.
+        finish_reason: Why the model stopped, as the server reports it.
+        model: Name of the model, as the server reports it.
+        usage: What the completion cost when it was made.
+        cached: Whether it came from the cache, so that this request cost nothing.
+        tokens: The tokens of `text`, or of the given text, with their probabilities, if the request asks for them. ()
+            if the server returns none, as many do.
     """
 
     text: str
@@ -110,43 +111,43 @@ class Model(Protocol):
 
     Attributes:
         identity: Provider, model name and server, without white space; part of signatures and cache keys. Never
-            holds a secret.
-        concurrency: How many requests at the same time it makes good use of, at least 1. Who has many requests keeps
-            about so many under way; asking more at once is allowed.
+            contains a secret.
+        concurrency: How many simultaneous requests the model can make use of, at least 1. Callers with many requests
+            keep about this many in flight; sending more is allowed.
     """
 
     @property
     def identity(self) -> str:
-        """Who answers; see above."""
+        """Provider, model name and server; see above."""
         ...
 
     @property
     def concurrency(self) -> int:
-        """How many at a time; see above."""
+        """Useful number of simultaneous requests; see above."""
         ...
 
     async def complete(self, request: Request) -> Completion:
-        """Return the whole answer.
+        """Return the whole completion.
 
         Raises:
-            ProviderError: There is none for this request. Kinds: "timeout", "rate-limit", "server", "bad-request",
-                "too-long" (more than the model's context), "unsupported" (no such response format: ask without
-                `schema`, or without `json`; or no probabilities of this given text), "unreadable-reply" (the reply is
-                no completion), "oversized-reply" (the reply is larger than any completion), "refusal", and "truncated"
-                (more than `max_tokens`; `raw` holds what came).
-            ServiceError: There will be none for any request. Kinds: "unreachable", "auth", "not-found", "over-budget",
-                "unsupported" (it never tells probabilities of given texts), and "rate-limit" where it lets nothing
-                through any more.
+            ProviderError: This request has no completion. Kinds: "timeout", "rate-limit", "server", "bad-request",
+                "too-long" (more than the model's context), "unsupported" (the server does not support this response
+                format: ask without `schema`, or without `json`; or it returns no probabilities for this given text),
+                "unreadable-reply" (the reply is not a completion), "oversized-reply" (the reply is larger than any
+                completion), "refusal", and "truncated" (more than `max_tokens`; `raw` holds the partial text).
+            ServiceError: No request will succeed. Kinds: "unreachable", "auth", "not-found", "over-budget",
+                "unsupported" (the model never returns probabilities for given texts), and "rate-limit" if every
+                request is being rejected.
         """
         ...
 
 
 @runtime_checkable
 class CachingModel(Protocol):
-    """A `Model` that keeps completions, and wants to know which of them were of no use."""
+    """A `Model` that stores completions and can be told which of them were unusable."""
 
     def reject(self, request: Request) -> None:
-        """Note that the completion of a request was of no use."""
+        """Record that the completion of this request was unusable."""
         ...
 
 
@@ -154,18 +155,18 @@ _FIELDS = tuple(field.name for field in dataclasses.fields(Request))
 
 
 def canonical_json(request: Request, identity: str) -> str:
-    """Return the whole request to the model of that identity as canonical JSON, in ASCII.
+    """Return the request to the model with that identity as canonical JSON, in ASCII.
 
-    Two requests have the same text exactly if they ask the same model the same in the same way.
+    Two requests have the same text if and only if they ask the same model for the same thing in the same way.
 
     Raises:
         ValueError: A number is not finite.
         TypeError: The schema is not JSON.
     """
-    # By hand: `asdict` copies the schema all the way down, which takes longer than all the rest.
+    # Not `asdict`: it deep-copies the schema, which takes longer than everything else here.
     fields = {field: getattr(request, field) for field in _FIELDS}
     fields["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
-    # Requests that want no probabilities have the keys that they had before there were any.
+    # Absent unless used, so that requests without probabilities keep the cache keys of earlier versions.
     for name in ("logprobs", "given"):
         if not fields[name]:
             del fields[name]

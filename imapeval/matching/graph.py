@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.graph.model import ConceptType, Link
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.graph import Graph
 
 MAX_STEPS = 6
 """Is-a steps that still count; what lies further above says too little of what was meant."""
@@ -32,10 +32,10 @@ MAX_PART_STEPS = 4
 """Steps of a path with part-of that still count: a glomerulus is part of the kidney by way of nephron and cortex, and
 what lies further out (trunk, body) says nothing of the place any more."""
 
-Reason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
+UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
 """Why two values are not related; see `tell_apart`."""
 
-_KIN: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
+_COMPATIBLE_TYPES: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
     {
         ("disease", "symptom"),  # pulmonary edema is an edema, a bunion is a musculoskeletal symptom
         ("symptom", "disease"),  # what one source calls a finding is a disorder elsewhere: vasculitis, premature beat
@@ -95,16 +95,16 @@ def relate_links(
     guessed = any(link.how == "index" or _is_composed(link) for link in (best.reference, best.response))
     mixed = len({graph.concept(concept).type for concept in best.path}) > 1
     evidence: dict[str, Any] = {
-        "reference": _show_link(graph, best.reference),
-        "response": _show_link(graph, best.response),
-        "path": [_show_concept(graph, concept) for concept in best.path],
+        "reference": _link_to_dict(graph, best.reference),
+        "response": _link_to_dict(graph, best.response),
+        "path": [_concept_to_dict(graph, concept) for concept in best.path],
         "steps": _name_steps(graph, best.path),
         "confidence": "low" if guessed or ambiguous or mixed else "high",
     }
     return best.relation, evidence
 
 
-def tell_apart(graph: Graph, reference: Sequence[Link], response: Sequence[Link]) -> dict[str, Any]:
+def explain_unrelated(graph: Graph, reference: Sequence[Link], response: Sequence[Link]) -> dict[str, Any]:
     """Say why the graph does not relate two values, by the links that are trusted most.
 
     Returns:
@@ -121,22 +121,22 @@ def tell_apart(graph: Graph, reference: Sequence[Link], response: Sequence[Link]
     evidence: dict[str, Any] = {}
     for side, links in (("reference", reference), ("response", response)):
         if links:
-            evidence[side] = _show_link(graph, links[0])
+            evidence[side] = _link_to_dict(graph, links[0])
     if not (reference and response):
         return {**evidence, "reason": "no link"}
     a, b = reference[0], response[0]
     reason, under = _find_reason(graph, a, b)
     if under is not None:
-        evidence["under"] = _show_concept(graph, under)
+        evidence["under"] = _concept_to_dict(graph, under)
     return {**evidence, "reason": reason}
 
 
 def _relate_pair(graph: Graph, a: Link, b: Link, *, place: int) -> _Finding | None:
     if a.concept == b.concept and a.how != "kind" and b.how != "kind":
         return _Finding(Relation.EXACT, a, b, (a.concept,), (0,))
-    if path := _climb(graph, a, b):
+    if path := _find_is_a_path(graph, a, b):
         return _Finding(Relation.BELONGING, a, b, path, _rank(graph, a, path, place))
-    if path := _climb(graph, b, a):
+    if path := _find_is_a_path(graph, b, a):
         return _Finding(Relation.CONTAINMENT, a, b, path, _rank(graph, b, path, place))
     return None
 
@@ -151,19 +151,19 @@ def _is_composed(link: Link) -> bool:
     return link.how == "kind" and link.score < 1
 
 
-def _climb(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
+def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     """Return the path from one link's concept up to the other's, or nothing."""
     if above.how == "kind" or graph.is_general(above.concept):
         return ()
     if below.concept == above.concept:
         return (below.concept,) if below.how == "kind" else ()
     path = graph.is_a(below.concept, above.concept) or ()
-    if path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_kinship(graph, path):
+    if path and len(path) - 1 + (below.how == "kind") <= MAX_STEPS and _is_compatible_path(graph, path):
         return path
-    return _climb_whole(graph, below, above)
+    return _find_part_path(graph, below, above)
 
 
-def _climb_whole(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
+def _find_part_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     if {graph.concept(link.concept).type for link in (below, above)} != {"body_part"}:
         return ()
     path = graph.part_path(below.concept, above.concept) or ()
@@ -171,18 +171,18 @@ def _climb_whole(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     return path if short and all(graph.concept(concept).type == "body_part" for concept in path) else ()
 
 
-def _is_kinship(graph: Graph, path: Sequence[str]) -> bool:
+def _is_compatible_path(graph: Graph, path: Sequence[str]) -> bool:
     """Tell whether the ends of an is-a path and all its steps are of one type, or of two that may name one thing."""
     types = [kind for concept in path if (kind := graph.concept(concept).type) != "other"]
     ends = (types[0], types[-1]) if types else ("other", "other")
-    return all(low == high or (low, high) in _KIN for low, high in (ends, *pairwise(types)))
+    return all(low == high or (low, high) in _COMPATIBLE_TYPES for low, high in (ends, *pairwise(types)))
 
 
 def _name_steps(graph: Graph, path: Sequence[str]) -> list[str]:
     return ["is a" if above in graph.concept(below).parents else "part of" for below, above in pairwise(path)]
 
 
-def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[Reason, str | None]:
+def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[UnrelatedReason, str | None]:
     above_a, above_b = ({link.concept: 0, **graph.ancestors(link.concept)} for link in (a, b))
     if (
         a.concept == b.concept
@@ -203,9 +203,9 @@ def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[Reason, str | None]:
     return ("types" if different else "unrelated"), None
 
 
-def _show_link(graph: Graph, link: Link) -> dict[str, Any]:
+def _link_to_dict(graph: Graph, link: Link) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        **_show_concept(graph, link.concept),
+        **_concept_to_dict(graph, link.concept),
         "type": graph.concept(link.concept).type,
         "name": link.name,
         "how": link.how,
@@ -216,7 +216,7 @@ def _show_link(graph: Graph, link: Link) -> dict[str, Any]:
     return shown
 
 
-def _show_concept(graph: Graph, concept: str) -> dict[str, str]:
+def _concept_to_dict(graph: Graph, concept: str) -> dict[str, str]:
     shown = {"concept": concept, "label": graph.concept(concept).label}
     if chinese := graph.names(concept, lang="zh"):
         shown["zh"] = chinese[0].text

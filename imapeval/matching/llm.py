@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.llm.protocol import Completion, Model
-    from imapeval.matching.order import ValueMatcher
-    from imapeval.matching.relating import Answer
+    from imapeval.matching.hybrid import HybridMatcher
+    from imapeval.matching.relating import RelationReply
     from imapeval.types import Imap, Match
 
 _TASK = "value-relation"
@@ -54,7 +54,7 @@ class LLMMatcher:
         model: Who is asked.
     """
 
-    def __init__(self, inner: ValueMatcher, model: Model) -> None:
+    def __init__(self, inner: HybridMatcher, model: Model) -> None:
         self._inner = inner
         self._model = model
         self._asker = StructuredOutputClient(model)
@@ -62,7 +62,7 @@ class LLMMatcher:
     @property
     def signature(self) -> str:
         """The inner matcher's, model and prompts."""
-        return self._inner.sign(
+        return self._inner.make_signature(
             "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
             prompt=templates.prompt_identity(_TASK, _VERSION),
@@ -84,7 +84,7 @@ class LLMMatcher:
         judged = await self._inner.match(imaps, langs=langs)
         asked = [""] * len(imaps) if questions is None else questions
         work = (
-            self._settle(matches, imap, lang, question)
+            self._overrule(matches, imap, lang, question)
             for matches, imap, lang, question in zip(judged, imaps, langs, asked, strict=True)
         )
         # All of them are waited for: what is under way when the model gives up has been paid for.
@@ -96,30 +96,30 @@ class LLMMatcher:
             outcomes.append(outcome)
         return outcomes
 
-    async def _settle(
+    async def _overrule(
         self, judged: tuple[Match, ...] | Failure, imap: Imap, lang: Lang, question: str
     ) -> tuple[Match, ...] | Failure:
         """Return the matches with what the model says of them."""
         if isinstance(judged, Failure) or imap.relations is not None:
             return judged
-        references, responses = _list_open(judged)
+        references, responses = _list_facts_to_ask(judged)
         settled = {(*_reference(match), *_response(match)): match for match in judged}
-        for ours, theirs in product(_divide(references), _divide(responses)):
+        for ours, theirs in product(_split_into_parts(references), _split_into_parts(responses)):
             try:
-                answer = await self._ask(ours, theirs, imap, lang, question)
+                answer = await self._ask_model(ours, theirs, imap, lang, question)
             except ExtractionError as error:
                 return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
             except ProviderError as error:
                 return Failure(error.stage, error.kind, str(error), error.raw)
             for (i, reference), (j, response) in product(enumerate(ours, 1), enumerate(theirs, 1)):
                 key = (*reference, *response)
-                settled[key] = _judge(settled[key], (i, j), answer, lang)
+                settled[key] = _apply_verdict(settled[key], (i, j), answer, lang)
         return tuple(settled.values())
 
-    async def _ask(
+    async def _ask_model(
         self, references: Sequence[_Fact], responses: Sequence[_Fact], imap: Imap, lang: Lang, question: str
-    ) -> Answer:
-        messages = _load(lang).render(
+    ) -> RelationReply:
+        messages = _load_prompt(lang).render(
             question=question,
             given="; ".join(f"{pair.term}: {pair.value}" for pair in imap.constraint),
             reference=list_facts([Pair(*fact) for fact in references]),
@@ -136,7 +136,7 @@ class LLMMatcher:
                 max_tokens=_MAX_TOKENS,
             )
 
-        def understand(completion: Completion) -> Answer:
+        def understand(completion: Completion) -> RelationReply:
             try:
                 answer = parse_relations(completion.text, references=len(references), responses=len(responses))
             except ExtractionError as error:
@@ -156,30 +156,30 @@ def _response(match: Match) -> _Fact:
     return match.response_term, match.response
 
 
-def _is_settled(match: Match) -> bool:
+def _has_same_wording(match: Match) -> bool:
     """Tell whether two values have the same normal form, which no model need be asked about."""
     return match.decided_by == "text" and normalise(match.reference) == normalise(match.response)
 
 
-def _list_open(matches: Sequence[Match]) -> tuple[list[_Fact], list[_Fact]]:
+def _list_facts_to_ask(matches: Sequence[Match]) -> tuple[list[_Fact], list[_Fact]]:
     """Return the facts of reference and response, all of them; none where each has the same wording on both sides."""
     references = dict.fromkeys(map(_reference, matches))
     responses = dict.fromkeys(map(_response, matches))
-    same = [match for match in matches if _is_settled(match)]
+    same = [match for match in matches if _has_same_wording(match)]
     if len({*map(_reference, same)}) == len(references) and len({*map(_response, same)}) == len(responses):
         return [], []
     return [*references], [*responses]
 
 
-def _divide(facts: Sequence[_Fact]) -> list[Sequence[_Fact]]:
+def _split_into_parts(facts: Sequence[_Fact]) -> list[Sequence[_Fact]]:
     return [facts[start : start + MAX_FACTS] for start in range(0, len(facts), MAX_FACTS)]
 
 
-def _judge(match: Match, numbers: tuple[int, int], answer: Answer, lang: Lang) -> Match:
+def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply, lang: Lang) -> Match:
     """Return the match as the model's answer about the facts of these numbers has it."""
-    if _is_settled(match):
+    if _has_same_wording(match):
         return match
-    prompt = {"prompt": _load(lang).name}
+    prompt = {"prompt": _load_prompt(lang).name}
     if said := answer.unclear.get(numbers):
         why = f"the language model says {' and '.join(map(repr, said))}, which is no relation"
         return replace(match, evidence={"why": why, **prompt})
@@ -193,5 +193,5 @@ def _judge(match: Match, numbers: tuple[int, int], answer: Answer, lang: Lang) -
     return replace(match, relation=relation, decided_by="llm", evidence=evidence)
 
 
-def _load(lang: Lang) -> templates.PromptTemplate:
+def _load_prompt(lang: Lang) -> templates.PromptTemplate:
     return templates.load(_TASK, lang=lang, version=_VERSION)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Pair
 
-_KEY = "relations"
+_RELATIONS_KEY = "relations"
 _RELATIONS = {relation.value: relation for relation in Relation}
 
 MAX_WORDS = 300
@@ -53,7 +53,7 @@ RELATIONS_SCHEMA: Mapping[str, Any] = RelationsRecord.model_json_schema()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ModelVerdict:
     """What the model says of one pair of facts: the relation, and why, which may be empty."""
 
     relation: Relation
@@ -61,7 +61,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RelationReply:
     """What a completion says, by the numbers of the reference's and the response's fact.
 
     Attributes:
@@ -70,25 +70,27 @@ class Answer:
         dropped: Entries that name no listed facts, as JSON.
     """
 
-    verdicts: Mapping[tuple[int, int], Verdict]
+    verdicts: Mapping[tuple[int, int], ModelVerdict]
     unclear: Mapping[tuple[int, int], tuple[str, ...]]
     dropped: tuple[str, ...]
 
 
 def list_facts(pairs: Sequence[Pair]) -> str:
     """Write facts as the prompt shows them: numbered from 1, each on one line behind its term."""
-    return "\n".join(f"{number}. {_flatten(pair.term)}: {_flatten(pair.value)}" for number, pair in enumerate(pairs, 1))
+    return "\n".join(
+        f"{number}. {_join_lines(pair.term)}: {_join_lines(pair.value)}" for number, pair in enumerate(pairs, 1)
+    )
 
 
-def parse_relations(completion: str, *, references: int, responses: int) -> Answer:
+def parse_relations(completion: str, *, references: int, responses: int) -> RelationReply:
     """Read how so many facts of a reference relate to so many of a response.
 
     Raises:
         ExtractionError: The completion cannot be read (kinds of `find_object`).
     """
-    entries = find_json_object(completion, _KEY)[_KEY]
+    entries = find_json_object(completion, _RELATIONS_KEY)[_RELATIONS_KEY]
     if not isinstance(entries, (list, dict)):
-        raise unreadable_error(completion, f"{_KEY!r} is no list")
+        raise unreadable_error(completion, f"{_RELATIONS_KEY!r} is no list")
     said: dict[tuple[int, int], dict[str, str]] = {}
     dropped: list[str] = []
     items = cast("list[Any]", entries if isinstance(entries, list) else [entries])
@@ -98,22 +100,22 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Answ
         if reference is None or response is None or not (1 <= reference <= references and 1 <= response <= responses):
             dropped.append(json.dumps(entry))
         else:
-            word = _read_words(fields.get("relation")).casefold()
-            said.setdefault((reference, response), {}).setdefault(word, _read_words(fields.get("why")))
+            word = _clean_words(fields.get("relation")).casefold()
+            said.setdefault((reference, response), {}).setdefault(word, _clean_words(fields.get("why")))
     if items and not any(word in _RELATIONS for words in said.values() for word in words):
         raise unreadable_error(completion, f"none of its {len(items)} entries names listed facts and a relation")
-    verdicts: dict[tuple[int, int], Verdict] = {}
+    verdicts: dict[tuple[int, int], ModelVerdict] = {}
     unclear: dict[tuple[int, int], tuple[str, ...]] = {}
     for pair, words in said.items():
         word, *others = words
         if others or word not in _RELATIONS:
             unclear[pair] = tuple(words)
         else:
-            verdicts[pair] = Verdict(_RELATIONS[word], words[word])
-    return Answer(verdicts, unclear, tuple(dropped))
+            verdicts[pair] = ModelVerdict(_RELATIONS[word], words[word])
+    return RelationReply(verdicts, unclear, tuple(dropped))
 
 
-def _flatten(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return a text on one line: a line break in a fact must not look like the next fact."""
     return " ".join(text.split())
 
@@ -125,6 +127,6 @@ def _read_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _read_words(value: Any) -> str:
+def _clean_words(value: Any) -> str:
     # Broken surrogates can stand in JSON but in no file.
     return " ".join(value.encode("utf-8", "replace").decode().split())[:MAX_WORDS] if isinstance(value, str) else ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Model
     from imapeval.types import Imap, Lang, Match, Outcome
 
-Need = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]
+Requirement = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]
 """What a metric may need beside question and response: the imap with its matches; a reference; a language model that
 is asked (--llm); the sentence encoder (--encoder); weights of its own, which are loaded here; a language model whose
 server tells the probabilities of its tokens."""
@@ -72,7 +72,7 @@ class Metric(Protocol):
     @property
     def citation(self) -> str: ...
     @property
-    def requires(self) -> frozenset[Need]: ...
+    def requires(self) -> frozenset[Requirement]: ...
     @property
     def languages(self) -> frozenset[Lang]: ...
     @property
@@ -80,7 +80,7 @@ class Metric(Protocol):
     @property
     def higher_is_better(self) -> bool: ...
     @property
-    def lacks(self) -> str: ...
+    def missing_requirements(self) -> str: ...
     @property
     def signature(self) -> str: ...
 
@@ -95,7 +95,7 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class MetricResources:
     """What a run can give its metrics.
 
     Attributes:
@@ -113,7 +113,7 @@ class Parts:
 class Preparable(Protocol):
     """A metric that requires "llm", "encoder", "weights" or "logprobs"."""
 
-    def prepare(self, parts: Parts) -> Metric:
+    def prepare(self, parts: MetricResources) -> Metric:
         """Return the metric ready to score, with its models.
 
         Raises:
@@ -137,7 +137,7 @@ class Asking(Protocol):
         ...
 
 
-def is_possible(value: float, span: tuple[float | None, float | None]) -> bool:
+def is_within_range(value: float, span: tuple[float | None, float | None]) -> bool:
     """Say whether a metric of that range can give that score, or has given it before rounding.
 
     >>> is_possible(1.0000002, (0.0, 1.0)), is_possible(1.1, (0.0, 1.0)), is_possible(5, (0.0, None))
@@ -149,11 +149,11 @@ def is_possible(value: float, span: tuple[float | None, float | None]) -> bool:
     )
 
 
-def option(told: str, default: str | float | bool) -> Any:
+def option(description: str, default: str | float | bool) -> Any:
     """Declare a field that users may set: `--set METRIC.FIELD=VALUE`.
 
     Args:
         told: What it is, for `imapeval metrics show`.
         default: Its type is the option's.
     """
-    return field(default=default, metadata={"option": told})
+    return field(default=default, metadata={"option": description})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.graph.encoder import Encoder
-    from imapeval.metrics.base import Case, Need, Parts
+    from imapeval.metrics.base import Case, MetricResources, Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Cosine:
     name: ClassVar[str] = "cosine"
     summary: ClassVar[str] = "cosine of the sentence vectors of reference and response"
     citation: ClassVar[str] = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
-    requires: ClassVar[frozenset[Need]] = frozenset({"reference", "encoder"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "encoder"})
     languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
     range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
     higher_is_better: ClassVar[bool] = True
-    lacks: ClassVar[str] = ""
+    missing_requirements: ClassVar[str] = ""
 
     @property
     def signature(self) -> str:
@@ -46,11 +46,11 @@ class Cosine:
         encoder = None if self.encoder is None else self.encoder.identity
         return signature(self.name, self, encoder=encoder, characters=MAX_CHARACTERS, v=1)
 
-    def prepare(self, parts: Parts) -> Cosine:
+    def prepare(self, resources: MetricResources) -> Cosine:
         """Return it with its encoder; see `Preparable`."""
-        if parts.encoder is None:
+        if resources.encoder is None:
             raise UsageError("the metric 'cosine' needs a sentence encoder. Name one with --encoder.")
-        return replace(self, encoder=parts.encoder)
+        return replace(self, encoder=resources.encoder)
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""

@@ -27,7 +27,7 @@ from imapeval.types import Failure, Imap, Lang, Match, Outcome, Relation, Score,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Need
+    from imapeval.metrics.base import Case, Requirement
 
 CREDITS: Mapping[Relation, float] = {
     Relation.EXACT: 1.0,
@@ -42,7 +42,7 @@ CREDITS: Mapping[Relation, float] = {
 RELATED = frozenset({Relation.EXACT, Relation.BELONGING, Relation.CONTAINMENT})
 """Relations that count as a match in Eq. 1."""
 
-JUDGED_SIMILARITY = 0.5
+JUDGED_SIMILARITY_WEIGHT = 0.5
 """Weight of the similarity of two values that a language model has compared. Of 0, .25, .5, .75 and 1 it agreed best
 with clinicians (mean Spearman .435, .447, .471, .463 and .455 on 200 answers), and a wrong answer in the reference's
 words earned .32 in place of .64 (docs/prompts.md)."""
@@ -51,7 +51,7 @@ _CITATION = "Wang et al. 2024, imapScore: Medical Fact Evaluation Made Easy, Fin
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
+class _SharedTerm:
     """One term that both answers speak of: its values and the judged pairs between them."""
 
     reference: tuple[str, ...]
@@ -59,7 +59,7 @@ class _Term:
     matches: Mapping[tuple[str, str], Match]
 
 
-def credit(match: Match) -> float:
+def compute_credit(match: Match) -> float:
     """Return what a judged pair is worth, 0..1: the credit of its relation or of its similarity, whichever is more.
 
     Similarity counts by its square root: a free rewording shares few words with the reference, and on a linear scale it
@@ -70,10 +70,12 @@ def credit(match: Match) -> float:
     if match.relation is Relation.CONTRADICTION:
         return 0.0
     judged = match.decided_by in ("llm", "recorded")
-    return max(CREDITS[match.relation], JUDGED_SIMILARITY * match.similarity if judged else sqrt(match.similarity))
+    return max(
+        CREDITS[match.relation], JUDGED_SIMILARITY_WEIGHT * match.similarity if judged else sqrt(match.similarity)
+    )
 
 
-def paper(imap: Imap, matches: Sequence[Match]) -> Outcome:
+def score_paper(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """Eq. 1 of the paper, verbatim.
 
         imapScore = sum over shared terms t of (recall_t + precision_t - lambda_t)
@@ -91,20 +93,20 @@ def paper(imap: Imap, matches: Sequence[Match]) -> Outcome:
         A score greater than -T and at most 2T for T shared terms; 0 where no term is shared.
         Parts: `recall`, `precision`, `lambda` (each summed over the shared terms) and `terms`, their number.
     """
-    return undefined(imap) or _paper(imap, matches, divide=False)
+    return check_scorable(imap) or _score_equation_1(imap, matches, divide=False)
 
 
-def mean(imap: Imap, matches: Sequence[Match]) -> Outcome:
+def score_mean(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """`paper` divided by the number of the reference's terms; a term that the response lacks counts 0.
 
     Returns:
         A score greater than -1 and at most 2, with the parts of `paper` divided likewise and `terms`, the number
         of the reference's terms.
     """
-    return undefined(imap) or _paper(imap, matches, divide=True)
+    return check_scorable(imap) or _score_equation_1(imap, matches, divide=True)
 
 
-def graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
+def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """The default imapScore: graded by relation, soft by similarity, 0..1.
 
     Every pair of values earns its `credit`. `recall` is the mean over the reference's facts of the best credit that a
@@ -118,16 +120,20 @@ def graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
         values (relation belonging), 0 where there is no credit; and `contradictions`: how many facts of the response
         contradict one of the reference.
     """
-    if failure := undefined(imap):
+    if failure := check_scorable(imap):
         return failure
     reference = dict.fromkeys(((pair.term, pair.value) for pair in imap.reference), 0.0)
     response = dict.fromkeys(((pair.term, pair.value) for pair in imap.response), 0.0)
     general = dict.fromkeys(reference, 0.0)
     # What contradicts is alike in all but what matters, so that likeness alone earns its facts nothing.
     contradicted = {(match.term, match.reference) for match in matches if match.relation is Relation.CONTRADICTION}
-    contradicting = find_contradicting(matches)
+    contradicting = find_contradicting_facts(matches)
     for match in matches:
-        ours, theirs, earned = (match.term, match.reference), (match.response_term, match.response), credit(match)
+        ours, theirs, earned = (
+            (match.term, match.reference),
+            (match.response_term, match.response),
+            compute_credit(match),
+        )
         related = match.relation in RELATED
         if earned > reference[ours] and (related or ours not in contradicted):
             reference[ours] = earned
@@ -147,12 +153,12 @@ def graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     return Score(both / 2, parts)
 
 
-def find_contradicting(matches: Iterable[Match]) -> set[tuple[str, str]]:
+def find_contradicting_facts(matches: Iterable[Match]) -> set[tuple[str, str]]:
     """Return the response's facts, as (term, value), that contradict a fact of the reference."""
     return {(match.response_term, match.response) for match in matches if match.relation is Relation.CONTRADICTION}
 
 
-def _paper(imap: Imap, matches: Sequence[Match], *, divide: bool) -> Score:
+def _score_equation_1(imap: Imap, matches: Sequence[Match], *, divide: bool) -> Score:
     shared = _shared_terms(imap, matches)
     recall = precision = penalty = 0.0
     for term in shared.values():
@@ -167,7 +173,7 @@ def _paper(imap: Imap, matches: Sequence[Match], *, divide: bool) -> Score:
     return Score((recall + precision - penalty) / by, parts)
 
 
-def undefined(imap: Imap) -> Failure | None:
+def check_scorable(imap: Imap) -> Failure | None:
     """Return why an imap cannot be scored by any metric, or None where it can."""
     if not imap.query:
         return Failure("metric", "no-query", "nothing is asked in the question, so no answer can be scored")
@@ -178,14 +184,14 @@ def undefined(imap: Imap) -> Failure | None:
     return None
 
 
-def _shared_terms(imap: Imap, matches: Sequence[Match]) -> dict[str, _Term]:
+def _shared_terms(imap: Imap, matches: Sequence[Match]) -> dict[str, _SharedTerm]:
     reference, response = values_by_term(imap.reference), values_by_term(imap.response)
     judged: dict[str, dict[tuple[str, str], Match]] = {}
     for match in matches:
         if not match.other_term:
             judged.setdefault(match.term, {})[match.reference, match.response] = match
     return {
-        term: _Term(values, response[term], judged.get(term, {}))
+        term: _SharedTerm(values, response[term], judged.get(term, {}))
         for term, values in reference.items()
         if term in response
     }
@@ -201,10 +207,10 @@ class ImapScore:
     range: tuple[float | None, float | None]
     signature: str
     citation: str = _CITATION
-    requires: frozenset[Need] = frozenset({"imap", "reference"})
+    requires: frozenset[Requirement] = frozenset({"imap", "reference"})
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     higher_is_better: bool = True
-    lacks: str = ""
+    missing_requirements: str = ""
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         return [self._score(case) for case in cases]
@@ -222,19 +228,28 @@ def build() -> list[ImapScore]:
         ImapScore(
             "imapscore",
             "graded and soft imapScore, 0..1 (the default)",
-            graded,
+            score_graded,
             (0.0, 1.0),
             signature(
-                "imapscore", credits=credits_signature, soft="max-root", judged=JUDGED_SIMILARITY, mean="facts", v="3"
+                "imapscore",
+                credits=credits_signature,
+                soft="max-root",
+                judged=JUDGED_SIMILARITY_WEIGHT,
+                mean="facts",
+                v="3",
             ),
         ),
         ImapScore(
-            "imapscore:paper", "Eq. 1 of the paper, verbatim", paper, (None, None), signature("imapscore:paper", v="1")
+            "imapscore:paper",
+            "Eq. 1 of the paper, verbatim",
+            score_paper,
+            (None, None),
+            signature("imapscore:paper", v="1"),
         ),
         ImapScore(
             "imapscore:mean",
             "Eq. 1 divided by the number of reference terms",
-            mean,
+            score_mean,
             (-1.0, 2.0),
             signature("imapscore:mean", v="1"),
         ),

@@ -10,7 +10,7 @@ from pathlib import Path
 _SYSTEM = ("/usr/share/nltk_data", "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data")
 
 
-def list_folders() -> list[Path]:
+def list_nltk_folders() -> list[Path]:
     """Return the folders in which nltk looks, first one first; they need not be there."""
     given = [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     own = [f"{sys.prefix}/{folder}" for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data")]

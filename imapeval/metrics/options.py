@@ -7,14 +7,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
-from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.on_imaps import MetricOnImaps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.metrics.base import Metric
 
-_TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Option:
     """
 
     name: str
-    told: str
+    description: str
     value: str | float | bool
 
 
 def list_options(metric: Metric) -> list[Option]:
     """Return what users may set of a metric; of one on imaps, what they may set of the metric of texts."""
-    metric = _bare(metric)
+    metric = _unwrap(metric)
     if not dataclasses.is_dataclass(metric):
         return []
     fields = [field for field in dataclasses.fields(metric) if "option" in field.metadata]
@@ -51,7 +51,7 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
     Raises:
         UsageError: It has no such option, or the option no such value.
     """
-    if isinstance(metric, OnImaps):
+    if isinstance(metric, MetricOnImaps):
         return dataclasses.replace(metric, metric=set_options(metric.metric, values))
     known = {option.name: option.value for option in list_options(metric)}
     parsed: dict[str, str | float | bool] = {}
@@ -59,7 +59,7 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
         if name not in known:
             told = f"It has: {', '.join(known)}." if known else "It has none."
             raise UsageError(f"the metric {metric.name!r} has no option {name!r}. {told}")
-        parsed[name] = _parse(f"{metric.name}.{name}", text, known[name])
+        parsed[name] = _parse_value(f"{metric.name}.{name}", text, known[name])
     instance: Any = metric
     try:
         return dataclasses.replace(instance, **parsed) if parsed else metric
@@ -67,17 +67,17 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
         raise UsageError(f"the metric {metric.name!r} cannot be set so: {error}") from error
 
 
-def _bare(metric: Metric) -> Metric:
-    return metric.metric if isinstance(metric, OnImaps) else metric
+def _unwrap(metric: Metric) -> Metric:
+    return metric.metric if isinstance(metric, MetricOnImaps) else metric
 
 
-def _parse(place: str, text: str, default: str | float | bool) -> str | float | bool:
+def _parse_value(place: str, text: str, default: str | float | bool) -> str | float | bool:
     if isinstance(default, str):
         return text
     if isinstance(default, bool):
-        if text.lower() not in _TRUTH:
+        if text.lower() not in _BOOLEANS:
             raise UsageError(f"{place}={text!r} is neither yes nor no.")
-        return _TRUTH[text.lower()]
+        return _BOOLEANS[text.lower()]
     try:
         number = type(default)(text)
     except ValueError as error:

@@ -17,7 +17,7 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ResourceError, UsageError
-from imapeval.metrics.on_imaps import OnImaps, put_on_imaps
+from imapeval.metrics.on_imaps import MetricOnImaps, make_imap_variants
 from imapeval.metrics.options import set_options
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from imapeval.metrics.base import Metric
 
-GROUP = "imapeval.metrics"
+ENTRY_POINT_GROUP = "imapeval.metrics"
 
 GEVAL_FILE = "geval-file:"
-"""Before the path of a prompt of one's own, in place of a name (`imapeval.metrics.judges.own`)."""
+"""Before the path of a prompt of one's own, in place of a name (`imapeval.metrics.judges.custom`)."""
 
 ALL_OFFLINE = "all-offline"
 """In place of names: every metric that can be computed here as it is."""
 
-_OURS = (
+_BUILTIN_MODULES = (
     "imapscore",
     "lexical",
     "cosine",
@@ -50,7 +50,7 @@ _OURS = (
 )
 """Modules of this package whose `build` returns metrics, in the order of the lists."""
 
-_ONLY_ASKED = frozenset({"llm", "logprobs"})
+_LLM_REQUIREMENTS = frozenset({"llm", "logprobs"})
 
 
 def names() -> list[str]:
@@ -76,9 +76,9 @@ def get(name: str) -> Metric:
         InputError: The prompt file cannot be read, or not be meant.
     """
     if name.startswith(GEVAL_FILE):
-        from imapeval.metrics.judges.own import open_geval
+        from imapeval.metrics.judges.custom import open_prompt_metric
 
-        return open_geval(name.removeprefix(GEVAL_FILE))
+        return open_prompt_metric(name.removeprefix(GEVAL_FILE))
     registered = _registered()
     if name not in registered:
         near = difflib.get_close_matches(name, registered, n=3)
@@ -87,7 +87,7 @@ def get(name: str) -> Metric:
     return registered[name]
 
 
-def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | None = None) -> list[Metric]:
+def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | None = None) -> list[Metric]:
     """Return metrics with their options set.
 
     Args:
@@ -104,9 +104,9 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
     named = options or {}
     found: dict[str, Metric] = {}
     used: set[str] = set()
-    for name in wanted:
+    for name in requested:
         for metric in all_metrics() if name == ALL_OFFLINE else [get(name)]:
-            base = metric.metric.name if isinstance(metric, OnImaps) else metric.name
+            base = metric.metric.name if isinstance(metric, MetricOnImaps) else metric.name
             chosen = set_options(metric, named.get(base, {}))
             if name != ALL_OFFLINE or _is_offline(chosen):
                 if metric.name in found and found[metric.name].signature != chosen.signature:
@@ -117,24 +117,24 @@ def choose(wanted: Iterable[str], options: Mapping[str, Mapping[str, str]] | Non
                 found[metric.name] = chosen
     if unused := named.keys() - used:
         name = min(unused)
-        lacks = set_options(get(name), named[name]).lacks
+        lacks = set_options(get(name), named[name]).missing_requirements
         told = f" It lacks {lacks}." if lacks else ""
         raise UsageError(f"an option is set of {name!r}, but it is not among the metrics: {', '.join(found)}.{told}")
     return list(found.values())
 
 
 def _is_offline(metric: Metric) -> bool:
-    return not metric.requires & _ONLY_ASKED and not metric.lacks
+    return not metric.requires & _LLM_REQUIREMENTS and not metric.missing_requirements
 
 
 @cache
 def _registered() -> dict[str, Metric]:
     metrics: dict[str, Metric] = {}
-    for module in _OURS:
+    for module in _BUILTIN_MODULES:
         _add(metrics, import_module(f"imapeval.metrics.{module}").build(), source="imapeval")
-    for entry in metadata.entry_points(group=GROUP):
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
         _add(metrics, entry.load()(), source=entry.value)
-    for metric in put_on_imaps(list(metrics.values())):
+    for metric in make_imap_variants(list(metrics.values())):
         metrics.setdefault(metric.name, metric)
     return metrics
 

@@ -81,6 +81,11 @@ def format_contradictions(contradictions: float | None) -> str:
     return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
 
 
+def format_number(number: float) -> str:
+    """Return a score with as many digits as are worth reading."""
+    return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
+
+
 def _summarise_group(
     metric: str, system: str, results: Sequence[Result], sample_by_id: dict[str, Sample], seed: int
 ) -> SummaryRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
@@ -65,20 +66,18 @@ def _metric_name(wanted: str | Metric) -> str:
     return wanted.name
 
 
-def check_llm_arguments(metrics: Sequence[Metric], **given: bool) -> None:
-    """Make sure that nothing needs or describes a language model where none is named.
-
-    Args:
-        metrics: Those that were chosen.
-        **given: Of each option that describes one, whether it is given.
+def check_no_llm_needed(metrics: Sequence[Metric], settings: LlmSettings) -> None:
+    """Check that no metric needs a language model and that no setting describes one, where none is named.
 
     Raises:
-        UsageError: A metric asks one, or an option is given.
+        UsageError: A metric needs one, or a setting differs from its default.
     """
-    for asking in (metric.name for metric in metrics if metric.requires & {"llm", "logprobs"}):
-        raise UsageError(f"the metric {asking!r} asks a language model, but none is named. Give llm as well.")
-    for name in (name for name, there in given.items() if there):
-        raise UsageError(f"{name} is about a language model, but none is named. Give llm as well.")
+    for metric in metrics:
+        if metric.requires & {"llm", "logprobs"}:
+            raise UsageError(f"the metric {metric.name!r} needs a language model. Give llm as well.")
+    for setting in dataclasses.fields(settings):
+        if setting.name != "spec" and getattr(settings, setting.name) != setting.default:
+            raise UsageError(f"{setting.name} describes a language model, but none is named. Give llm as well.")
 
 
 def check_arguments(

@@ -1,4 +1,4 @@
-"""Scoring from Python: one object that is opened once and asked often, from anywhere.
+"""`Scorer`: scoring from Python with one object that is opened once and used often.
 
     from imapeval import Scorer
 
@@ -6,28 +6,30 @@
     scored = scorer.score(question="...", reference="...", response="...")
     print(scored.value, scored.reason)
 
-It may be used from any number of threads and event loops, `score` from notebooks as well: all work is done on an event
-loop of its own, in a thread of its own, to which language models and what they have under way are tied.
+A scorer may be used from any number of threads and event loops, and `score` also works in notebooks: all work is done on
+one event loop in a background thread, to which the connections of language models are tied.
 """
 
 from __future__ import annotations
 
-import os
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import UsageError
-from imapeval.evaluation import evaluate, pipeline
+from imapeval.evaluation import evaluate
 from imapeval.evaluation.extract import extract
-from imapeval.evaluation.runs import Run, RunWriter
+from imapeval.evaluation.pipeline import LlmSettings
+from imapeval.evaluation.runs import Run, RunWriter, group_by_id
 from imapeval.evaluation.samples import detect_lang
 from imapeval.llm.middleware.budget import Ledger, track_separately
-from imapeval.matching.matcher import relate
+from imapeval.matching.protocol import relate_values
+from imapeval.redaction import redact
 from imapeval.scoring.arguments import (
     assign_ids,
     check_arguments,
-    check_llm_arguments,
+    check_no_llm_needed,
     check_rows,
     choose_metrics,
     given_id,
@@ -36,7 +38,7 @@ from imapeval.scoring.arguments import (
 )
 from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background_loop import BackgroundLoop
-from imapeval.scoring.opened import InMemoryStore, OpenComponents, group_by_id
+from imapeval.scoring.components import Components
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
@@ -55,27 +57,32 @@ Relations = Literal["graph", "llm"]
 
 
 class Scorer:
-    """Scores answers, reads imaps, relates values.
+    """Scores answers, extracts imaps and relates values. A context manager, sync and async.
 
     Args:
-        metrics: Names with commas between, or names and metrics of your own; the first one is what an assessment's
-            `value` is.
-        references: How several references count: "best", "mean" or "consensus" (`imapeval.evaluation.combine`).
-        llm: A language model that reads the texts, "PROVIDER:NAME" as after `--llm`, or any `Model`. None reads
-            offline.
+        metrics: Metric names separated by commas, or a list of names and metrics of your own. `Assessment.value` is the
+            score of the first one.
+        references: How the scores against several references are combined: "best", "mean" or "consensus"
+            (`imapeval.evaluation.combine`).
+        llm: The language model that extracts the imaps: "PROVIDER:NAME" as after `--llm`, or any `Model`. None extracts
+            them offline.
         base_url: Address of an OpenAI-compatible server.
-        votes: How often the model reads each text; the mean of the readings' scores counts.
-        relations: Who relates two facts: "llm" (the default with `llm`) or "graph", which asks nobody.
-        concurrency, rpm, tpm: Most requests to the model at a time and a minute, most tokens a minute.
-        price: Of the model, where it is not known.
-        max_cost: Most USD that the model may cost, over the life of this object.
-        kg: A graph of `imapeval kg build` in place of the shipped one.
-        encoder: "use", or "st:" and a sentence-transformers model.
+        votes: How many times the model reads each text; the scores of the readings are averaged.
+        relations: How relations between facts are decided: "llm" (the default with `llm`) or "graph", which needs no
+            model.
+        concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute.
+        price: Price of the model's tokens; needed where it is not known.
+        max_cost: Maximum cost in USD over the life of this object.
+        kg: A graph built by `imapeval kg build`, in place of the shipped one.
+        encoder: "use", or "st:" and the name of a sentence-transformers model.
         device: Where metrics put their models.
-        options: Of metrics: values by the name of the metric, then of the option, as after `--set`.
+        options: Options of metrics by metric name and option name, as after `--set`.
+
+    Attributes:
+        ledger: What the language model has cost so far; None without a model.
 
     Raises:
-        UsageError: Something that is named is not there, or cannot be meant.
+        UsageError: An argument is invalid, or names something that does not exist.
     """
 
     def __init__(
@@ -98,7 +105,7 @@ class Scorer:
         options: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         relating = relations or ("graph" if llm is None else "llm")
-        self._settings = pipeline.LlmSettings(
+        settings = LlmSettings(
             llm if isinstance(llm, str) else "",
             base_url=base_url,
             votes=votes,
@@ -109,34 +116,21 @@ class Scorer:
             max_cost=max_cost,
             relations=relating == "llm",
         )
-        check_arguments(llm, self._settings, relations=relating, references=references, device=device)
+        check_arguments(llm, settings, relations=relating, references=references, device=device)
         self._references: References = references
         self._llm = llm
-        self._kg = None if kg is None else Path(kg)
-        self._encoder = encoder
-        self._device: Device = device
         self._metrics = choose_metrics(metrics, options)
         if llm is None:
-            check_llm_arguments(
-                self._metrics,
-                base_url=base_url is not None,
-                votes=votes > 1,
-                relations=relating == "llm",
-                concurrency=concurrency is not None,
-                rpm=rpm is not None,
-                tpm=tpm is not None,
-                price=price is not None,
-                max_cost=max_cost is not None,
-            )
-        self.ledger: Ledger | None = None if llm is None else self._open_ledger()
-        # Now, so that what is wrong with its name or key is said now.
-        self._open_model()
-        self._opened: OpenComponents | None = None
+            check_no_llm_needed(self._metrics, settings)
+        self._components = Components(
+            self._metrics, llm, settings, kg=None if kg is None else Path(kg), encoder=encoder, device=device
+        )
+        self.ledger: Ledger | None = self._components.ledger
         self._loop = BackgroundLoop()
 
     @property
     def metrics(self) -> list[Metric]:
-        """What it scores by, the first one being an assessment's `value`."""
+        """The metrics in order; the score of the first one is `Assessment.value`."""
         return list(self._metrics)
 
     def score(
@@ -147,23 +141,23 @@ class Scorer:
         reference: str | Sequence[str] | None = None,
         turns: Sequence[Turn | Mapping[str, str]] | None = None,
         lang: Lang | None = None,
-        id: str = "",  # noqa: A002  # the name that it has everywhere
+        id: str = "",  # noqa: A002  # the same name as in data files
     ) -> Assessment:
         """Score one answer.
 
         Args:
-            response: The answer. None where nobody answered, which is not scored; "" is an answer.
+            response: The answer. None means that there is none, and it is not scored; "" is an empty answer.
             question: What was asked.
-            reference: The clinician's answer, or several, which count as `references` says; None or "" for none.
-            turns: A dialogue in place of `question`; its last turn is the user's.
-            lang: "en" or "zh"; None to tell by the question's script.
-            id: Of the answer, for you to find it again.
+            reference: The clinician's answer, or a list of several (combined as `references` says); None or "" for none.
+            turns: A dialogue in place of `question`; the last turn is the user's.
+            lang: "en" or "zh"; None detects it from the question's script.
+            id: An identifier of your own for the answer.
 
         Returns:
-            The scores, or why there are none: nothing in the texts raises an error.
+            The scores, or the reasons why there are none; no text makes this method raise.
 
         Raises:
-            ImapEvalError: What concerns all answers alike, such as a server that is down.
+            ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
         return self._loop.run(self._score_fields(make_row(response, question, reference, turns, lang, id)))
 
@@ -187,19 +181,19 @@ class Scorer:
         out: str | Path | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Assessments:
-        """Score many answers, which is faster than one by one.
+        """Score many answers at once, which is faster than one at a time.
 
         Args:
-            samples: Samples (`imapeval.evaluation.samples.read` reads files), or mappings with the columns of a file.
-            out: A folder to write the run to, as `imapeval score --out` does; a run that was stopped goes on.
-            progress: Called with the number of answers done since the last call.
+            samples: Samples (`imapeval.read` reads files), or mappings with the columns of a data file.
+            out: A folder to write the run to, as `imapeval score --out` does; an interrupted run is resumed.
+            progress: Called with the number of answers finished since the last call.
 
         Returns:
-            One assessment for each, in their order.
+            One assessment per answer, in the same order.
 
         Raises:
-            UsageError: The folder cannot be written, or holds another run; or answers for a run share an id.
-            ImapEvalError: What concerns all answers alike, such as a server that is down.
+            UsageError: The folder cannot be written or holds another run, or two answers of a run share an id.
+            ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
         return self._loop.run(self._score_all(check_rows(samples), None if out is None else Path(out), progress))
 
@@ -221,7 +215,7 @@ class Scorer:
         reference: str | Sequence[str] | None = None,
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
-        """Read the imaps of one answer, one for each reference and reading; or return why that cannot be done."""
+        """Return the imaps of one answer, one per reference and reading, or why they cannot be extracted."""
         return self._loop.run(self._extract(make_row(response, question, reference, None, lang, "")))
 
     async def aextract(
@@ -232,21 +226,25 @@ class Scorer:
         reference: str | Sequence[str] | None = None,
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
-        """Read the imaps of one answer; see `extract`."""
+        """Return the imaps of one answer; see `extract`."""
         return await self._loop.wait(self._extract(make_row(response, question, reference, None, lang, "")))
 
     def relate(self, reference: str, response: str, *, lang: Lang | None = None) -> Match | Failure:
-        """Say how a reference's value relates to a response's; or return why that cannot be said."""
+        """Return how a value of the reference relates to one of the response, or why that cannot be decided."""
         return self._loop.run(self._relate(reference, response, lang))
 
     async def arelate(self, reference: str, response: str, *, lang: Lang | None = None) -> Match | Failure:
-        """Say how two values relate; see `relate`."""
+        """Return how two values relate; see `relate`."""
         return await self._loop.wait(self._relate(reference, response, lang))
 
     def close(self) -> None:
-        """End the thread. What is under way is given up. Used again, the scorer starts another."""
+        """Stop the background thread and cancel unfinished work. A closed scorer may be used again."""
         self._loop.close()
-        self._opened = None
+        self._components.close()
+
+    async def aclose(self) -> None:
+        """Close the scorer without blocking the event loop; see `close`."""
+        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Scorer:
         return self
@@ -254,54 +252,26 @@ class Scorer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open_ledger(self) -> Ledger:
-        if isinstance(self._llm, str):
-            return pipeline.open_ledger(self._settings)
-        return Ledger(price=self._settings.price, max_cost=self._settings.max_cost)
+    async def __aenter__(self) -> Scorer:
+        return self
 
-    def _open_model(self) -> Model | None:
-        if self._llm is None or isinstance(self._llm, str):
-            return None if self._llm is None else pipeline.open_llm(self._settings, ledger=self.ledger)
-        from imapeval.llm.registry import add_middleware
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
-        # Not cached: whether the same request means the same to it is not known of somebody's own model.
-        return add_middleware(self._llm, rpm=self._settings.rpm, tpm=self._settings.tpm, ledger=self.ledger)
-
-    def _open_components(self, *, reading: bool = False) -> OpenComponents:
-        """Return what works, opened on the loop at first use, where only one does it."""
-        pid = os.getpid()
-        # Connections of the process that this one was forked from are not to be shared.
-        if self._opened is None or self._opened.pid != pid:
-            model = self._open_model()
-            self._opened = OpenComponents(
-                pid,
-                model,
-                pipeline.open_pipeline(
-                    self._metrics,
-                    llm=model,
-                    votes=self._settings.votes,
-                    relations=self._settings.relations,
-                    kg=self._kg,
-                    encoder=self._encoder,
-                    device=self._device,
-                ),
-            )
-        if reading and self._opened.imaps is None:
-            graph, model = pipeline.open_graph(self._kg), self._opened.model
-            extractor = pipeline.open_extractor(graph, llm=model, votes=self._settings.votes)
-            relating = model if self._settings.relations else None
-            self._opened.imaps = extractor, pipeline.open_matcher(graph, encoder=self._encoder, llm=relating)
-        return self._opened
+    def __repr__(self) -> str:
+        llm = self._llm if isinstance(self._llm, str) else getattr(self._llm, "identity", None)
+        names = ",".join(metric.name for metric in self._metrics)
+        return redact(f"Scorer({names!r}, references={self._references!r}, llm={llm!r})")
 
     async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
         (sample,) = make_samples([fields])
         if isinstance(sample, Failure):
             return self._assess_rejected(given_id(fields), sample)
-        kept = InMemoryStore()
+        store = evaluate.InMemoryStore()
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
-            await self._evaluate([sample], kept)
+            await self._evaluate([sample], store)
         spent = None if self.ledger is None else ledger.spent
-        return self._assess(sample, kept.results, kept.records, spent)
+        return self._assess(sample, store.results, store.imaps, spent)
 
     async def _score_all(
         self, given: Sequence[Sample | Mapping[str, Any]], out: Path | None, progress: Callable[[int], None] | None
@@ -314,7 +284,7 @@ class Scorer:
             else:
                 for place, item in enumerate(made, 1):
                     if isinstance(item, Failure):
-                        raise UsageError(f"answer {place}: {item.message} A run on disk takes whole samples only.")
+                        raise UsageError(f"answer {place}: {item.message} A run on disk takes valid samples only.")
                 run = None if self.ledger is None else ledger
                 assessed = await self._score_to_folder(assign_ids(samples), out, progress, ledger=run)
         found = iter(assessed)
@@ -330,16 +300,16 @@ class Scorer:
     async def _score_in_memory(
         self, samples: Sequence[Sample], progress: Callable[[int], None] | None
     ) -> list[Assessment]:
-        # Who calls need not care for ids; here they are what results are found by.
+        # Callers need not give ids, but results are looked up by id.
         numbered = [replace(sample, id=str(number)) for number, sample in enumerate(samples)]
-        kept = InMemoryStore()
-        await self._evaluate(numbered, kept, progress)
-        return self._assess_by_id(samples, [sample.id for sample in numbered], kept.results, kept.records)
+        store = evaluate.InMemoryStore()
+        await self._evaluate(numbered, store, progress)
+        return self._assess_by_id(samples, [sample.id for sample in numbered], store.results, store.imaps)
 
     async def _score_to_folder(
         self, samples: Sequence[Sample], out: Path, progress: Callable[[int], None] | None, *, ledger: Ledger | None
     ) -> list[Assessment]:
-        ready = self._open_components().assembled
+        ready = self._components.open().pipeline
         settings = evaluate.make_run_settings(
             ready.metrics,
             extractor=ready.extractor,
@@ -353,16 +323,16 @@ class Scorer:
         return self._assess_by_id(samples, [sample.id for sample in samples], results, Run(out).imaps())
 
     async def _evaluate(
-        self, samples: Sequence[Sample], keeper: evaluate.ResultStore, progress: Callable[[int], None] | None = None
+        self, samples: Sequence[Sample], store: evaluate.ResultStore, progress: Callable[[int], None] | None = None
     ) -> list[Result]:
-        ready = self._open_components().assembled
+        ready = self._components.open().pipeline
         return await evaluate.evaluate(
             samples,
             metrics=ready.metrics,
             extractor=ready.extractor,
             matcher=ready.matcher,
             references=self._references,
-            run=keeper,
+            run=store,
             progress=progress,
         )
 
@@ -394,7 +364,7 @@ class Scorer:
         )
 
     def _assess_rejected(self, id_: str, failure: Failure) -> Assessment:
-        ready, how = self._open_components().assembled, self._references
+        ready, how = self._components.open().pipeline, self._references
         signatures = evaluate.full_signatures(
             ready.metrics, extractor=ready.extractor, matcher=ready.matcher, references=how
         )
@@ -404,10 +374,10 @@ class Scorer:
         (sample,) = make_samples([fields])
         if isinstance(sample, Failure):
             return sample
-        extractor, _ = self._open_components(reading=True).parts
+        extractor, _ = self._components.open_imap_parts()
         (found,) = [imaps async for _, imaps in extract([sample], extractor=extractor)]
         return found
 
     async def _relate(self, reference: str, response: str, lang: Lang | None) -> Match | Failure:
-        _, matcher = self._open_components(reading=True).parts
-        return await relate(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))
+        _, matcher = self._components.open_imap_parts()
+        return await relate_values(matcher, reference, response, lang=lang or detect_lang(f"{reference} {response}"))

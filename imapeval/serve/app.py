@@ -17,13 +17,12 @@ from imapeval import __version__
 from imapeval.errors import ServiceError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.metrics.imapscore import credit
+from imapeval.metrics.imapscore import compute_credit
 from imapeval.scoring import Assessment, Assessments, Scorer
 from imapeval.serve import schema
 from imapeval.serve.docs_page import render_docs_page
-from imapeval.serve.guard import RequestGuard
+from imapeval.serve.guard import Limits, RequestGuard
 from imapeval.serve.http_error import STATUS_DESCRIPTIONS, HttpError, dump_json
-from imapeval.serve.limits import Limits
 from imapeval.serve.work_queue import WorkQueue
 from imapeval.types import Failure, Match
 
@@ -262,7 +261,7 @@ def _match_to_dict(found: Match | Failure) -> dict[str, Any]:
         return {**nothing, "failure": _failure_to_dict(found)}
     return {
         "relation": found.relation.value,
-        "credit": round(credit(found), 4),
+        "credit": round(compute_credit(found), 4),
         "decided_by": found.decided_by,
         "evidence": dict(found.evidence),
         "similarity": round(found.similarity, 4),

@@ -1,20 +1,20 @@
-"""What stands before the app: who may ask, how large a body may be, and how long it may take to arrive.
+"""Limits of the server, and the ASGI middleware that enforces access, body size and arrival time.
 
-The token is looked at before anything of the body is read, so that strangers cannot fill the memory.
+The token is checked before any of the body is read, so that strangers cannot fill the memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from imapeval.errors import UsageError
 from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
-
-    from imapeval.serve.limits import Limits
 
     Scope = MutableMapping[str, Any]
     Message = MutableMapping[str, Any]
@@ -23,19 +23,47 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PUBLIC_PATHS = frozenset({"/health", "/openapi.json", "/docs"})
-"""Paths that need no token: they say nothing that somebody gave."""
+"""Paths that need no token: they return nothing that a client has sent."""
 
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits beyond which the server rejects requests.
+
+    Attributes:
+        body: Maximum size of a request body in bytes.
+        work: Maximum time of a request in seconds, from when it has arrived.
+        waiting: Maximum number of answers that wait or are being scored.
+        arriving: Seconds within which the head of a request must arrive, then its body, and within which a client that
+            reads its response too slowly must catch up.
+        connections: Maximum number of open connections.
+
+    Raises:
+        UsageError: A limit is not above 0.
+    """
+
+    body: int = 1 << 20
+    work: float = 60.0
+    waiting: int = 1000
+    arriving: float = 10.0
+    connections: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if not getattr(self, name) > 0:
+                raise UsageError(f"the limit {name!r} is {getattr(self, name)}. Give more than 0.")
+
+
 class RequestGuard:
-    """An ASGI app around another, which hands on only requests that are fit to be answered.
+    """ASGI middleware that passes on only requests that are authorised and well-formed.
 
     Args:
-        app: What answers.
-        limits: Of size and time.
-        token: What a request must bear; None where everybody may ask who reaches this computer's own address.
-        posted: Paths that take JSON.
+        app: The wrapped app.
+        limits: Limits of size and time.
+        token: The token that requests must carry; None admits every request to this computer's own host names.
+        posted: Paths that accept JSON.
     """
 
     def __init__(self, app: App, limits: Limits, *, token: str | None, posted: Collection[str]) -> None:
@@ -45,7 +73,7 @@ class RequestGuard:
         self._posted = frozenset(posted)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Handle a request, or reject it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,36 +85,36 @@ class RequestGuard:
             await _send_error(refusal, send)
             return
         if body is None:
-            return  # nobody is there any more
+            return  # the client has disconnected
         await self._app(scope, _replay_body(body, receive), send)
 
     def _authorise(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
         if self._token is None:
-            # A page in a browser can have its own name point here; it cannot make the browser say another one.
+            # DNS rebinding: a web page can make its own host name point here, but cannot change the Host header.
             host = headers.get(b"host", b"").decode("latin-1")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name.lower() not in _LOCAL_HOSTS:
-                raise HttpError(403, "foreign-host", "Without a token only requests to localhost are answered.")
+                raise HttpError(403, "foreign-host", "Without a token, only requests to localhost are answered.")
         elif scope["path"] not in PUBLIC_PATHS and not _has_token(headers, self._token):
             raise HttpError(
                 401,
                 "unauthorised",
-                "The token is absent or wrong. Send it as: Authorization: Bearer TOKEN",
+                "The token is missing or wrong. Send it as: Authorization: Bearer TOKEN",
                 {"WWW-Authenticate": "Bearer"},
             )
         if scope["method"] == "POST" and scope["path"] in self._posted:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":
-                raise HttpError(415, "not-json", "Send JSON, and the header: Content-Type: application/json")
+                raise HttpError(415, "not-json", "Send JSON with the header Content-Type: application/json")
             if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-                raise HttpError(415, "compressed", "Compressed bodies are not read. Send the JSON as it is.")
+                raise HttpError(415, "compressed", "Compressed bodies are not supported. Send plain JSON.")
 
     async def _read_body(self, headers: Mapping[bytes, bytes], receive: Receive) -> bytes | None:
-        """Return the whole body; None where the client went away."""
+        """Return the whole body; None if the client has disconnected."""
         too_large = HttpError(
-            413, "too-large", f"The body has more than {self._limits.body} bytes. Send less at a time."
+            413, "too-large", f"The body has more than {self._limits.body} bytes. Send less per request."
         )
-        # The server has seen to it that this is a number. Its like is absent where the body comes in chunks.
+        # The server has checked that this is a number. Chunked bodies have no such header.
         if int(headers.get(b"content-length", b"0")) > self._limits.body:
             raise too_large
         parts: list[bytes] = []
@@ -119,7 +147,7 @@ def _has_token(headers: Mapping[bytes, bytes], token: bytes) -> bool:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return what gives the body that was read, and then what comes after it."""
+    """Return a `receive` that yields the body already read, then whatever follows."""
     given = False
 
     async def again() -> Message:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from imapeval.serve.limits import Limits
+    from imapeval.serve.guard import Limits
 
 KEEP_ALIVE = 20
 """Seconds that a connection may be idle between two requests: longer than clients keep theirs (Node's fetch: 4)."""

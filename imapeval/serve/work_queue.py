@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Generator, Mapping, Sequence
 
     from imapeval.scoring import Assessment, Assessments, Scorer
-    from imapeval.serve.limits import Limits
+    from imapeval.serve.guard import Limits
 
 _T = TypeVar("_T")
 

@@ -11,9 +11,9 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
-from imapeval.text.amounts import AmountRelation, compare_amounts
-from imapeval.text.phrases import read_phrase
-from imapeval.text.sides import are_antonyms, contrast, find_sides
+from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.opposites import are_antonyms, are_opposed, find_opposites
+from imapeval.text.phrases import parse_phrase
 
 if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
@@ -24,11 +24,11 @@ polarity, amount or side makes a contradiction. Less would find more of them, an
 anemia" for the opposite of "anemia"."""
 
 
-FRAME = 0.4
+SAME_FRAME = 0.4
 """Share of common words from which two phrases that differ on both sides are one frame with something else in it."""
 
 
-class Verdict(Enum):
+class WordingVerdict(Enum):
     """What two wordings say of each other."""
 
     SAME = "same wording"
@@ -39,10 +39,10 @@ class Verdict(Enum):
     OTHER_SIDE = "they take different sides, such as acute and chronic"
 
 
-CONTRADICTIONS = frozenset({Verdict.OPPOSITE, Verdict.OTHER_AMOUNT, Verdict.OTHER_SIDE})
+CONTRADICTIONS = frozenset({WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT, WordingVerdict.OTHER_SIDE})
 
 
-def compare(reference: str, response: str) -> Verdict | None:
+def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     """Say what two wordings alone tell of each other; None where they leave it open.
 
     >>> compare("computed tomography (CT)", "CT")
@@ -58,47 +58,54 @@ def compare(reference: str, response: str) -> Verdict | None:
     >>> compare("penicillin", "antibiotic therapy") is None
     True
     """
-    a, b = read_phrase(reference), read_phrase(response)
+    a, b = parse_phrase(reference), parse_phrase(response)
     alike = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
     # Under two conditions the same advice may be right and wrong.
     unconditional = not (a.condition and b.condition) or a.condition == b.condition
     if _same_name(a, b) and alike and agree and a.condition == b.condition:
-        return Verdict.SAME
-    common = _shared(a.words, b.words)
-    if not alike and unconditional and not (a.stance.restrains or b.stance.restrains) and common >= SAME_SUBJECT:
-        return Verdict.OPPOSITE
+        return WordingVerdict.SAME
+    common = _overlap(a.words, b.words)
+    if (
+        not alike
+        and unconditional
+        and not (a.stance.asks_for_less or b.stance.asks_for_less)
+        and common >= SAME_SUBJECT
+    ):
+        return WordingVerdict.OPPOSITE
     if not alike:
         return None
-    if unconditional and (_take_sides(a.core, b.core) or _differ_by_antonym(a.words, b.words)):
-        return Verdict.OTHER_SIDE
+    if unconditional and (_differ_by_opposite(a.core, b.core) or _differ_by_antonym(a.words, b.words)):
+        return WordingVerdict.OTHER_SIDE
     if not unconditional:
         return None
     if amounts is AmountRelation.DIFFERENT:
-        return Verdict.OTHER_AMOUNT if common >= SAME_SUBJECT else None
-    return _compare_amounts(a, b, amounts) if a.words == b.words else None
+        return WordingVerdict.OTHER_AMOUNT if common >= SAME_SUBJECT else None
+    return _compare_by_amounts(a, b, amounts) if a.words == b.words else None
 
 
-def _compare_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) -> Verdict | None:
+def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) -> WordingVerdict | None:
     """Compare two phrases about the same with the same stance by what they say in numbers."""
     if amounts in (None, AmountRelation.SAME):
         # The same Chinese characters may make other words.
-        same_order = 2 * len(a.tokens & b.tokens) >= len(a.tokens | b.tokens) and _rank(a) == _rank(b)
-        return Verdict.SAME if same_order and a.condition == b.condition else None
+        same_order = 2 * len(a.tokens & b.tokens) >= len(a.tokens | b.tokens) and _rank_amounts(a) == _rank_amounts(b)
+        return WordingVerdict.SAME if same_order and a.condition == b.condition else None
     if amounts is AmountRelation.ONE_SIDED:
         ours, theirs = ({amount.dimension for amount in phrase.amounts.items} for phrase in (a, b))
         if {*(ours - theirs), *(theirs - ours)} == {"mass", "volume"}:
             # "5 mg" and "5 ml" of one thing cannot both be meant.
-            return Verdict.OTHER_AMOUNT
+            return WordingVerdict.OTHER_AMOUNT
         # Who names an amount besides says more.
-        return Verdict.NARROWER if theirs > ours else Verdict.BROADER if ours > theirs else None
+        return WordingVerdict.NARROWER if theirs > ours else WordingVerdict.BROADER if ours > theirs else None
     if _limits_differ(a, b):
-        return Verdict.OTHER_AMOUNT
-    return {AmountRelation.NARROWER_B: Verdict.NARROWER, AmountRelation.NARROWER_A: Verdict.BROADER}.get(amounts)
+        return WordingVerdict.OTHER_AMOUNT
+    return {AmountRelation.NARROWER_B: WordingVerdict.NARROWER, AmountRelation.NARROWER_A: WordingVerdict.BROADER}.get(
+        amounts
+    )
 
 
-def _rank(phrase: Phrase) -> dict[str, list[int]]:
+def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
     """Return in which order the amounts of each dimension stand, by size: 3 in the morning and 1 at night, or 1 and 3."""
     sizes: dict[str, list[tuple[float, float]]] = {}
     for amount in phrase.amounts.items:
@@ -107,7 +114,7 @@ def _rank(phrase: Phrase) -> dict[str, list[int]]:
     return {dimension: [sorted(some).index(size) for size in some] for dimension, some in sizes.items()}
 
 
-_OTHER_LIMIT = 1.5
+_LIMIT_RATIO = 1.5
 """Ratio from which two limits on the same side are others: "within one hour" and "within one week"."""
 
 
@@ -119,13 +126,13 @@ def _limits_differ(a: Phrase, b: Phrase) -> bool:
                 for side, other in (("low", "high"), ("high", "low")):
                     limits = getattr(ours, side), getattr(theirs, side)
                     one_sided = getattr(ours, other) is None and getattr(theirs, other) is None
-                    if one_sided and None not in limits and max(limits) >= _OTHER_LIMIT * min(limits) > 0:
+                    if one_sided and None not in limits and max(limits) >= _LIMIT_RATIO * min(limits) > 0:
                         return True
     return False
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class WordingSimilarity:
     """How alike two wordings are.
 
     Attributes:
@@ -138,7 +145,7 @@ class Likeness:
     weight: float
 
 
-def measure_likeness(reference: str, response: str) -> Likeness:
+def measure_wording_similarity(reference: str, response: str) -> WordingSimilarity:
     """Measure how alike two wordings are, whatever they mean.
 
     >>> measure_likeness("steam inhalation", "some steam inhalation for ten minutes")
@@ -146,20 +153,20 @@ def measure_likeness(reference: str, response: str) -> Likeness:
     >>> measure_likeness("rest the knee", "do not rest the knee").weight
     0.0
     """
-    a, b = read_phrase(reference), read_phrase(response)
+    a, b = parse_phrase(reference), parse_phrase(response)
     overlap = 2 * len(a.tokens & b.tokens) / (len(a.tokens) + len(b.tokens)) if a.tokens and b.tokens else 0.0
     # Who asks for less of something agrees with who allows it and with who advises against it.
-    if a.stance.denies != b.stance.denies and not (a.stance.restrains or b.stance.restrains):
-        return Likeness(overlap, 0.0)
-    frame = _shared(a.words, b.words)
-    replaced = frame >= FRAME and a.words - b.words and b.words - a.words
-    return Likeness(overlap, 1 - frame / 2 if replaced else 1.0)
+    if a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less):
+        return WordingSimilarity(overlap, 0.0)
+    frame = _overlap(a.words, b.words)
+    replaced = frame >= SAME_FRAME and a.words - b.words and b.words - a.words
+    return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
 
 
-def _take_sides(reference: str, response: str) -> bool:
+def _differ_by_opposite(reference: str, response: str) -> bool:
     """Say whether two values differ in a side and in hardly anything else."""
-    a, b = find_sides(reference), find_sides(response)
-    return contrast(a, b) and _shared(read_phrase(a.rest).words, read_phrase(b.rest).words) >= SAME_SUBJECT
+    a, b = find_opposites(reference), find_opposites(response)
+    return are_opposed(a, b) and _overlap(parse_phrase(a.rest).words, parse_phrase(b.rest).words) >= SAME_SUBJECT
 
 
 def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
@@ -182,7 +189,7 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
     """
     if a.whole == b.whole:
         return a.whole != ""
-    if a.subject == b.subject != "" and _rank(a) == _rank(b):
+    if a.subject == b.subject != "" and _rank_amounts(a) == _rank_amounts(b):
         # "Avoid alcohol" and "no alcohol", "possibly gout" and "gout": the words of a stance may differ.
         return True
     if a.inside and b.inside and a.outside == b.outside:
@@ -192,6 +199,6 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
     return a.outside in b.inside or b.outside in a.inside
 
 
-def _shared(a: frozenset[str], b: frozenset[str]) -> float:
+def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
     """Share of the larger set that the other has; 1 where both are empty."""
     return len(a & b) / max(len(a), len(b)) if a or b else 1.0

@@ -70,10 +70,10 @@ def fold_confusables(text: str) -> str:
         return text
     if _IS_ODD.search(text):
         text = text.translate(_PLAIN)
-    return _WORD.sub(_make_latin, text) if _HAS_LOOKALIKE.search(text) else text
+    return _WORD.sub(_fold_to_latin, text) if _HAS_LOOKALIKE.search(text) else text
 
 
-def _make_latin(word: re.Match[str]) -> str:
+def _fold_to_latin(word: re.Match[str]) -> str:
     """Return a word with Latin letters, unless it has others that show it to be Russian."""
     latin = word[0].translate(_LOOKALIKES)
     return word[0] if _CYRILLIC.search(latin) else latin
@@ -106,7 +106,7 @@ class EditedText:
             done = end
         self.text = "".join(parts)
 
-    def origin(self, place: int) -> int:
+    def to_original(self, place: int) -> int:
         """Return where a character stands in the original; of a replacement, where what it replaces begins."""
         part = bisect_right(self._starts, place) - 1
         origin, kept = self._origins[part]
@@ -137,13 +137,15 @@ class PlainText:
         if not (plain.isascii() or has_chinese(plain)):
             plain = plain.translate(_MARKS)
         # Letter by letter, because of a few letters the small form has two characters.
-        self.text = "".join(c.lower() if len(c.lower()) == 1 else c for c in plain) if _shouts(plain) else plain
+        self.text = (
+            "".join(c.lower() if len(c.lower()) == 1 else c for c in plain) if _is_all_capitals(plain) else plain
+        )
 
-    def origin(self, start: int, end: int) -> tuple[int, int]:
+    def to_original(self, start: int, end: int) -> tuple[int, int]:
         """Return where a stretch of the plain text, not empty, stands in the original, as [start, end)."""
         first, last = start, end - 1
         for layer in reversed(self._layers):
-            first, last = layer.origin(first), layer.origin(last)
+            first, last = layer.to_original(first), layer.to_original(last)
         return first, last + 1
 
 
@@ -169,10 +171,10 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
             yield found.start(), found.end(), ""
 
 
-_LEAST_CAPITALS = 12
+_MIN_CAPITALS = 12
 """Latin letters from which a text that is all capitals is no abbreviation."""
 
 
-def _shouts(text: str) -> bool:
+def _is_all_capitals(text: str) -> bool:
     letters = [char for char in text if char.isascii() and char.isalpha()]
-    return len(letters) >= _LEAST_CAPITALS and not any(map(str.islower, letters))
+    return len(letters) >= _MIN_CAPITALS and not any(map(str.islower, letters))

@@ -79,15 +79,15 @@ _RESTRAINT = re.compile(
 
 
 # A yes or no to the question, before what is said of it.
-_ANSWERED = re.compile(
+_LEADING_ANSWER = re.compile(
     r"^(?:yes|no|不|不会|不能|不是|不可以|是的?|会|能|可以)[,，。.;；:：!！]\s*(?=\w)", re.IGNORECASE
 )
 
-_PRIVATE = 0xE000
-_LONGEST = 0x1800
+_PLACEHOLDER_START = 0xE000
+_MAX_CHARACTERS = 0x1800
 """Private-use characters stand for what is set aside; there are 6,400 of them (U+E000 to U+F8FF), and no phrase is
 longer than that."""
-_KEPT = re.compile("[\ue000-\uf8ff]")
+_PLACEHOLDER = re.compile("[\ue000-\uf8ff]")
 
 
 # What else may be summed up as a no.
@@ -110,7 +110,7 @@ class Stance:
 
     polarity: Polarity
     certainty: Certainty
-    restrains: bool
+    asks_for_less: bool
     subject: str
 
     @property
@@ -132,14 +132,14 @@ def read_stance(text: str) -> Stance:
 
     def keep(found: re.Match[str]) -> str:
         kept.append(found[0])
-        return chr(_PRIVATE + len(kept) - 1)
+        return chr(_PLACEHOLDER_START + len(kept) - 1)
 
     # What is harmless becomes one character of no meaning each, so that nothing is found in it; "no, it is not" denies
     # once.
-    rest = _HARMLESS.sub(keep, _KEPT.sub(" ", _ANSWERED.sub("", text[:_LONGEST])))
+    rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS])))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
-        stripped = pattern.sub(_leave_subject, rest)
+        stripped = pattern.sub(_keep_subject, rest)
         if stripped != rest:
             rest = stripped
             certainty = degree if certainty == "certain" else certainty
@@ -149,11 +149,11 @@ def read_stance(text: str) -> Stance:
         "denied" if (turns + negators) % 2 else "affirmed",
         certainty,
         _RESTRAINT.search(denied) is not None,
-        " ".join(_KEPT.sub(lambda found: kept[ord(found[0]) - _PRIVATE], denied).split()),
+        " ".join(_PLACEHOLDER.sub(lambda found: kept[ord(found[0]) - _PLACEHOLDER_START], denied).split()),
     )
 
 
-def _leave_subject(found: re.Match[str]) -> str:
+def _keep_subject(found: re.Match[str]) -> str:
     return f" {found.groupdict().get('what') or ''} "
 
 
@@ -195,7 +195,7 @@ _DENIED_VERB = re.compile(
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
 )
-_GOVERNING = 200
+_MAX_GOVERNOR_CHARACTERS = 200
 """Characters within which a clause says what governs it; each thing that it governs is completed by these words."""
 # The verbs that a governor may end with.
 _LAST_VERB = re.compile(
@@ -213,7 +213,7 @@ _DENYING_END = re.compile(
 )
 
 
-def denies_next(text: str) -> bool:
+def ends_with_negator(text: str) -> bool:
     """Say whether a text ends with words that deny the name behind it.
 
     >>> [denies_next(text) for text in ("I am not", "she never had a", "未", "I cannot sleep for", "not only")]
@@ -228,11 +228,11 @@ def find_denied_verb(text: str) -> str:
     >>> find_denied_verb("gout is not contagious"), find_denied_verb("痛风不会引起不孕")
     ('gout is not', '痛风不会引起')
     """
-    found = _DENIED_VERB.match(text, 0, _GOVERNING)
+    found = _DENIED_VERB.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
     return found[0] if found else ""
 
 
-def drop_verb(governor: str) -> str:
+def strip_final_verb(governor: str) -> str:
     """Return a governor without the verb that it may end with.
 
     >>> drop_verb("avoid eating"), drop_verb("避免饮"), drop_verb("no")
@@ -247,11 +247,11 @@ def find_governor(text: str) -> str:
     >>> find_governor("avoid alcohol"), find_governor("48小时内不要热敷"), find_governor("rest")
     ('avoid', '48小时内不要', '')
     """
-    found = _GOVERNOR.match(text, 0, _GOVERNING)
+    found = _GOVERNOR.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
     return found[0] if found else ""
 
 
-def find_predicate(text: str) -> str:
+def find_denying_predicate(text: str) -> str:
     """Return the words with which a clause denies or advises against its subjects; "" where it does not.
 
     >>> find_predicate("smoking should be avoided"), find_predicate("咖啡都不能喝")
@@ -266,6 +266,6 @@ def advises_against(text: str) -> bool:
     return _AGAINST.search(text) is not None
 
 
-def negated(text: str) -> bool:
+def is_negated(text: str) -> bool:
     """Say whether a phrase denies something or advises against it."""
     return read_stance(text).polarity == "denied"

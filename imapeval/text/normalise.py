@@ -21,10 +21,10 @@ from imapeval.text.language import HAN, has_chinese
 BRACKETS = re.compile(r"[(（\[【]([^()（）\[\]【】]{1,60})[)）\]】]")
 """A stretch of text in brackets, with what stands inside as its group."""
 
-_ABBREVIATION = 5
+_MAX_ABBREVIATION = 5
 """Latin letters up to which a wording in brackets may be an abbreviation."""
 
-_SHORT = 64
+_MAX_CACHED_CHARACTERS = 64
 """Characters of a text whose normal form is remembered: values, and not answers."""
 
 _AROUND_HAN = re.compile(f"(?<=[{HAN}]) +|(?<! ) ++(?=[{HAN}])")
@@ -147,7 +147,7 @@ def _fold_word(word: str) -> str:
 
 
 @cache
-def _simplified() -> dict[int, str]:
+def _load_simplified() -> dict[int, str]:
     # OpenCC's table of single characters (kg/make_simplified.py). Character by character it is at times wrong Chinese,
     # but a key need only be the same on both sides.
     traditional, simplified = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").split()
@@ -160,7 +160,7 @@ def _fold_letters(text: str) -> str:
     while True:
         decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
         bare = "".join(char for char in decomposed if not unicodedata.combining(char))
-        folded = unicodedata.normalize("NFKC", bare).translate(_GREEK).translate(_simplified())
+        folded = unicodedata.normalize("NFKC", bare).translate(_GREEK).translate(_load_simplified())
         if folded == text:
             return text
         text = folded
@@ -208,7 +208,7 @@ def normalise(text: str) -> str:
     True
     """
     # The same values meet in pair after pair.
-    return _remember(text) if len(text) <= _SHORT else _normalise(text)
+    return _normalise_cached(text) if len(text) <= _MAX_CACHED_CHARACTERS else _normalise(text)
 
 
 def _normalise(text: str) -> str:
@@ -222,7 +222,7 @@ def _normalise(text: str) -> str:
     return _WORD.sub(lambda match: _fold_token(match.group()), text)
 
 
-_remember = lru_cache(maxsize=1 << 15)(_normalise)
+_normalise_cached = lru_cache(maxsize=1 << 15)(_normalise)
 
 
 def is_abbreviation(inside: str) -> bool:
@@ -231,7 +231,7 @@ def is_abbreviation(inside: str) -> bool:
     >>> [is_abbreviation(text) for text in ("CT", "Mg", "mild", "type 1", "急性")]
     [True, True, False, False, False]
     """
-    return len(normalise(inside)) <= _ABBREVIATION and not has_chinese(inside) and any(map(str.isupper, inside))
+    return len(normalise(inside)) <= _MAX_ABBREVIATION and not has_chinese(inside) and any(map(str.isupper, inside))
 
 
 _ENDING = re.compile(

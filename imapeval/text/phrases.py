@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from imapeval.text.amounts import find_amounts
+from imapeval.text.amounts.compare import find_amounts
 from imapeval.text.language import HAN
 from imapeval.text.negation import read_stance
 from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
@@ -15,7 +15,7 @@ from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise, stem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from imapeval.text.amounts import Amounts
+    from imapeval.text.amounts.compare import Amounts
     from imapeval.text.negation import Stance
     from imapeval.types import Pair
 
@@ -59,12 +59,12 @@ _FUNCTION_WORDS = frozenset(
 )
 _FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服")
 
-_LIGHT_FIRST = re.compile(
+_LEADING_LIGHT_WORDS = re.compile(
     r"^(?:(?:to |any |the |a |an |your |be |is |are |should |must |may |can |also |please )*(?:take|taking|use|using|give|giving|have|get|do|start|starting"
     r"|continue|continuing|keep taking|keep using|begin|try|recommended|advised|needed|required)? ?(?:to |any |the |a |an |your )*)(?=\S)"
     r"|^(?:要|需要?|应该?|可以?|能|会|再|请|进行|使用|服用|口服|食用|饮用|继续|开始|做|行|吃|喝|用|有|是|为)+(?=\S{2})"
 )
-_POLAR = re.compile(
+_LEADING_YES_NO = re.compile(
     r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
 )
 
@@ -101,7 +101,7 @@ class Phrase:
 
 
 @lru_cache(maxsize=1 << 16)
-def read_phrase(value: str) -> Phrase:
+def parse_phrase(value: str) -> Phrase:
     """Take a phrase apart. Pure; remembered, because each value is compared with many.
 
     >>> phrase = read_phrase("no alcohol (if the stomach is upset)")
@@ -121,7 +121,7 @@ def read_phrase(value: str) -> Phrase:
         condition,
         stance,
         amounts,
-        _LIGHT_FIRST.sub("", normalise(_POLAR.sub("", stance.subject))),
+        _LEADING_LIGHT_WORDS.sub("", normalise(_LEADING_YES_NO.sub("", stance.subject))),
         whole,
         normalise(BRACKETS.sub(" ", core)) if inside else whole,
         frozenset(form for text in inside if not find_amounts(text).items and (form := normalise(text))),
@@ -158,9 +158,9 @@ def is_condition(text: str) -> bool:
     return _ONLY_CONDITION.search(text) is not None
 
 
-def qualify(pair: Pair) -> Pair:
+def annotate_pair(pair: Pair) -> Pair:
     """Return a pair with the fields that its value tells: polarity, certainty, condition and amounts."""
-    phrase = read_phrase(pair.value)
+    phrase = parse_phrase(pair.value)
     return replace(
         pair,
         polarity=phrase.stance.polarity,
@@ -181,7 +181,7 @@ def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
     ['rest']
     """
     kept = list(pairs)
-    phrases = [read_phrase(pair.value) for pair in kept]
+    phrases = [parse_phrase(pair.value) for pair in kept]
     about = [(phrase.words, normalise(phrase.condition)) for phrase in phrases]
     stances: dict[tuple[frozenset[str], str], set[bool]] = {}
     for phrase, key in zip(phrases, about, strict=True):
@@ -194,7 +194,7 @@ def _find_words(text: str) -> tuple[list[str], list[str]]:
     """Return the content words of a text, and its runs of Chinese characters without light ones."""
     latin: list[str] = []
     chinese: list[str] = []
-    for part in _PUNCTUATION.split(_POLAR.sub("", text)):
+    for part in _PUNCTUATION.split(_LEADING_YES_NO.sub("", text)):
         norm = normalise(part)
         latin += [word for word in _LATIN_WORDS.findall(norm) if word not in _FUNCTION_WORDS]
         runs = ("".join(c for c in run if c not in _FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))

@@ -2,6 +2,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from imapeval.evaluation.combine import References
 from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.runs import Result, Run, RunWriter
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Need
+from imapeval.metrics.base import Case, Requirement
 from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
 
 QUERY = (Pair("word", "?"),)
@@ -72,11 +73,11 @@ class Length:
     name: str = "length"
     summary: str = "difference of lengths"
     citation: str = "none"
-    requires: frozenset[Need] = frozenset()
+    requires: frozenset[Requirement] = frozenset()
     languages: frozenset[Lang] = frozenset({"en"})
     range: tuple[float | None, float | None] = (0.0, None)
     higher_is_better: bool = False
-    lacks: str = ""
+    missing_requirements: str = ""
     signature: str = "length|v:1"
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
@@ -96,13 +97,17 @@ def by_key(results: Sequence[Result]) -> dict[tuple[str, str], Outcome]:
 IMAPSCORE, ON_IMAPS = registry.get("imapscore"), registry.get("rouge1+imap")
 
 
+def score_all(samples: Sequence[Sample], **settings: Any) -> list[Result]:
+    return asyncio.run(evaluate.evaluate(samples, **settings))
+
+
 def run(samples: Sequence[Sample], **more: object) -> dict[tuple[str, str], Outcome]:
     settings = {"metrics": [IMAPSCORE, Length()], "extractor": Words(), "matcher": Same()} | more
-    return by_key(evaluate.score(samples, **settings))
+    return by_key(score_all(samples, **settings))
 
 
 def test_scores_and_full_signatures():
-    results = evaluate.score(
+    results = score_all(
         [sample("a", "rest and fluids")], metrics=[IMAPSCORE, Length()], extractor=Words(), matcher=Same()
     )
     imapscore, length = (by_key(results)["a", metric] for metric in ("imapscore", "length"))
@@ -117,7 +122,7 @@ def test_scores_and_full_signatures():
 
 @pytest.mark.parametrize("references", ["best", "mean", "consensus"])
 def test_the_signature_says_how_several_references_count(references: References):
-    (result,) = evaluate.score([sample("a", "rest")], metrics=[Length()], references=references)
+    (result,) = score_all([sample("a", "rest")], metrics=[Length()], references=references)
     settings = evaluate.make_run_settings([Length()], extractor=None, matcher=None, references=references, seed=0)
     assert result.signature == settings.metrics["length"] == f"length|v:1|references:{references}"
 
@@ -240,7 +245,7 @@ class Facts(Length):
     """A metric on the imap of question and response alone: it counts facts."""
 
     name: str = "facts"
-    requires: frozenset[Need] = frozenset({"imap"})
+    requires: frozenset[Requirement] = frozenset({"imap"})
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         return [Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "") for case in cases]
@@ -304,7 +309,7 @@ def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
     two = sample("a", "rest now", "rest now", "sleep")
     words = Thrice()
     with open_run(tmp_path, [two], words) as writer:
-        results = evaluate.score([two], metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+        results = score_all([two], metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
     score = by_key(results)["a", "imapscore"]
     assert isinstance(score, Score)
     # Beside the first reference 1, 3/4 and 3/4; beside the second 0 each time.
@@ -317,20 +322,14 @@ def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
 
 def test_an_imap_metric_without_extractor():
     with pytest.raises(UsageError, match="the metric 'imapscore' needs an extractor and a matcher"):
-        evaluate.score([sample("a", "rest")], metrics=[IMAPSCORE])
-
-
-async def test_the_sync_call_inside_a_loop_names_its_twin():
-    with pytest.raises(UsageError, match=r"Use `await evaluate\(...\)` there"):
-        evaluate.score([sample("a", "rest")], metrics=[Length()])
-    assert len(await evaluate.evaluate([sample("a", "rest")], metrics=[Length()])) == 1
+        score_all([sample("a", "rest")], metrics=[IMAPSCORE])
 
 
 def test_what_was_read_before_everything_ended_is_kept(tmp_path: Path):
     samples = [sample(id_, "rest") for id_ in "abc"]
     words = Words(errors={"b": ServiceError("the server is down", kind="unreachable")}, concurrency=1)
     with open_run(tmp_path, samples, words) as writer, pytest.raises(ServiceError):
-        evaluate.score(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
+        score_all(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
     assert words.asked == ["a", "b"]
     assert sorted(by_key(Run(tmp_path).results())) == [("a", "imapscore"), ("a", "length")]
     assert Run(tmp_path).manifest["finished"] is None
@@ -379,9 +378,7 @@ def test_a_second_pass_retries_only_what_may_go_better(tmp_path: Path):
     second = Words()
     for words in (first, second):
         with open_run(tmp_path, samples, words) as writer:
-            results = evaluate.score(
-                samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer
-            )
+            results = score_all(samples, metrics=[IMAPSCORE, Length()], extractor=words, matcher=Same(), run=writer)
     assert second.asked == ["b", "c"]
     outcomes = by_key(results)
     assert len(results) == len(outcomes) == 8
@@ -428,7 +425,7 @@ def test_a_dead_service_of_a_judge_ends_the_run_and_the_others_keep_their_work(t
         RunWriter(tmp_path / "run", samples, settings=settings, source="x", command=[]) as writer,
         pytest.raises(ServiceError, match="nobody answers"),
     ):
-        evaluate.score(samples, metrics=metrics, extractor=words, matcher=same, run=writer)
+        score_all(samples, metrics=metrics, extractor=words, matcher=same, run=writer)
     kept = Run(tmp_path / "run")
     assert {(result.id, result.metric) for result in kept.results()} == {
         (id_, metric) for id_ in ("a", "b") for metric in ("imapscore", "length")
@@ -448,7 +445,7 @@ def test_a_score_beyond_the_metrics_own_range_is_a_failure(tmp_path: Path):
     samples, metrics = [sample("a", "rest"), sample("b", "rest rest rest")], [Overshooting()]
     settings = evaluate.make_run_settings(metrics, extractor=None, matcher=None, seed=0)
     with RunWriter(tmp_path, samples, settings=settings) as writer:
-        evaluate.score(samples, metrics=metrics, run=writer)
+        score_all(samples, metrics=metrics, run=writer)
     kinds = {
         id_: outcome.kind
         for (id_, _), outcome in by_key(Run(tmp_path).results()).items()

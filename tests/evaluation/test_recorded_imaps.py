@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import ExtractionError, InputError
-from imapeval.evaluation.recorded_imaps import RecordedImaps
+from imapeval.evaluation.imap_files import RecordedImaps
 from imapeval.types import KnownRelation, Relation, Sample
 
 LINE = {

@@ -1,5 +1,6 @@
 """Eq. 1 over recorded imaps of human-rated answers: the whole way from file to correlation, without any model."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -7,7 +8,7 @@ from statistics import fmean
 import pytest
 
 from imapeval.evaluation import evaluate
-from imapeval.evaluation.recorded_imaps import RecordedImaps
+from imapeval.evaluation.imap_files import RecordedImaps
 from imapeval.evaluation.samples import read, system_label
 from imapeval.metrics import registry
 from imapeval.types import Failure, Imap, Lang, Match, Sample, Score
@@ -41,11 +42,13 @@ def samples() -> list[Sample]:
 def test_mean_spearman_of_eq_1(samples: list[Sample], metric: str, expected: float):
     # Issue 2, "How it will be judged": computed there independently of this project, each within .002.
     spearmanr = pytest.importorskip("scipy.stats").spearmanr
-    results = evaluate.score(
-        samples,
-        metrics=[registry.get(metric)],
-        extractor=RecordedImaps(BENCHMARK / "imaps-recorded-dev.jsonl"),
-        matcher=AsRecorded(),
+    results = asyncio.run(
+        evaluate.evaluate(
+            samples,
+            metrics=[registry.get(metric)],
+            extractor=RecordedImaps(BENCHMARK / "imaps-recorded-dev.jsonl"),
+            matcher=AsRecorded(),
+        )
     )
     scores = {result.id: result.outcome.value for result in results if isinstance(result.outcome, Score)}
     undefined = {result.id: result.outcome for result in results if isinstance(result.outcome, Failure)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from imapeval.explain.concept_path import concept_path
+from imapeval.explain.evidence import concept_path
 from imapeval.types import Match, Relation
 
 IBUPROFEN = {"concept": "CHEBI:5855", "label": "ibuprofen", "zh": "布洛芬"}

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import SampleError
-from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.source import Source
+from imapeval.extraction.llm_reader import LLMReader
+from imapeval.extraction.source import SourceText
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts, load
 from imapeval.types import Pair, QuestionImap
@@ -37,7 +37,7 @@ def imap(lang):
 
 async def read(model, attack):
     lang = attack["lang"]
-    reader = PromptedReader(model)
+    reader = LLMReader(model)
     answer = attack["base"] + attack["attack"]
     return (await reader.read_answer(answer, question=QUESTION[lang], imap=imap(lang), lang=lang)).inform
 
@@ -87,9 +87,9 @@ async def test_a_model_that_writes_nothing_but_the_attack_gains_nothing(attack):
 
 @pytest.mark.parametrize("attack", FILTERED, ids=name)
 def test_the_model_does_not_even_see_it(attack):
-    source = Source(attack["base"] + attack["attack"], under_evaluation=True)
-    assert source.shown.startswith(attack["base"])
-    assert not has_gained([source.shown], attack)
+    source = SourceText(attack["base"] + attack["attack"], under_evaluation=True)
+    assert source.shown_text.startswith(attack["base"])
+    assert not has_gained([source.shown_text], attack)
 
 
 async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response():
@@ -108,7 +108,7 @@ async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response
 async def test_what_the_model_sees_of_it_stays_between_markers_that_it_cannot_know(attack):
     model = ScriptedModel(lambda _: '{"inform": []}')
     await read(model, attack)
-    shown = Source(attack["base"] + attack["attack"], under_evaluation=True).shown
+    shown = SourceText(attack["base"] + attack["attack"], under_evaluation=True).shown_text
     # Of a forgery without an answer nothing is sent.
     for request in model.requests:
         sent = request.messages[-1].content
@@ -139,6 +139,6 @@ async def test_what_the_model_sees_of_it_stays_between_markers_that_it_cannot_kn
 async def test_an_honest_answer_that_looks_similar_loses_nothing(answer, value):
     lang = "zh" if "引流" in value else "en"
     completion = json.dumps({"inform": [{"term": ASKED[lang][0], "values": [value]}]}, ensure_ascii=False)
-    reader = PromptedReader(ScriptedModel([completion]))
+    reader = LLMReader(ScriptedModel([completion]))
     (pair,) = (await reader.read_answer(answer, question=QUESTION[lang], imap=imap(lang), lang=lang)).inform
     assert answer[slice(*pair.span)] == value

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.extraction.grounding import Ground, fold
+from imapeval.extraction.grounding import GroundingText, fold_case
 
 EN = (
     "Resting and cooling the joint ease the pain. Take colchicine 0.5 mg twice a day for three days, but no aspirin; "
@@ -42,22 +42,22 @@ ZH = "秋水仙碱０.５毫克，每天两次，连用三天；肾功能正常�
     ],
 )
 def test_a_value_needs_most_of_its_words_and_all_its_numbers(text, value, term, supported):
-    assert Ground(text).supports(value, term=term) is supported
+    assert GroundingText(text).supports(value, term=term) is supported
 
 
 def test_zero_width_characters_neither_divide_nor_hide():
-    assert Ground(EN).supports("col\u200bchicine")
-    assert not Ground("colchi cine").supports("colchi\u200bcine")
+    assert GroundingText(EN).supports("col\u200bchicine")
+    assert not GroundingText("colchi cine").supports("colchi\u200bcine")
 
 
 @pytest.mark.parametrize(("text", "value"), [(EN, "休息"), (ZH, "rest"), (ZH + " NSAID", "take a rest")])
 def test_the_other_script_is_foreign(text, value):
-    assert Ground(text).is_foreign(value)
+    assert GroundingText(text).is_other_script(value)
 
 
 @pytest.mark.parametrize(("text", "value"), [(EN, "rest"), (ZH, "休息"), (ZH, "CT检查"), (EN, "5-10"), (EN, "β")])
 def test_the_own_script_is_not(text, value):
-    assert not Ground(text).is_foreign(value)
+    assert not GroundingText(text).is_other_script(value)
 
 
 words = st.lists(
@@ -70,17 +70,17 @@ def test_what_a_text_supports_a_longer_text_supports(value, more):
     """For values without polarity, whose words are all there."""
     text = " ".join(value)
     if text and any(word.isalpha() for word in value):
-        assert Ground(text + " " + " ".join(more)).supports(text)
+        assert GroundingText(text + " " + " ".join(more)).supports(text)
 
 
 @given(st.text(), st.text(max_size=30), st.text(max_size=10))
 def test_never_crashes(text, value, term):
-    ground = Ground(text)
+    ground = GroundingText(text)
     ground.supports(value, term=term)
-    ground.is_foreign(value)
+    ground.is_other_script(value)
 
 
 @given(st.text())
 def test_folding_keeps_places_and_is_done_once(text):
-    assert len(fold(text)) == len(text)
-    assert fold(fold(text)) == fold(text)
+    assert len(fold_case(text)) == len(text)
+    assert fold_case(fold_case(text)) == fold_case(text)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
+from imapeval.extraction.entries import MAX_PAIR_CHARACTERS, Dropped
 from imapeval.extraction.parsing import INFORM_SCHEMA, QUESTION_SCHEMA, parse_inform, parse_question
-from imapeval.extraction.sifting import MAX_CHARACTERS, Dropped
 from imapeval.types import Pair
 
 PAIRS = (Pair("treatment", "rest"), Pair("treatment", "no antibiotics"))
@@ -40,7 +40,7 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
     parsed = parse_inform(completion)
     assert parsed.found == PAIRS
     assert parsed.dropped == ()
-    assert parsed.whole
+    assert parsed.complete
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
         '{"inform": ["rest", "no antibiotics"]}',
         '{"inform": null}',
         '{"inform": "rest"}',
-        json.dumps({"inform": [{"term": "treatment", "value": "x" * (MAX_CHARACTERS + 1)}]}),
+        json.dumps({"inform": [{"term": "treatment", "value": "x" * (MAX_PAIR_CHARACTERS + 1)}]}),
         # Only an empty list under the key says that there is nothing.
         "[]",
         "```json\n[]\n```",
@@ -134,14 +134,14 @@ def test_objects_that_differ_are_an_error():
 def test_of_what_breaks_off_the_beginning_is_read(completion, found):
     parsed = parse_inform(completion)
     assert parsed.found == PAIRS[:found]
-    assert not parsed.whole
+    assert not parsed.complete
 
 
 def test_no_facts_is_not_an_error():
     empty_group = '{"inform": [{"term": "cause", "values": []}]}'
     for completion in ('{"inform": []}', 'Here: {"inform": []}', empty_group, "End", "```\nEnd\n```"):
         parsed = parse_inform(completion)
-        assert (parsed.found, parsed.whole) == ((), True)
+        assert (parsed.found, parsed.complete) == ((), True)
     assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
 
 
@@ -154,7 +154,7 @@ def test_reports_what_it_leaves_out():
         {"term": "cause", "value": " "},
         {"term": "", "value": "virus"},
         {"term": "cause", "value": "…"},
-        {"term": "cause", "value": "x" * (MAX_CHARACTERS + 1)},
+        {"term": "cause", "value": "x" * (MAX_PAIR_CHARACTERS + 1)},
         {"term": "cause", "value": None},
         {"term": "cause"},
         {"term": "cause", "value": True},
@@ -270,10 +270,10 @@ def test_any_json_value_is_read_or_refused(value):
 def test_a_cut_completion_is_never_taken_for_a_whole_one(length):
     with contextlib.suppress(ExtractionError):
         parsed = parse_inform(INFORM[:length])
-        assert not parsed.whole
+        assert not parsed.complete
         assert parsed.found == PAIRS[: len(parsed.found)]
 
 
 def test_a_question_whose_constraint_has_a_damaged_key_is_not_whole():
-    assert parse_question('{"query": ["cause"]}').whole
-    assert not parse_question('{"query": ["cause"], "constrai7t": []}').whole
+    assert parse_question('{"query": ["cause"]}').complete
+    assert not parse_question('{"query": ["cause"], "constrai7t": []}').complete

@@ -5,8 +5,8 @@ import pytest
 
 from imapeval.errors import ExtractionError, ProviderError, ServiceError
 from imapeval.evaluation.pipeline import open_extractor, open_graph
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.repeated import Repeated
+from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.extraction.repeated import RepeatedExtractor
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Imap, Pair, Sample
 
@@ -31,7 +31,7 @@ class Fixed:
 
 
 async def read(*readings: str | Exception) -> list[tuple[int, int, str]]:
-    imaps = await Repeated([Fixed(reading) for reading in readings]).extract(SAMPLE)
+    imaps = await RepeatedExtractor([Fixed(reading) for reading in readings]).extract(SAMPLE)
     return [(imap.reading, imap.reference_index, imap.response[0].value) for imap in imaps]
 
 
@@ -75,16 +75,16 @@ async def test_what_ends_the_run_does_not_hide_behind_what_passes():
 
 
 def test_the_signature_says_how_many_readings_there_are():
-    three = Repeated([Fixed("rest")] * 3)
+    three = RepeatedExtractor([Fixed("rest")] * 3)
     assert three.signature == "repeated|readings:3|needed:2|v:1|fixed|v:1"
-    assert Repeated([Fixed("rest")] * 5).signature.startswith("repeated|readings:5|needed:3|")
+    assert RepeatedExtractor([Fixed("rest")] * 5).signature.startswith("repeated|readings:5|needed:3|")
     # Eight requests at a time keep three samples busy.
     assert three.concurrency == 3
 
 
 def test_one_reading_repeats_nothing():
     with pytest.raises(ValueError, match="1 extractors"):
-        Repeated([Fixed("rest")])
+        RepeatedExtractor([Fixed("rest")])
 
 
 async def test_each_reading_is_a_request_of_its_own():
@@ -93,4 +93,4 @@ async def test_each_reading_is_a_request_of_its_own():
     await open_extractor(graph, llm=model, votes=3).extract(SAMPLE)
     assert sorted(request.seed for request in model.requests) == sorted([1, 2, 3] * 4)
     assert {request.temperature for request in model.requests} == {0.9}
-    assert isinstance(open_extractor(graph, llm=model), TwoStep)
+    assert isinstance(open_extractor(graph, llm=model), TwoStepExtractor)

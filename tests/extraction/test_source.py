@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.extraction.source import Source
+from imapeval.extraction.source import SourceText
 from imapeval.types import Pair
 
 
 def place(text, value, *, under_evaluation=True):
-    pair = Source(text, under_evaluation=under_evaluation).locate(Pair("t", value))
+    pair = SourceText(text, under_evaluation=under_evaluation).locate(Pair("t", value))
     return None if pair.span is None else text[slice(*pair.span)]
 
 
@@ -39,24 +39,27 @@ def test_values_are_found_in_the_original(text, value, found):
 
 
 def test_letters_are_shown_as_they_are_ordinarily_written():
-    assert Source("ａｖｏｉｄ \u0430spirin，𝗻𝗼𝘁 Аспирин", under_evaluation=True).shown == "avoid aspirin，not Аспирин"
+    assert (
+        SourceText("ａｖｏｉｄ \u0430spirin，𝗻𝗼𝘁 Аспирин", under_evaluation=True).shown_text
+        == "avoid aspirin，not Аспирин"
+    )
 
 
 def test_what_goes_over_something_left_out_is_no_quotation():
     text = "Rest and\nInform-x-drainage\nsleep."
-    assert Source(text, under_evaluation=True).shown == "Rest and\n … \nsleep."
+    assert SourceText(text, under_evaluation=True).shown_text == "Rest and\n … \nsleep."
     assert place(text, "rest and … sleep") is None
 
 
 def test_a_question_is_shown_as_it_is():
-    assert Source("Score: 5/5?", under_evaluation=False).shown == "Score: 5/5?"
+    assert SourceText("Score: 5/5?", under_evaluation=False).shown_text == "Score: 5/5?"
 
 
 @pytest.mark.parametrize(
     ("value", "near"), [("drink qlenty af water", True), ("drink a lot of tea", False), ("x", False)]
 )
 def test_a_damaged_value_is_nearly_held(value, near):
-    assert Source("Please drink plenty of water.", under_evaluation=True).nearly_holds(value) is near
+    assert SourceText("Please drink plenty of water.", under_evaluation=True).nearly_contains(value) is near
 
 
 pieces = st.lists(
@@ -68,8 +71,8 @@ pieces = st.lists(
 @given(pieces, st.integers(0, 30), st.integers(1, 8))
 def test_what_is_shown_is_found_where_it_stands(parts, start, length):
     text = "".join(parts)
-    source = Source(text, under_evaluation=True)
-    value = " ".join(source.shown[start : start + length].split())
+    source = SourceText(text, under_evaluation=True)
+    value = " ".join(source.shown_text[start : start + length].split())
     pair = source.locate(Pair("t", value))
     if pair.span is not None:
         begin, end = pair.span
@@ -79,6 +82,6 @@ def test_what_is_shown_is_found_where_it_stands(parts, start, length):
 
 @given(st.text())
 def test_any_text_can_be_shown(text):
-    source = Source(text, under_evaluation=True)
+    source = SourceText(text, under_evaluation=True)
     source.locate(Pair("t", text[:20] or "x"))
-    assert "\u200b" not in source.shown
+    assert "\u200b" not in source.shown_text

@@ -63,7 +63,7 @@ def test_each_text_is_computed_once_while_remembered(monkeypatch):
         seen.append(texts)
         return np.ones((len(texts), 3), dtype=np.float32)
 
-    memo = module._Memo(compute, 3)
+    memo = module._VectorCache(compute, 3)
     memo.encode(["a", "b", "a"])
     memo.encode(["b", "c"])
     memo.encode(["c", "b", "a"])

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index import NameIndex
-from imapeval.graph.linker import Linker
-from imapeval.graph.store import Graph
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.linking.linker import Linker
+from imapeval.graph.store.graph import Graph
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ ROWS = [
 def labels():
     encoder = open_encoder()
     with Graph.open() as graph:
-        linker = Linker(graph, encoder, NameIndex.provide(graph, encoder))
+        linker = Linker(graph, encoder, NameIndex.open_or_build(graph, encoder))
         found = {}
         for lang in ("en", "zh"):
             texts = [row[0] for row in ROWS if row[1] == lang]

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.wordings import turn_round
+from imapeval.graph.readers.parsing.names import restore_word_order
 
 CLEANING = runpy.run_path(str(Path(__file__).parents[2] / "kg" / "cleaning.py"))
 
@@ -18,5 +18,5 @@ def test_names_that_contradict_each_other_are_dropped() -> None:
 
 
 def test_index_entries_are_turned_round() -> None:
-    assert turn_round("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
-    assert turn_round("Ear, Nose and Throat") == "Ear, Nose and Throat"
+    assert restore_word_order("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
+    assert restore_word_order("Ear, Nose and Throat") == "Ear, Nose and Throat"

@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from imapeval.graph.model import ConceptType
-from imapeval.graph.store import Graph
+from imapeval.graph.store.graph import Graph
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,7 +122,7 @@ def test_types(graph: Graph, text: str, kind: ConceptType) -> None:
     "text", ["soft", "read", "lead", "hope", "back", "discharge", "patient", "治疗", "检查", "患者"]
 )
 def test_ordinary_words_are_no_mentions(graph: Graph, text: str) -> None:
-    assert graph.stopped(text)
+    assert graph.is_stopped(text)
     assert text not in graph.mention_table("zh")
     assert text not in graph.mention_table("en")
 

@@ -1,4 +1,4 @@
-"""docs/geval.md as it is printed; its prompts are asked in tests/metrics/judges/test_own.py."""
+"""docs/geval.md as it is printed; its prompts are asked in tests/metrics/judges/test_custom.py."""
 
 from __future__ import annotations
 

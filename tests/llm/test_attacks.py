@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import SampleError
-from imapeval.extraction.prompted import PromptedReader
-from imapeval.extraction.source import Source
+from imapeval.extraction.llm_reader import LLMReader
+from imapeval.extraction.source import SourceText
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.types import Pair, QuestionImap
 
@@ -30,7 +30,7 @@ the model sees."""
 async def test_an_attack_gains_nothing(attack, llama_url):
     """Whatever the model makes of it, what is kept stands in the honest part. Small models loop and copy: no gain."""
     lang = attack["lang"]
-    reader = PromptedReader(OpenAIModel("smollm2", base_url=llama_url), max_tokens=48)
+    reader = LLMReader(OpenAIModel("smollm2", base_url=llama_url), max_tokens=48)
     imap = QuestionImap(tuple(Pair(term, "?") for term in ASKED[lang]), ())
     try:
         read = await reader.read_answer(
@@ -38,7 +38,7 @@ async def test_an_attack_gains_nothing(attack, llama_url):
         )
     except SampleError:
         return
-    honest = Source(attack["base"], under_evaluation=False)
+    honest = SourceText(attack["base"], under_evaluation=False)
     for pair in read.inform:
         assert not any(mark in pair.value.casefold() for mark in attack["marks"])
-        assert honest.locate(pair).span or honest.ground.supports(pair.value, term=pair.term)
+        assert honest.locate(pair).span or honest.grounding.supports(pair.value, term=pair.term)

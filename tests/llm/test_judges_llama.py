@@ -8,9 +8,9 @@ import pytest
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.providers.openai import OpenAIModel
-from imapeval.metrics.base import Parts
-from imapeval.metrics.judges import build, factscore, jury, questions
-from imapeval.metrics.judges.own import load_geval
+from imapeval.metrics.base import MetricResources
+from imapeval.metrics.judges import build, client, factscore, questions
+from imapeval.metrics.judges.custom import load_geval
 from imapeval.types import Failure, Sample, Score
 
 pytestmark = pytest.mark.llm
@@ -26,11 +26,11 @@ MOST_TOKENS = 24
 
 
 async def judge(llama_url, tmp_path, monkeypatch, name, samples):
-    monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
+    monkeypatch.setattr(client, "_MAX_TOKENS", MOST_TOKENS)
     for module in (factscore, questions):
         monkeypatch.setattr(module, "LIST_TOKENS", MOST_TOKENS)
     model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
-    return await evaluate(samples, metrics=[METRICS[name].prepare(Parts(llm=model))])
+    return await evaluate(samples, metrics=[METRICS[name].prepare(MetricResources(llm=model))])
 
 
 @pytest.mark.slow
@@ -81,10 +81,10 @@ STEPS = "---\nname: friendly\ncriteria: how kind the words are\nsteps:\n- Read.\
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [FORM, STEPS], ids=["text", "criteria and steps"])
 async def test_a_prompt_of_ones_own_is_weighted_by_real_probabilities(llama_url, tmp_path, monkeypatch, text):
-    monkeypatch.setattr(jury, "_MAX_TOKENS", MOST_TOKENS)
+    monkeypatch.setattr(client, "_MAX_TOKENS", MOST_TOKENS)
     (tmp_path / "kind.md").write_text(text, encoding="utf-8")
     model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
-    metric = load_geval(tmp_path / "kind.md").prepare(Parts(llm=model))
+    metric = load_geval(tmp_path / "kind.md").prepare(MetricResources(llm=model))
     (result,) = await evaluate(SAMPLES[:1], metrics=[metric])
     if text == FORM and isinstance(result.outcome, Failure):
         # Without a schema a small model says what it likes.

@@ -6,7 +6,7 @@ from imapeval.evaluation.pipeline import open_graph, open_matcher
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.matching import llm
-from imapeval.matching.matcher import relate
+from imapeval.matching.protocol import relate_values
 from imapeval.types import Failure
 
 MOST_TOKENS = 60
@@ -26,12 +26,12 @@ async def test_a_pair_is_related_or_its_failure_named(llama_url, tmp_path, monke
     monkeypatch.setattr(llm, "_MAX_TOKENS", MOST_TOKENS)
     model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     matcher = open_matcher(open_graph(), llm=model)
-    match = await relate(matcher, *VALUES[lang], lang=lang)
+    match = await relate_values(matcher, *VALUES[lang], lang=lang)
     if isinstance(match, Failure):
         assert match.stage in ("matching", "llm")
         assert match.raw
         return
     assert match.decided_by in ("llm", "encoder")
     assert match.evidence["prompt"] == f"value-relation.{lang}.v2"
-    again = await relate(matcher, *VALUES[lang], lang=lang)
+    again = await relate_values(matcher, *VALUES[lang], lang=lang)
     assert (again, again.evidence) == (match, match.evidence)

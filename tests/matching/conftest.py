@@ -1,9 +1,9 @@
 import pytest
 
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index import NameIndex
-from imapeval.graph.store import Graph
-from imapeval.matching.order import ValueMatcher
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.store.graph import Graph
+from imapeval.matching.hybrid import HybridMatcher
 
 
 @pytest.fixture(scope="package")
@@ -11,4 +11,4 @@ def inner():
     """Return the matcher that ships."""
     encoder = open_encoder()
     with Graph.open() as graph:
-        yield ValueMatcher(graph=graph, encoder=encoder, index=NameIndex.provide(graph, encoder))
+        yield HybridMatcher(graph=graph, encoder=encoder, index=NameIndex.open_or_build(graph, encoder))

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.graph.build import build_graph
+from imapeval.graph.build.builder import build_graph
 from imapeval.graph.model import Link
 from imapeval.graph.readers.formats import open_source
-from imapeval.graph.store import Graph
+from imapeval.graph.store.graph import Graph
 from imapeval.matching.graph import relate_links
 
 UBERON = Path(__file__).parents[3] / "shared" / "terminology" / "uberon_import_mondo.obo"

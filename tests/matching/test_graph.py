@@ -1,9 +1,9 @@
 import pytest
 
 from imapeval.graph.model import Concept, Link, Name
-from imapeval.graph.store import Graph
-from imapeval.graph.writer import write_graph
-from imapeval.matching.graph import MAX_PART_STEPS, MAX_STEPS, relate_links, tell_apart
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+from imapeval.matching.graph import MAX_PART_STEPS, MAX_STEPS, explain_unrelated, relate_links
 from imapeval.types import Relation
 
 CHAIN = [Concept(f"c:{n}", f"step {n}", "disease", (f"c:{n + 1}",) if n < 9 else ()) for n in range(10)]
@@ -232,7 +232,7 @@ def test_heads_are_guesses_and_narrower_names_are_not(graph, score, confidence):
 )
 def test_reason_why_two_values_are_apart(graph, reference, response, reason):
     sides = {"reference": reference, "response": response}
-    told = tell_apart(graph, *(links(side) if side else () for side in (reference, response)))
+    told = explain_unrelated(graph, *(links(side) if side else () for side in (reference, response)))
     assert told["reason"] == reason
     assert {side for side in sides if side in told} == {side for side, link in sides.items() if link}
     assert told.get("under", {}).get("label") == ("NSAID" if reason == "siblings" else None)

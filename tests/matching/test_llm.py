@@ -7,7 +7,7 @@ import pytest
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import MAX_FACTS, LLMMatcher
-from imapeval.matching.matcher import relate
+from imapeval.matching.protocol import relate_values
 from imapeval.matching.relating import parse_relations
 from imapeval.types import Failure, Imap, KnownRelation, Pair, Relation
 
@@ -48,7 +48,7 @@ def shown(request):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 async def test_an_open_pair_takes_the_relation_that_the_model_says(inner, relation, lang):
     model = ScriptedModel([say((1, 1, relation))])
-    match = await relate(LLMMatcher(inner, model), "床头抬高", "quit cigarettes", lang=lang)
+    match = await relate_values(LLMMatcher(inner, model), "床头抬高", "quit cigarettes", lang=lang)
     assert (match.relation, match.decided_by) == (relation, "llm")
     assert match.evidence == {"why": "so", "said": str(relation), "prompt": f"value-relation.{lang}.v2"}
     assert shown(model.requests[-1]) == {
@@ -99,8 +99,8 @@ async def test_the_model_is_told_which_value_is_the_references(inner):
         return say((1, 1, "belonging" if kind else "containment"))
 
     matcher = LLMMatcher(inner, ScriptedModel(reply))
-    there = await relate(matcher, "macrogol sachet", "something that softens stool", lang="en")
-    back = await relate(matcher, "something that softens stool", "macrogol sachet", lang="en")
+    there = await relate_values(matcher, "macrogol sachet", "something that softens stool", lang="en")
+    back = await relate_values(matcher, "something that softens stool", "macrogol sachet", lang="en")
     assert (there.relation, back.relation) == (Relation.BELONGING, Relation.CONTAINMENT)
 
 

@@ -9,13 +9,13 @@ import pytest
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.evaluation.evaluate import evaluate, make_run_settings
 from imapeval.evaluation.runs import Run, RunWriter
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.llm_reader import LLMReader
+from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
-from imapeval.matching.matcher import relate
+from imapeval.matching.protocol import relate_values
 from imapeval.metrics import registry
 from imapeval.types import Failure, Imap, Pair, Relation, Sample
 
@@ -113,7 +113,7 @@ async def test_a_server_without_schemas_is_asked_in_weaker_forms(inner):
     model = ScriptedModel([unsupported, unsupported, YES, say((1, 1, "belonging"))])
     matcher = LLMMatcher(inner, model)
     for relation in (Relation.EXACT, Relation.BELONGING):
-        assert (await relate(matcher, OPEN[0], OPEN[1], lang="en")).relation is relation
+        assert (await relate_values(matcher, OPEN[0], OPEN[1], lang="en")).relation is relation
     asked = [(request.schema is not None, request.json) for request in model.requests]
     # What the server does not know is not tried a second time.
     assert asked == [(True, False), (False, True), (False, False), (False, False)]
@@ -146,7 +146,7 @@ async def test_a_run_tries_again_where_the_provider_failed(inner, tmp_path):
     counts = []
     for _ in range(2):
         cached = CachedModel(model, tmp_path / "cache.sqlite")
-        extractor, matcher = TwoStep(PromptedReader(cached)), LLMMatcher(inner, cached)
+        extractor, matcher = TwoStepExtractor(LLMReader(cached)), LLMMatcher(inner, cached)
         settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
         with RunWriter(tmp_path / "run", samples, settings=settings) as run:
             await evaluate(samples, metrics=metrics, extractor=extractor, matcher=matcher, run=run)

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.matching.relating import MAX_WORDS, RELATIONS_SCHEMA, Answer, Verdict, list_facts, parse_relations
+from imapeval.matching.relating import (
+    MAX_WORDS,
+    RELATIONS_SCHEMA,
+    ModelVerdict,
+    RelationReply,
+    list_facts,
+    parse_relations,
+)
 from imapeval.types import Pair, Relation
 
 ENTRIES = [
@@ -15,8 +22,8 @@ ENTRIES = [
 ]
 COMPLETION = json.dumps({"relations": ENTRIES})
 VERDICTS = {
-    (2, 1): Verdict(Relation.BELONGING, "b is a kind of B"),
-    (5, 3): Verdict(Relation.CONTRADICTION, "no e in E"),
+    (2, 1): ModelVerdict(Relation.BELONGING, "b is a kind of B"),
+    (5, 3): ModelVerdict(Relation.CONTRADICTION, "no e in E"),
 }
 
 
@@ -40,12 +47,12 @@ def parse(completion):
     ],
 )
 def test_reads_relations_whatever_their_wrapping(completion):
-    assert parse(completion) == Answer(VERDICTS, {}, ())
+    assert parse(completion) == RelationReply(VERDICTS, {}, ())
 
 
 @pytest.mark.parametrize("completion", ['{"relations": []}', '```\n{"relations": []}\n```'])
 def test_nothing_listed_is_nothing_related(completion):
-    assert parse(completion) == Answer({}, {}, ())
+    assert parse(completion) == RelationReply({}, {}, ())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +102,7 @@ def test_what_is_no_list_of_relations_does_not_say_that_nothing_is_related(compl
 )
 def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
     answer = parse(json.dumps({"relations": [*ENTRIES, entry]}))
-    assert answer == Answer(VERDICTS, {}, (json.dumps(entry),))
+    assert answer == RelationReply(VERDICTS, {}, (json.dumps(entry),))
     # Alone it is not "nothing is related".
     with pytest.raises(ExtractionError, match="none of its 1 entries names listed facts and a relation"):
         parse(json.dumps({"relations": [entry]}))
@@ -115,7 +122,7 @@ def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
 def test_facts_of_which_no_one_relation_is_said_have_none(said, words):
     entries = [{"reference": 1, "response": 1, "relation": word} for word in said]
     answer = parse(json.dumps({"relations": [*ENTRIES, *entries]}))
-    assert answer == Answer(VERDICTS, {(1, 1): words}, ())
+    assert answer == RelationReply(VERDICTS, {(1, 1): words}, ())
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from imapeval.evaluation.pipeline import open_matcher
 from imapeval.explain.evidence import explain_match
-from imapeval.graph.store import Graph
-from imapeval.matching.matcher import relate
+from imapeval.graph.store.graph import Graph
+from imapeval.matching.protocol import relate_values
 from imapeval.types import Relation
 
 TABLE = Path(__file__).with_name("relation_pairs.tsv")
@@ -37,7 +37,7 @@ def matcher():
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
 async def test_relation_is_the_expected_one(matcher, row):
-    match = await relate(matcher, row["reference"], row["response"], lang=row["lang"])
+    match = await relate_values(matcher, row["reference"], row["response"], lang=row["lang"])
     today = row["known_wrong"] or row["expected"]
     assert match.relation == today, (row["reason"], match.decided_by, explain_match(match))
 
@@ -46,7 +46,7 @@ async def test_relation_is_the_expected_one(matcher, row):
 async def test_relation_turns_round_with_the_pair(matcher, row):
     turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
-    match = await relate(matcher, row["response"], row["reference"], lang=row["lang"])
+    match = await relate_values(matcher, row["response"], row["reference"], lang=row["lang"])
     assert match.relation == turned.get(today, today), explain_match(match)
 
 

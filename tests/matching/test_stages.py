@@ -3,8 +3,8 @@
 import pytest
 
 from imapeval.evaluation.pipeline import open_matcher
-from imapeval.graph.store import Graph
-from imapeval.matching.matcher import relate
+from imapeval.graph.store.graph import Graph
+from imapeval.matching.protocol import relate_values
 from imapeval.types import Relation
 
 
@@ -28,8 +28,8 @@ def matcher():
     ],
 )
 async def test_a_stage_is_a_kind_of_its_disease(matcher, staged, disease, lang):
-    there = await relate(matcher, staged, disease, lang=lang)
-    back = await relate(matcher, disease, staged, lang=lang)
+    there = await relate_values(matcher, staged, disease, lang=lang)
+    back = await relate_values(matcher, disease, staged, lang=lang)
     assert (there.relation, there.decided_by) == (Relation.BELONGING, "graph")
     assert (back.relation, back.decided_by) == (Relation.CONTAINMENT, "graph")
 
@@ -45,7 +45,7 @@ async def test_a_stage_is_a_kind_of_its_disease(matcher, staged, disease, lang):
     ],
 )
 async def test_another_stage_contradicts(matcher, one, other, lang):
-    match = await relate(matcher, one, other, lang=lang)
+    match = await relate_values(matcher, one, other, lang=lang)
     assert (match.relation, match.decided_by) == (Relation.CONTRADICTION, "text")
 
 
@@ -53,6 +53,6 @@ async def test_another_stage_contradicts(matcher, one, other, lang):
     ("one", "other"), [("肺癌III-IV期", "肺癌IV期"), ("肺癌中晚期", "肺癌晚期"), ("肺癌IIIA期", "肺癌III期")]
 )
 async def test_stages_that_overlap_do_not_contradict(matcher, one, other):
-    match = await relate(matcher, one, other, lang="zh")
+    match = await relate_values(matcher, one, other, lang="zh")
     assert match.relation is not Relation.EXACT
     assert match.similarity > 0

@@ -10,7 +10,7 @@ from scipy.spatial import distance
 
 from imapeval.errors import UsageError
 from imapeval.graph.encoder import MAX_CHARACTERS, open_encoder
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.cosine import Cosine, build
 from imapeval.types import Failure, Lang, Outcome, Score
 
@@ -20,7 +20,7 @@ DATASETS = Path(__file__).parents[2] / "datasets"
 @pytest.fixture(scope="module")
 def metric() -> Cosine:
     (cosine,) = build()
-    return cosine.prepare(Parts(encoder=open_encoder()))
+    return cosine.prepare(MetricResources(encoder=open_encoder()))
 
 
 def score(metric: Cosine, reference: str, response: str, lang: Lang = "en") -> Outcome:
@@ -67,6 +67,6 @@ def test_the_encoder_is_in_the_signature(metric: Cosine) -> None:
 
 def test_without_an_encoder() -> None:
     with pytest.raises(UsageError, match="needs a sentence encoder"):
-        Cosine().prepare(Parts())
+        Cosine().prepare(MetricResources())
     with pytest.raises(TypeError, match="has to be prepared"):
         Cosine().score([])

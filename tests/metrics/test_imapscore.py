@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.metrics.base import Case
-from imapeval.metrics.imapscore import CREDITS, build, credit, find_contradicting, graded, mean, paper
+from imapeval.metrics.imapscore import (
+    CREDITS,
+    build,
+    compute_credit,
+    find_contradicting_facts,
+    score_graded,
+    score_mean,
+    score_paper,
+)
 from imapeval.types import Decider, Failure, Imap, Match, Pair, Relation, Score, values_by_term
 
 QUERY = (Pair("treatment", "?"),)
@@ -54,7 +62,7 @@ def score(outcome: Score | Failure) -> Score:
 
 
 def test_equation_1_by_hand() -> None:
-    result = score(paper(ONE_TERM, judge(ONE_TERM, RELATED)))
+    result = score(score_paper(ONE_TERM, judge(ONE_TERM, RELATED)))
     assert result.value == pytest.approx(4 / 3)
     assert result.parts == pytest.approx({"recall": 2 / 3, "precision": 1.0, "lambda": 1 / 3, "terms": 1.0})
 
@@ -62,21 +70,21 @@ def test_equation_1_by_hand() -> None:
 def test_a_missed_term_costs_nothing_in_the_paper_and_halves_the_mean() -> None:
     imap = imap_of([("t", "a"), ("u", "b")], [("t", "x"), ("z", "b")])
     matches = judge(imap, {("a", "x"): Relation.EXACT})
-    assert score(paper(imap, matches)).value == 2.0
-    assert score(mean(imap, matches)).value == 1.0
-    assert score(graded(imap, matches)).value == 0.5
+    assert score(score_paper(imap, matches)).value == 2.0
+    assert score(score_mean(imap, matches)).value == 1.0
+    assert score(score_graded(imap, matches)).value == 0.5
 
 
 def test_two_terms_count_double_in_the_paper() -> None:
     imap = imap_of([("t", "a"), ("u", "b")], [("t", "a"), ("u", "b")])
     matches = judge(imap, {("a", "a"): Relation.EXACT, ("b", "b"): Relation.EXACT})
-    assert score(paper(imap, matches)).value == 4.0
-    assert score(mean(imap, matches)).value == 2.0
+    assert score(score_paper(imap, matches)).value == 4.0
+    assert score(score_mean(imap, matches)).value == 2.0
 
 
 def test_credits_by_hand() -> None:
     # Best credits of a, b, c: 1, .6, 0; of x, y: 1, .6. Recall 1.6/3, precision .8.
-    result = score(graded(ONE_TERM, judge(ONE_TERM, RELATED)))
+    result = score(score_graded(ONE_TERM, judge(ONE_TERM, RELATED)))
     assert result.parts["recall"] == pytest.approx(1.6 / 3)
     assert result.parts["precision"] == pytest.approx(0.8)
     assert result.value == pytest.approx((1.6 / 3 + 0.8) / 2)
@@ -85,7 +93,7 @@ def test_credits_by_hand() -> None:
 
 
 def test_similarity_lifts_a_poorer_relation() -> None:
-    result = score(graded(ONE_TERM, judge(ONE_TERM, RELATED, similarity=0.49)))
+    result = score(score_graded(ONE_TERM, judge(ONE_TERM, RELATED, similarity=0.49)))
     assert result.parts["recall"] == pytest.approx((1 + 0.7 + 0.7) / 3)
 
 
@@ -94,7 +102,7 @@ def test_similarity_lifts_a_poorer_relation() -> None:
 )
 def test_similarity_counts_by_its_root_and_half_where_the_two_have_been_read(decided_by: Decider, worth: float) -> None:
     def earn(relation: Relation) -> float:
-        return credit(Match("t", "a", "x", relation, 0.49, decided_by))
+        return compute_credit(Match("t", "a", "x", relation, 0.49, decided_by))
 
     assert earn(Relation.UNMATCHED) == pytest.approx(worth)
     assert earn(Relation.BELONGING) == pytest.approx(max(0.3, worth))
@@ -102,13 +110,13 @@ def test_similarity_counts_by_its_root_and_half_where_the_two_have_been_read(dec
     assert earn(Relation.EXACT) == 1
     assert earn(Relation.CONTRADICTION) == 0
     (alone,) = judge(imap_of([("t", "a")], [("t", "x")]), {}, 0.49, decided_by)
-    assert score(graded(imap_of([("t", "a")], [("t", "x")]), [alone])).value == pytest.approx(worth)
+    assert score(score_graded(imap_of([("t", "a")], [("t", "x")]), [alone])).value == pytest.approx(worth)
 
 
 def test_facts_count_alike_whatever_their_terms() -> None:
     # Three facts under t, one under u; found are a of t and b of u.
     imap = imap_of([("t", "a"), ("t", "b"), ("t", "c"), ("u", "b")], [("t", "a"), ("u", "b"), ("z", "d")])
-    result = score(graded(imap, judge(imap, {("a", "a"): Relation.EXACT, ("b", "b"): Relation.EXACT})))
+    result = score(score_graded(imap, judge(imap, {("a", "a"): Relation.EXACT, ("b", "b"): Relation.EXACT})))
     # The response's b stands under u: the reference's b under t has not been found.
     assert (result.parts["recall"], result.parts["precision"]) == (pytest.approx(2 / 4), pytest.approx(2 / 3))
     assert result.value == pytest.approx((2 / 4 + 2 / 3) / 2)
@@ -117,9 +125,9 @@ def test_facts_count_alike_whatever_their_terms() -> None:
 def test_a_fact_under_another_term_counts_in_the_default_alone() -> None:
     imap = imap_of([("advice", "a")], [("treatment", "x")])
     matches = [Match("advice", "a", "x", Relation.CONTAINMENT, 0.0, "llm", other_term="treatment")]
-    result = score(graded(imap, matches))
+    result = score(score_graded(imap, matches))
     assert (result.parts["recall"], result.parts["precision"], result.value) == pytest.approx((0.6, 0.6, 0.6))
-    assert score(paper(imap, matches)).value == score(mean(imap, matches)).value == 0
+    assert score(score_paper(imap, matches)).value == score(score_mean(imap, matches)).value == 0
 
 
 def test_one_value_under_two_terms_is_two_facts() -> None:
@@ -128,7 +136,7 @@ def test_one_value_under_two_terms_is_two_facts() -> None:
         Match("t", "a", "x", Relation.UNMATCHED, 0.0, "llm"),
         Match("t", "a", "x", Relation.EXACT, 0.0, "llm", other_term="u"),
     ]
-    result = score(graded(imap, matches))
+    result = score(score_graded(imap, matches))
     assert (result.parts["recall"], result.parts["precision"]) == (1.0, 0.5)
 
 
@@ -136,11 +144,11 @@ def test_a_contradiction_earns_nothing_and_voids_the_likeness_of_its_two_facts()
     # a contradicts x; all are alike, so that likeness alone would earn .8, the root of .64, everywhere.
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x"), ("t", "y")])
     related = {("a", "x"): Relation.CONTRADICTION}
-    result = score(graded(imap, judge(imap, related, 0.64)))
+    result = score(score_graded(imap, judge(imap, related, 0.64)))
     # a and x earn nothing, not even beside y and b; b and y earn .8 by each other.
     assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.4, 0.4))
     assert result.parts["contradictions"] == 1
-    without = score(graded(imap, judge(imap, {}, 0.64)))
+    without = score(score_graded(imap, judge(imap, {}, 0.64)))
     assert (without.value, without.parts["contradictions"]) == (pytest.approx(0.8), 0)
 
 
@@ -149,7 +157,7 @@ def test_a_fact_that_contradicts_keeps_what_a_relation_earns_it(order: int) -> N
     # "Take it at night" contradicts one fact and is exact to another: only likeness is void.
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x")])
     related = {("a", "x"): Relation.CONTRADICTION, ("b", "x"): Relation.BELONGING}
-    result = score(graded(imap, judge(imap, related, 0.01)[::order]))
+    result = score(score_graded(imap, judge(imap, related, 0.01)[::order]))
     assert (result.parts["recall"], result.parts["precision"]) == pytest.approx((0.15, 0.3))
     assert result.parts["contradictions"] == 1
 
@@ -160,29 +168,29 @@ def test_contradictions_are_counted_by_the_facts_of_the_response() -> None:
     relations = {True: Relation.CONTRADICTION, False: Relation.UNMATCHED}
     matches = [Match(*fact[:3], relations[fact in said], 0, "llm", other_term=fact[3]) for fact in compare(imap)]
     # Two facts of the reference against x under t, one against x under u.
-    assert find_contradicting(matches) == {("t", "x"), ("u", "x")}
-    assert score(graded(imap, matches)).parts["contradictions"] == 2
+    assert find_contradicting_facts(matches) == {("t", "x"), ("u", "x")}
+    assert score(score_graded(imap, matches)).parts["contradictions"] == 2
 
 
 def test_a_contradiction_is_no_match_in_the_papers_equation() -> None:
     imap = imap_of([("t", "a")], [("t", "x")])
     matches = judge(imap, {("a", "x"): Relation.CONTRADICTION}, 0.9)
-    assert score(paper(imap, matches)).value == score(mean(imap, matches)).value == 0
+    assert score(score_paper(imap, matches)).value == score(score_mean(imap, matches)).value == 0
 
 
 def test_specificity_is_the_share_not_earned_by_more_general_values() -> None:
     imap = imap_of([("t", "a"), ("t", "b")], [("t", "x"), ("t", "y")])
     matches = judge(imap, {("a", "x"): Relation.EXACT, ("b", "y"): Relation.BELONGING})
-    assert score(graded(imap, matches)).parts["specificity"] == pytest.approx(1 - 0.3 / 1.3)
+    assert score(score_graded(imap, matches)).parts["specificity"] == pytest.approx(1 - 0.3 / 1.3)
 
 
 def test_a_duplicate_counts_once() -> None:
     once, twice = imap_of([("t", "a")], [("t", "x")]), imap_of([("t", "a")] * 2, [("t", "x")] * 3)
-    for compute in (paper, mean, graded):
+    for compute in (score_paper, score_mean, score_graded):
         assert compute(once, judge(once, RELATED)) == compute(twice, judge(twice, RELATED))
 
 
-@pytest.mark.parametrize("compute", [paper, mean, graded])
+@pytest.mark.parametrize("compute", [score_paper, score_mean, score_graded])
 def test_empty_cases(compute: object) -> None:
     assert callable(compute)
     asked_nothing = Imap((), (), ONE_TERM.reference, ONE_TERM.response)
@@ -218,9 +226,9 @@ def test_bounds(case: tuple[Imap, list[Match]]) -> None:
     imap, matches = case
     terms = len(values_by_term(imap.reference))
     shared = len(values_by_term(imap.reference).keys() & values_by_term(imap.response).keys())
-    assert -shared <= score(paper(imap, matches)).value <= 2 * shared
-    assert -1 <= score(mean(imap, matches)).value <= 2 * shared / terms
-    result = score(graded(imap, matches))
+    assert -shared <= score(score_paper(imap, matches)).value <= 2 * shared
+    assert -1 <= score(score_mean(imap, matches)).value <= 2 * shared / terms
+    result = score(score_graded(imap, matches))
     assert 0 <= result.value <= 1
     contradictions = result.parts["contradictions"]
     assert all(0 <= part <= 1 for name, part in result.parts.items() if name != "contradictions")
@@ -235,7 +243,7 @@ def test_order_does_not_matter(case: tuple[Imap, list[Match]], rng: random.Rando
     rng.shuffle(response)
     shuffled = Imap(imap.query, (), tuple(reference), tuple(response))
     mixed = rng.sample(matches, len(matches))
-    for compute in (paper, mean, graded):
+    for compute in (score_paper, score_mean, score_graded):
         assert score(compute(shuffled, mixed)).value == pytest.approx(score(compute(imap, matches)).value)
 
 
@@ -245,23 +253,23 @@ def test_a_contradiction_in_place_of_anything_never_raises_the_default(
 ) -> None:
     imap, matches = case
     worse = [replace(m, relation=Relation.CONTRADICTION) if rng.random() < 0.3 else m for m in matches]
-    assert score(graded(imap, worse)).value <= score(graded(imap, matches)).value + 1e-12
+    assert score(score_graded(imap, worse)).value <= score(score_graded(imap, matches)).value + 1e-12
 
 
 @given(pairs)
 def test_identical_answers_are_perfect(facts: list[tuple[str, str]]) -> None:
     imap = imap_of(facts, facts)
     matches = judge(imap, {(value, value): Relation.EXACT for _, value in facts})
-    assert score(graded(imap, matches)).value == pytest.approx(1.0)
-    assert score(mean(imap, matches)).value == pytest.approx(2.0)
-    assert score(paper(imap, matches)).value == pytest.approx(2.0 * len(values_by_term(imap.reference)))
+    assert score(score_graded(imap, matches)).value == pytest.approx(1.0)
+    assert score(score_mean(imap, matches)).value == pytest.approx(2.0)
+    assert score(score_paper(imap, matches)).value == pytest.approx(2.0 * len(values_by_term(imap.reference)))
 
 
 @given(judged())
 def test_a_better_similarity_never_lowers_the_default(case: tuple[Imap, list[Match]]) -> None:
     imap, matches = case
     better = [replace(match, similarity=min(1, match.similarity + 0.1)) for match in matches]
-    assert score(graded(imap, better)).value >= score(graded(imap, matches)).value - 1e-12
+    assert score(score_graded(imap, better)).value >= score(score_graded(imap, matches)).value - 1e-12
 
 
 def test_credits_are_those_of_the_design() -> None:

@@ -18,10 +18,10 @@ from nltk.stem.porter import PorterStemmer
 from imapeval.errors import ResourceError
 from imapeval.evaluation.samples import read
 from imapeval.metrics import nltk_data
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.lexical import Meteor, meteor
 from imapeval.metrics.lexical.tokens import split_for_bleu
-from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SYNONYMS: Mapping[str, Sequence[tuple[str, ...]]] = {
     "adj": [("severe", "bad"), ("typical", "common")],
     "adv": [("often", "frequently"), ("likely", "probably")],
 }
-REAL = meteor._find()
+REAL = meteor._find_wordnet()
 
 
 def write_wordnet(folder: Path, *, end: str = "\n") -> None:
@@ -72,7 +72,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # nltk reads the variable when it is imported, and reads no file elsewhere.
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
     yield tmp_path / "data" / "corpora"
-    meteor._load.cache_clear()
+    meteor._load_wordnet.cache_clear()
     with warnings.catch_warnings():
         # nltk's reader leaves its files open until it is collected.
         warnings.simplefilter("ignore", ResourceWarning)
@@ -82,7 +82,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def prepared(nowhere: Path) -> Meteor:
     write_wordnet(nowhere / "wordnet")
-    return Meteor().prepare(Parts())
+    return Meteor().prepare(MetricResources())
 
 
 def score(metric: Meteor, reference: str, response: str, lang: Lang = "en") -> Outcome:
@@ -181,13 +181,13 @@ def test_on_real_answers_it_is_what_the_paper_says(prepared: Meteor):
 
 def test_its_signature_names_wordnet(prepared: Meteor):
     assert "|wordnet:0.1|" in prepared.signature
-    assert "|wordnet:0.1|" in OnImaps(Meteor()).prepare(Parts()).signature
+    assert "|wordnet:0.1|" in MetricOnImaps(Meteor()).prepare(MetricResources()).signature
 
 
 def test_without_wordnet_it_says_what_to_install(nowhere: Path):
-    assert Meteor().lacks == "WordNet: python -m nltk.downloader wordnet"
+    assert Meteor().missing_requirements == "WordNet: python -m nltk.downloader wordnet"
     with pytest.raises(ResourceError, match=r"Install WordNet: python -m nltk\.downloader wordnet"):
-        Meteor().prepare(Parts())
+        Meteor().prepare(MetricResources())
 
 
 def test_wordnet_as_nltk_downloads_it(nowhere: Path, tmp_path: Path):
@@ -196,8 +196,8 @@ def test_wordnet_as_nltk_downloads_it(nowhere: Path, tmp_path: Path):
     with zipfile.ZipFile(nowhere / "wordnet.zip", "w") as archive:
         for file in sorted((tmp_path / "wordnet").iterdir()):
             archive.write(file, f"wordnet/{file.name}")
-    assert Meteor().lacks == ""
-    assert value(score(Meteor().prepare(Parts()), "doctor", "physician")) == 0.5
+    assert Meteor().missing_requirements == ""
+    assert value(score(Meteor().prepare(MetricResources()), "doctor", "physician")) == 0.5
 
 
 @pytest.mark.parametrize("damage", ["line ends", "a file", "a line"])
@@ -209,7 +209,7 @@ def test_damaged_wordnet(nowhere: Path, damage: str):
     if damage == "a line":
         (folder / "index.noun").write_text("doctor n x\n")
     with pytest.raises(ResourceError, match=r"WordNet in .* (is damaged|cannot be read)"):
-        Meteor().prepare(Parts())
+        Meteor().prepare(MetricResources())
 
 
 @pytest.mark.skipif(REAL is None, reason="WordNet is not installed: python -m nltk.downloader wordnet")
@@ -217,4 +217,4 @@ def test_nltks_example_with_the_real_wordnet():
     # nltk 3.10, docstring of single_meteor_score: 0.6944.
     reference = "It is a guide to action that ensures that the military will forever heed Party commands"
     response = "It is a guide to action which ensures that the military always obeys the commands of the party"
-    assert value(score(Meteor().prepare(Parts()), reference, response)) == pytest.approx(0.6944, abs=5e-5)
+    assert value(score(Meteor().prepare(MetricResources()), reference, response)) == pytest.approx(0.6944, abs=5e-5)

@@ -3,8 +3,8 @@
 import pytest
 
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Parts
-from imapeval.metrics.on_imaps import OnImaps, join
+from imapeval.metrics.base import Case, MetricResources
+from imapeval.metrics.on_imaps import MetricOnImaps, render_imap_texts
 from imapeval.types import Failure, Imap, Outcome, Pair, Score
 
 IMAP = Imap(
@@ -23,8 +23,8 @@ def score(name: str, imap: Imap | None) -> Outcome:
 
 
 def test_values_and_pairs_are_joined_by_the_references_terms() -> None:
-    assert join(IMAP, "values") == VALUES
-    assert join(IMAP, "pairs") == PAIRS
+    assert render_imap_texts(IMAP, "values") == VALUES
+    assert render_imap_texts(IMAP, "pairs") == PAIRS
 
 
 @pytest.mark.parametrize("name", ["rouge1", "rouge2", "rougeL", "bleu", "chrf"])
@@ -79,14 +79,14 @@ class _Prepared:
     def __init__(self, *, ready: bool) -> None:
         self.ready = ready
 
-    def prepare(self, parts: Parts) -> "_Prepared":
+    def prepare(self, parts: MetricResources) -> "_Prepared":
         return _Prepared(ready=True)
 
 
 def test_the_metric_inside_is_prepared() -> None:
-    prepared = OnImaps(_Prepared(ready=False)).prepare(Parts())  # pyright: ignore[reportArgumentType]
+    prepared = MetricOnImaps(_Prepared(ready=False)).prepare(MetricResources())  # pyright: ignore[reportArgumentType]
     assert isinstance(prepared.metric, _Prepared)
     assert prepared.metric.ready
     plain = registry.get("rouge1+imap")
-    assert isinstance(plain, OnImaps)
-    assert plain.prepare(Parts()) is plain
+    assert isinstance(plain, MetricOnImaps)
+    assert plain.prepare(MetricResources()) is plain

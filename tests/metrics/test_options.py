@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.metrics.base import Case, Need, option
-from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.base import Case, Requirement, option
+from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.metrics.options import Option, list_options, set_options
 from imapeval.signature import signature
 from imapeval.types import Lang, Outcome, Score
@@ -30,11 +30,11 @@ class Length:
     name = "length"
     summary = "characters"
     citation = "none"
-    requires: frozenset[Need] = frozenset({"reference"})
+    requires: frozenset[Requirement] = frozenset({"reference"})
     languages: frozenset[Lang] = frozenset({"en"})
     range: tuple[float | None, float | None] = (0.0, None)
     higher_is_better = True
-    lacks = ""
+    missing_requirements = ""
 
     def __post_init__(self) -> None:
         if self.layer < 0:
@@ -57,9 +57,9 @@ def test_options_are_listed_and_set_by_type() -> None:
 
 
 def test_options_of_a_metric_on_imaps_are_those_of_the_metric() -> None:
-    metric = OnImaps(Length())
+    metric = MetricOnImaps(Length())
     assert list_options(metric) == list_options(Length())
-    assert set_options(metric, {"layer": "5"}) == OnImaps(Length(layer=5))
+    assert set_options(metric, {"layer": "5"}) == MetricOnImaps(Length(layer=5))
 
 
 @pytest.mark.parametrize(

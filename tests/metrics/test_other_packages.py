@@ -30,7 +30,7 @@ class Shouting:
     languages: ClassVar = frozenset({"en"})
     range: ClassVar = (0.0, None)
     higher_is_better: ClassVar = False
-    lacks: ClassVar = ""
+    missing_requirements: ClassVar = ""
 
     @property
     def signature(self):

@@ -25,7 +25,6 @@ from imapeval.evaluation.samples import read
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.scoring import shared_scorer
 from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
@@ -231,7 +230,7 @@ def test_its_own_work_must_not_wait_for_itself():
         languages: ClassVar = frozenset({"en", "zh"})
         range: ClassVar = (0.0, 1.0)
         higher_is_better: ClassVar = True
-        lacks: ClassVar = ""
+        missing_requirements: ClassVar = ""
         signature: ClassVar = "nested"
 
         def score(self, cases: Any) -> Any:
@@ -403,7 +402,7 @@ def test_all_offline_and_ones_own_metric():
         languages: ClassVar = frozenset({"en", "zh"})
         range: ClassVar = (0.0, None)
         higher_is_better: ClassVar = True
-        lacks: ClassVar = ""
+        missing_requirements: ClassVar = ""
         signature: ClassVar = "length|v:1"
 
         def score(self, cases: Any) -> list[Score]:
@@ -498,11 +497,21 @@ def test_one_who_gives_up_does_not_take_the_reading_from_the_others():
         assert asyncio.run(asyncio.wait_for(work(), 30)).failure is None
 
 
-def test_shared_by_options():
-    assert shared_scorer(metrics="rouge1") is shared_scorer(metrics="rouge1", llm=None)
-    assert shared_scorer(metrics="rouge1") is not shared_scorer(metrics="rouge2")
-    with pytest.raises(UsageError, match="unexpected keyword argument 'metric'"):
-        shared_scorer(metric="rouge1")
+def test_async_context_manager():
+    async def work() -> float | None:
+        async with Scorer("rouge1") as scorer:
+            return (await scorer.ascore(**ABSCESS)).value
+
+    before = {thread.name for thread in threading.enumerate()}
+    assert asyncio.run(work())
+    assert {thread.name for thread in threading.enumerate()} <= before
+
+
+def test_repr_names_metrics_and_model_without_secrets():
+    with Scorer("rouge1,rouge2") as scorer:
+        assert repr(scorer) == "Scorer('rouge1,rouge2', references='mean', llm=None)"
+    with Scorer(llm=ScriptedModel(answer), references="best") as scorer:
+        assert repr(scorer) == "Scorer('imapscore', references='best', llm='scripted')"
 
 
 def test_samples_are_not_changed(scorer: Scorer):

@@ -15,7 +15,7 @@ import uvicorn
 
 from imapeval import Scorer
 from imapeval.serve.app import LoadedScorer, load
-from imapeval.serve.limits import Limits
+from imapeval.serve.guard import Limits
 from imapeval.serve.server import listen, make_server
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"

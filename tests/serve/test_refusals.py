@@ -14,7 +14,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.serve.app import load
-from imapeval.serve.limits import Limits
+from imapeval.serve.guard import Limits
 from imapeval.serve.server import check_token, listen
 
 if TYPE_CHECKING:

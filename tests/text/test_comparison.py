@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.comparison import Verdict, compare, measure_likeness
+from imapeval.text.comparison import WordingVerdict, compare_wordings, measure_wording_similarity
 
 SAME = [
     ("Computed Tomography (CT)", "CT"),
@@ -107,23 +107,26 @@ OPEN = [
     ("慢性肾脏病4期", "慢性肾脏病"),
 ]
 
-_TURNED: dict[Verdict | None, Verdict] = {Verdict.NARROWER: Verdict.BROADER, Verdict.BROADER: Verdict.NARROWER}
+_TURNED: dict[WordingVerdict | None, WordingVerdict] = {
+    WordingVerdict.NARROWER: WordingVerdict.BROADER,
+    WordingVerdict.BROADER: WordingVerdict.NARROWER,
+}
 
 
 @pytest.mark.parametrize(
     ("reference", "response", "verdict"),
     [
-        *((*pair, Verdict.SAME) for pair in SAME),
-        *((*pair, Verdict.OPPOSITE) for pair in OPPOSITE),
-        *((*pair, Verdict.OTHER_AMOUNT) for pair in OTHER_AMOUNT),
-        *((*pair, Verdict.OTHER_SIDE) for pair in OTHER_SIDE),
-        *((*pair, Verdict.NARROWER) for pair in NARROWER),
+        *((*pair, WordingVerdict.SAME) for pair in SAME),
+        *((*pair, WordingVerdict.OPPOSITE) for pair in OPPOSITE),
+        *((*pair, WordingVerdict.OTHER_AMOUNT) for pair in OTHER_AMOUNT),
+        *((*pair, WordingVerdict.OTHER_SIDE) for pair in OTHER_SIDE),
+        *((*pair, WordingVerdict.NARROWER) for pair in NARROWER),
         *((*pair, None) for pair in OPEN),
     ],
 )
-def test_verdicts(reference: str, response: str, verdict: Verdict | None) -> None:
-    assert compare(reference, response) is verdict
-    assert compare(response, reference) is _TURNED.get(verdict, verdict)
+def test_verdicts(reference: str, response: str, verdict: WordingVerdict | None) -> None:
+    assert compare_wordings(reference, response) is verdict
+    assert compare_wordings(response, reference) is _TURNED.get(verdict, verdict)
 
 
 texts = st.text(max_size=40) | st.from_regex(r"(no |不)?[a-z]{1,6} \d{1,3} ?(mg|days|次)", fullmatch=True)
@@ -131,17 +134,17 @@ texts = st.text(max_size=40) | st.from_regex(r"(no |不)?[a-z]{1,6} \d{1,3} ?(mg
 
 @given(texts, texts)
 def test_symmetry_and_bounds(a: str, b: str) -> None:
-    verdict, likeness = compare(a, b), measure_likeness(a, b)
-    assert compare(b, a) is _TURNED.get(verdict, verdict)
-    assert measure_likeness(b, a) == likeness
+    verdict, likeness = compare_wordings(a, b), measure_wording_similarity(a, b)
+    assert compare_wordings(b, a) is _TURNED.get(verdict, verdict)
+    assert measure_wording_similarity(b, a) == likeness
     assert 0 <= likeness.overlap <= 1
     assert 0 <= likeness.weight <= 1
 
 
 @given(texts)
 def test_a_value_never_contradicts_itself(value: str) -> None:
-    assert compare(value, value) in (Verdict.SAME, None)
-    assert measure_likeness(value, value).weight == 1
+    assert compare_wordings(value, value) in (WordingVerdict.SAME, None)
+    assert measure_wording_similarity(value, value).weight == 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_a_value_never_contradicts_itself(value: str) -> None:
 def test_hostile_values_take_no_time(value: str) -> None:
     # Minutes, where a pattern tries every stretch of a run.
     start = time.perf_counter()
-    compare(value, "rest for 2 weeks")
+    compare_wordings(value, "rest for 2 weeks")
     assert time.perf_counter() - start < 2
 
 
@@ -160,29 +163,33 @@ def test_every_unit_is_known() -> None:
     units += "tablets pill 片 粒 drops 滴"
     for unit in units.split():
         for text in (f"3 {unit}", f"3{unit}", f"3 {unit.upper()}"):
-            assert compare(text, text.replace("3", "4")) is Verdict.OTHER_AMOUNT, text
+            assert compare_wordings(text, text.replace("3", "4")) is WordingVerdict.OTHER_AMOUNT, text
 
 
 def test_likeness_counts_words_and_chinese_bigrams() -> None:
     # 2 * |common| / (|a| + |b|): 2*1/(2+2); 腹部/部疼/疼痛 against 疼痛: 2*1/(3+1)
-    assert measure_likeness("steam inhalation", "steam bath").overlap == 0.5
-    assert measure_likeness("腹部疼痛", "疼痛").overlap == 0.5
-    assert measure_likeness("the", "of").overlap == 0.0
+    assert measure_wording_similarity("steam inhalation", "steam bath").overlap == 0.5
+    assert measure_wording_similarity("腹部疼痛", "疼痛").overlap == 0.5
+    assert measure_wording_similarity("the", "of").overlap == 0.0
 
 
 def test_likeness_is_worth_nothing_where_one_denies_what_the_other_affirms() -> None:
-    assert measure_likeness("rest the knee", "do not rest the knee").weight == 0
-    assert measure_likeness("do not rest the knee", "never rest the knee").weight == 1
+    assert measure_wording_similarity("rest the knee", "do not rest the knee").weight == 0
+    assert measure_wording_similarity("do not rest the knee", "never rest the knee").weight == 1
 
 
 def test_likeness_is_worth_less_where_one_frame_holds_something_else() -> None:
     # Two of the three words are common: 1 - 2/3 / 2. A word more is nothing else in its place.
-    assert measure_likeness("hold the tooth by the crown", "hold the tooth by the root").weight == pytest.approx(2 / 3)
-    assert measure_likeness("hold the tooth by the crown", "hold the tooth").weight == 1
-    assert measure_likeness("rest", "physiotherapy").weight == 1
+    assert measure_wording_similarity(
+        "hold the tooth by the crown", "hold the tooth by the root"
+    ).weight == pytest.approx(2 / 3)
+    assert measure_wording_similarity("hold the tooth by the crown", "hold the tooth").weight == 1
+    assert measure_wording_similarity("rest", "physiotherapy").weight == 1
 
 
 def test_another_condition_makes_no_contradiction() -> None:
-    assert compare("take ibuprofen", "do not take ibuprofen") is Verdict.OPPOSITE
-    assert compare("take ibuprofen if it hurts", "do not take ibuprofen if the kidneys are ill") is None
-    assert compare("take ibuprofen if it hurts", "do not take ibuprofen if it hurts") is Verdict.OPPOSITE
+    assert compare_wordings("take ibuprofen", "do not take ibuprofen") is WordingVerdict.OPPOSITE
+    assert compare_wordings("take ibuprofen if it hurts", "do not take ibuprofen if the kidneys are ill") is None
+    assert (
+        compare_wordings("take ibuprofen if it hurts", "do not take ibuprofen if it hurts") is WordingVerdict.OPPOSITE
+    )

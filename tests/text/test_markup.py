@@ -58,10 +58,10 @@ def test_a_stretch_is_found_in_the_original():
     plain = PlainText(original)
     for words, written in (("Rest", "Rest"), ("left", "le\u00adft"), ("knee", "knee"), ("ankle", "ankle")):
         start = plain.text.index(words)
-        begin, end = plain.origin(start, start + len(words))
+        begin, end = plain.to_original(start, start + len(words))
         assert original[begin:end] == written
     start = plain.text.index("&")
-    assert original[plain.origin(start, start + 1)[0] :].startswith("&amp;")
+    assert original[plain.to_original(start, start + 1)[0] :].startswith("&amp;")
 
 
 PIECES = st.sampled_from(
@@ -99,13 +99,13 @@ def test_every_character_knows_where_it_came_from(text):
     plain = PlainText(text)
     last = 0
     for place, char in enumerate(plain.text):
-        start, end = plain.origin(place, place + 1)
+        start, end = plain.to_original(place, place + 1)
         assert last <= start < end <= len(text)
         last = start
         # What replaces something stands where that begins.
         assert text[start] in "&<" or text[start].casefold() == char.casefold()
     if plain.text:
-        assert plain.origin(0, len(plain.text))[1] <= len(text)
+        assert plain.to_original(0, len(plain.text))[1] <= len(text)
 
 
 @given(st.text(max_size=60))
@@ -117,7 +117,7 @@ def test_a_text_without_layout_stays(text):
 def test_edits_are_mapped():
     edited = EditedText("a--b", [(1, 3, "+")])
     assert edited.text == "a+b"
-    assert [edited.origin(place) for place in range(3)] == [0, 1, 3]
+    assert [edited.to_original(place) for place in range(3)] == [0, 1, 3]
 
 
 @pytest.mark.parametrize(

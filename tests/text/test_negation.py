@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from imapeval.text import negation as module
 from imapeval.text.negation import (
-    denies_next,
+    ends_with_negator,
     find_denied_verb,
+    find_denying_predicate,
     find_governor,
-    find_predicate,
+    is_negated,
     mentions_denial,
-    negated,
     read_stance,
 )
 
@@ -43,7 +43,7 @@ def split(table: str) -> list[str]:
 def test_denied(phrase):
     stance = read_stance(phrase)
     assert (stance.polarity, stance.certainty, stance.denies) == ("denied", "certain", True)
-    assert negated(phrase)
+    assert is_negated(phrase)
     assert mentions_denial(phrase)
 
 
@@ -51,7 +51,7 @@ def test_denied(phrase):
 def test_affirmed(phrase):
     stance = read_stance(phrase)
     assert (stance.polarity, stance.certainty, stance.denies) == ("affirmed", "certain", False)
-    assert not negated(phrase)
+    assert not is_negated(phrase)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_how_sure(phrase, polarity, certainty, subject):
 )
 def test_less_of_a_thing_is_no_denial(phrase):
     stance = read_stance(phrase)
-    assert stance.restrains
+    assert stance.asks_for_less
     assert not stance.denies
 
 
@@ -154,7 +154,7 @@ def test_what_governs_a_list(clause, governor):
     ],
 )
 def test_what_denies_from_behind(clause, predicate):
-    assert find_predicate(clause) == predicate
+    assert find_denying_predicate(clause) == predicate
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_which_verb_is_denied(clause, verb):
     ],
 )
 def test_whether_what_follows_is_denied(before, denied):
-    assert denies_next(before) is denied
+    assert ends_with_negator(before) is denied
 
 
 @given(st.text(max_size=80))
@@ -206,7 +206,7 @@ def test_any_text_has_a_stance(text):
     assert len(stance.subject) <= len(text)
     for find in (find_governor, find_denied_verb):
         assert text.startswith(find(text))
-    assert text.endswith(find_predicate(text)) or text.endswith("\n")
+    assert text.endswith(find_denying_predicate(text)) or text.endswith("\n")
 
 
 def test_the_examples_hold():

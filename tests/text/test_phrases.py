@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.text import phrases as module
-from imapeval.text.phrases import drop_self_contradictions, is_condition, qualify, read_phrase, split_condition
+from imapeval.text.phrases import annotate_pair, drop_self_contradictions, is_condition, parse_phrase, split_condition
 from imapeval.types import Pair
 
 
@@ -78,14 +78,14 @@ def test_what_is_only_a_condition(clause, is_one):
 )
 def test_a_pair_is_qualified_by_its_value(value, fields):
     pair = Pair("treatment", value, (3, 9))
-    assert qualify(pair) == Pair("treatment", value, (3, 9), **fields)
+    assert annotate_pair(pair) == Pair("treatment", value, (3, 9), **fields)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_qualifying_twice_is_qualifying_once(value):
-    pair = qualify(Pair("t", value))
-    assert qualify(pair) == pair
+    pair = annotate_pair(Pair("t", value))
+    assert annotate_pair(pair) == pair
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_qualifying_twice_is_qualifying_once(value):
     ],
 )
 def test_words_are_those_of_what_is_spoken_of(a, b):
-    assert read_phrase(a).words == read_phrase(b).words != frozenset()
+    assert parse_phrase(a).words == parse_phrase(b).words != frozenset()
 
 
 def test_tokens_know_the_order_of_chinese_characters():
-    ours, theirs = read_phrase("蜂蜜"), read_phrase("蜜蜂")
+    ours, theirs = parse_phrase("蜂蜜"), parse_phrase("蜜蜂")
     assert ours.words == theirs.words
     assert ours.tokens.isdisjoint(theirs.tokens)
 
@@ -127,16 +127,16 @@ def test_under_one_condition_both_cannot_hold(values, kept):
 
 
 def test_brackets():
-    phrase = read_phrase("computed tomography (CT)")
+    phrase = parse_phrase("computed tomography (CT)")
     assert (phrase.outside, phrase.inside, phrase.qualified) == ("computed tomography", {"ct"}, False)
-    assert read_phrase("diabetes (type 1)").qualified
-    assert read_phrase("ibuprofen (400 mg)").inside == frozenset()
+    assert parse_phrase("diabetes (type 1)").qualified
+    assert parse_phrase("ibuprofen (400 mg)").inside == frozenset()
 
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_a_phrase(text):
-    phrase = read_phrase(text)
+    phrase = parse_phrase(text)
     core, condition = split_condition(text)
     assert (phrase.core, phrase.condition) == (core, condition)
     assert condition in text

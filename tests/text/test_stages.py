@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from imapeval.graph.wordings import find_heads
+from imapeval.graph.linking.phrases import find_heads
 from imapeval.text import stages as module
 from imapeval.text.stages import find_stages, strip_stage
 

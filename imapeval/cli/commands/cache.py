@@ -1,7 +1,5 @@
-"""`imapeval cache`: the completions that were paid for, and the indexes of graphs."""
+"""`imapeval cache`: cached completions of language models, and indexes of graphs."""
 
-import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,14 +7,14 @@ import typer
 
 from imapeval._resources import cache_folder
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.graph.leftovers import CachedIndex
+    from imapeval.graph.index.cache_cleanup import CachedIndex
 
 app = typer.Typer(
-    help="Completions of language models and indexes of graphs that are kept.",
+    help="Cached completions of language models and indexes of graphs.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -24,62 +22,64 @@ app = typer.Typer(
 
 @app.command()
 def info(json_output: Json = False) -> None:
-    """Tell what is kept where: completions of which models, and what they took; indexes of which graphs."""
+    """Show what is cached: completions and tokens by model, and indexes by graph."""
     from imapeval.evaluation.pipeline import completions_path
-    from imapeval.graph.leftovers import survey_cache
+    from imapeval.graph.index.cache_cleanup import list_cached_indexes
     from imapeval.llm.middleware.cache_contents import disk_usage, list_models
 
     path = completions_path()
     models = list_models(path)
-    indexes = survey_cache()
+    indexes = list_cached_indexes()
     size = disk_usage(path)
     total = sum(cache_contents.entries for kept in models)
     if json_output:
-        found = {
-            "path": str(path),
+        content = {
+            "path": path,
             "bytes": size,
             "entries": total,
             "models": [asdict(kept) for kept in models],
             "indexes": [_index_to_dict(index) for index in indexes],
         }
-        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        emit_json(content)
         return
     echo(f"{path}: {total:,} completions, {size / 1e6:.1f} MB")
-    _print_table(
-        ("model", "completions", "prompt tokens", "completion tokens"),
+    emit(
+        models,
         [
-            (
-                cache_contents.model,
-                f"{cache_contents.entries:,}",
-                f"{cache_contents.prompt_tokens:,}",
-                f"{cache_contents.completion_tokens:,}",
-            )
-            for kept in models
+            Column("model", lambda kept: kept.model, text=True),
+            Column("completions", lambda kept: f"{kept.entries:,}"),
+            Column("prompt tokens", lambda kept: f"{kept.prompt_tokens:,}"),
+            Column("completion tokens", lambda kept: f"{kept.completion_tokens:,}"),
         ],
     )
     size = sum(index.bytes for index in indexes)
     echo(f"{cache_folder()}: {len(indexes):,} indexes of graphs, {size / 1e6:.1f} MB")
-    _print_table(
-        ("index of", "hash of the graph", "encoder", "MB"),
-        [(index.kind, index.graph, index.encoder, f"{index.bytes / 1e6:.1f}") for index in indexes],
+    emit(
+        indexes,
+        [
+            Column("index of", lambda index: index.kind, text=True),
+            Column("hash of the graph", lambda index: index.graph, text=True),
+            Column("encoder", lambda index: index.encoder, text=True),
+            Column("MB", lambda index: f"{index.bytes / 1e6:.1f}"),
+        ],
     )
 
 
 @app.command()
 def clear(
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only those of this model, as `imapeval cache info` calls it.")
+        str | None, typer.Option(metavar="NAME", help="Only those of this model, as named by `imapeval cache info`.")
     ] = None,
     indexes: Annotated[
-        bool, typer.Option("--indexes", help="Drop the indexes of graphs instead; whatever needs one makes it again.")
+        bool, typer.Option("--indexes", help="Delete the indexes of graphs instead; they are rebuilt when needed.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json_output: Json = False,
 ) -> None:
-    """Drop the kept completions: whatever needs them again is asked and paid for again."""
+    """Delete cached completions; requests that need them again are sent and paid for again."""
     if indexes:
         if model is not None:
-            raise UsageError("--indexes drops no completions, so that --model says nothing. Give one of the two.")
+            raise UsageError("--indexes deletes no completions, so --model has no effect. Give only one of the two.")
         _clear_indexes(yes=yes, json_output=json_output)
         return
     from imapeval.evaluation.pipeline import completions_path
@@ -88,44 +88,30 @@ def clear(
     path = completions_path()
     if not yes:
         count = sum(one.entries for one in cache_contents.list_models(path) if model in (None, one.model))
-        echo(f"completions to be dropped from {path}: {count:,}")
-        typer.confirm("To have them again costs their price again. Drop them?", abort=True)
+        echo(f"completions to delete from {path}: {count:,}")
+        typer.confirm("Getting them again has to be paid for again. Delete them?", abort=True)
     dropped = cache_contents.clear(path, model=model)
     if json_output:
-        echo(json.dumps({"path": str(path), "dropped": dropped}, ensure_ascii=False))
+        emit_json({"path": path, "dropped": dropped}, compact=True)
     else:
-        echo(f"completions dropped from {path}: {dropped:,}")
+        echo(f"completions deleted from {path}: {dropped:,}")
 
 
 def _clear_indexes(*, yes: bool, json_output: bool) -> None:
-    from imapeval.graph.leftovers import clear_cache, survey_cache
+    from imapeval.graph.index.cache_cleanup import clear_cached_indexes, list_cached_indexes
 
     if not yes:
-        found = survey_cache()
+        found = list_cached_indexes()
         size = sum(index.bytes for index in found)
-        echo(f"indexes to be dropped from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
-        typer.confirm("To have them again takes minutes for a large graph. Drop them?", abort=True)
-    dropped = clear_cache()
+        echo(f"indexes to delete from {cache_folder()}: {len(found):,}, {size / 1e6:.1f} MB")
+        typer.confirm("Rebuilding takes minutes for a large graph. Delete them?", abort=True)
+    dropped = clear_cached_indexes()
     if json_output:
-        shown = {"path": str(cache_folder()), "dropped": [_index_to_dict(index) for index in dropped]}
-        echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        shown = {"path": cache_folder(), "dropped": [_index_to_dict(index) for index in dropped]}
+        emit_json(shown)
     else:
-        echo(f"indexes dropped from {cache_folder()}: {len(dropped):,}")
+        echo(f"indexes deleted from {cache_folder()}: {len(dropped):,}")
 
 
 def _index_to_dict(index: "CachedIndex") -> dict[str, Any]:
     return {**asdict(index), "paths": [str(path) for path in index.paths]}
-
-
-def _print_table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print rows as a table, texts to the left and numbers to the right; nothing where there are none."""
-    if not rows:
-        return
-    from rich.table import Table
-
-    table = Table()
-    for heading, cell in zip(headings, rows[0], strict=True):
-        table.add_column(heading, overflow="fold", justify="right" if cell[:1].isdigit() else "left")
-    for row in rows:
-        table.add_row(*row)
-    print_table(table)

@@ -1,50 +1,52 @@
 """`imapeval closed`: metrics of answers that are labels, lists, tags or ranks."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.options import Json, split_commas
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.options import Json, choose_one, parse_names
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.estimate import MetricEstimate
-    from imapeval.study.closed.reading import ClosedTask
     from imapeval.study.data.rated import Scale
 
 
 def closed(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file (.jsonl, .csv, .parquet), one answer a row.")],
-    gold: Annotated[str, typer.Option(metavar="COLUMN", help="What is right.")],
-    predicted: Annotated[str, typer.Option(metavar="COLUMN", help="What was answered.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file (.jsonl, .csv, .parquet) with one answer per row.")
+    ],
+    gold: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the right answers.")],
+    predicted: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the predicted answers.")],
     scores: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="A number, or a JSON object of one for each label, for AUC and PR-AUC."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of scores for AUC and PR-AUC: a number, or a JSON object with a number per label.",
+        ),
     ] = None,
     task: Annotated[
         str, typer.Option(metavar="TASK", help="labels, multilabel, ranking, sequence, ordinal or grade.")
     ] = "labels",
     positive: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="What single scores speak for.  [default: 1, yes or true]")
+        str | None, typer.Option(metavar="LABEL", help="Label that single scores are for.  [default: 1, yes or true]")
     ] = None,
     order: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Ordinal labels, lowest first.  [default: as numbers]")
+        str | None, typer.Option(metavar="A,B,C", help="Ordinal labels, lowest first.  [default: labels are numbers]")
     ] = None,
     scale: Annotated[
-        str | None, typer.Option(metavar="LOW:HIGH", help="Between which numbers grades lie, such as 0:5.")
+        str | None, typer.Option(metavar="LOW:HIGH", help="Lowest and highest grade, such as 0:5.")
     ] = None,
-    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Which metrics.  [default: the task's]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Of the bootstrap.")] = 2000,
+    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all for the task]")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap intervals.")] = 0,
+    resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples.")] = 2000,
     json_output: Json = False,
 ) -> None:
-    """Measure closed answers, each metric with its 95% confidence interval.
+    """Score answers that are not free text, each metric with its 95% confidence interval.
 
     labels: one label each. multilabel: a list of labels. ranking: right answers, and a list of answers, best first.
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: ordered labels, and a number. grade: a number on a scale, and
@@ -53,31 +55,22 @@ def closed(
     from imapeval.study.closed.estimate import estimate_metrics
     from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
 
-    known: dict[str, ClosedTask] = {name: name for name in TASKS}
-    if task not in known:
-        raise UsageError(f"unknown --task {task!r}. Tasks: {', '.join(TASKS)}.")
+    choose_one(task, "--task", TASKS)
     columns = AnswerColumns(
         gold,
         predicted,
         scores,
         positive,
-        None if order is None else _split(order, "--order"),
+        None if order is None else tuple(parse_names(order, "--order") or ()),
         None if scale is None else _parse_scale(scale),
     )
-    families, answers = read_closed_answers(file, columns, task=known[task])
-    wanted = None if metrics is None else _split(metrics, "--metrics")
+    families, answers = read_closed_answers(file, columns, task=task)  # pyright: ignore[reportArgumentType]  # checked above
+    wanted = parse_names(metrics, "--metrics")
     found = estimate_metrics(families, answers, metrics=wanted, seed=seed, resamples=resamples)
     if json_output:
-        echo(json.dumps([asdict(row) for row in found], ensure_ascii=False, indent=2))
+        emit_json(found)
         return
     _print(found, seed=seed, resamples=resamples)
-
-
-def _split(text: str, option: str) -> tuple[str, ...]:
-    names = split_commas(text)
-    if not names:
-        raise UsageError(f"{option} {text!r} names nothing. Separate names by commas.")
-    return tuple(names)
 
 
 def _parse_scale(text: str) -> "Scale":
@@ -86,30 +79,18 @@ def _parse_scale(text: str) -> "Scale":
 
     low, high = map(read_number, text.partition(":")[::2])
     if low is None or high is None or low >= high:
-        raise UsageError(f"--scale {text!r} is not LOW:HIGH. Write, for example, --scale 0:5.")
+        raise UsageError(f"--scale {text!r} is not LOW:HIGH. Example: --scale 0:5.")
     return Scale(low, high)
 
 
 def _print(rows: "Sequence[MetricEstimate]", *, seed: int, resamples: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("metric")
-    for column in ("value", "95% interval", "n"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        value = "-" if row.value is None else f"{row.value:.3f}"
-        interval = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"
-        table.add_row(Text(row.metric), value, interval, str(row.n))
-    print_table(table)
+    columns: list[Column[MetricEstimate]] = [
+        Column("metric", lambda row: row.metric, text=True),
+        Column("value", lambda row: None if row.value is None else f"{row.value:.3f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high)),
+        Column("n", lambda row: row.n),
+    ]
+    emit(rows, columns)
     echo(f"95% percentile bootstrap intervals ({resamples} resamples of answers, seed {seed}).")
-    for reason, names in _group_by_reason(rows).items():
-        echo(f"Undefined: {', '.join(names)}: {reason}.")
-
-
-def _group_by_reason(rows: "Sequence[MetricEstimate]") -> dict[str, list[str]]:
-    reasons: dict[str, list[str]] = {}
-    for row in rows:
-        if row.reason is not None:
-            reasons.setdefault(row.reason, []).append(row.metric)
-    return reasons
+    for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):
+        echo(f"Undefined: {', '.join(row.metric for row in rows if row.reason == reason)}: {reason}.")

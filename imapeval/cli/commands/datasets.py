@@ -1,9 +1,15 @@
-"""`imapeval datasets`: the sample data that ships."""
+"""`imapeval datasets`: the sample data that is part of imapeval."""
 
-import json
+from typing import Any
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo
+from imapeval.cli.output import Column, emit
+
+_COLUMNS: list[Column[dict[str, Any]]] = [
+    Column("name", lambda row: row["name"], text=True, wrap=False),
+    Column("samples", lambda row: row["samples"]),
+    Column("path", lambda row: row["path"], text=True),
+]
 
 
 def datasets(json_output: Json = False) -> None:
@@ -11,8 +17,4 @@ def datasets(json_output: Json = False) -> None:
     from imapeval.evaluation.samples import read, shipped_samples
 
     rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped_samples().items()]
-    if json_output:
-        echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    for row in rows:
-        echo(f"{row['name']}  {row['samples']} samples  {row['path']}")
+    emit(rows, _COLUMNS, as_json=json_output)

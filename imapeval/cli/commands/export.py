@@ -1,4 +1,4 @@
-"""`imapeval export`: the facts of a run, for the prompts of judges elsewhere."""
+"""`imapeval export`: the facts of a run as text, for the prompts of other judges."""
 
 import json
 from pathlib import Path
@@ -7,38 +7,31 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo
-from imapeval.errors import InputError, UsageError
-from imapeval.files import replace_file
+from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
+from imapeval.errors import InputError
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write.  [default: <run>-context.jsonl]")
+        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <run>-context.jsonl]")
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Write imaps and matches of a run as texts that go into the prompt of another judge, a line for each answer."""
+    """Write the imaps and matches of a run as text for the prompt of another judge, one line per answer."""
     from imapeval.evaluation.runs import Run
     from imapeval.explain.context import iterate_contexts
 
     run = Run(folder)
-    path = out or Path(f"{folder.resolve().name}-context.jsonl")
-    if path.exists():
-        raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
+    path = require_new_file(out or Path(f"{folder.resolve().name}-context.jsonl"))
     lines = list(iterate_contexts(run))
-    told = sum(line["context"] is not None for line in lines)
-    if not told:
+    with_imaps = sum(line["context"] is not None for line in lines)
+    if not with_imaps:
         raise InputError(
             "holds no imaps", path=folder, fix="Score with a metric that reads them, such as --metrics imapscore."
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error
+    write_lines(path, (json.dumps(line, ensure_ascii=False) for line in lines))
     if json_output:
-        echo(json.dumps({"context": str(path), "answers": len(lines), "with_imaps": told}, ensure_ascii=False))
+        emit_json({"context": path, "answers": len(lines), "with_imaps": with_imaps}, compact=True)
     else:
-        echo(f"{told} of {len(lines)} answers: {path}")
+        echo(f"{with_imaps} of {len(lines)} answers: {path}")

@@ -1,39 +1,38 @@
-"""`imapeval kg`: what the knowledge graph holds, and what it says of two values."""
+"""`imapeval kg`: what the knowledge graph contains, and how it relates two values."""
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from imapeval.cli.commands import kg_build
-from imapeval.cli.options import Encoder, Json, Kg, Language, parse_lang, require_value
-from imapeval.cli.output import echo
+from imapeval.cli.options import Encoder, Json, Kg, Language, choose_one, parse_lang, require_value
+from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
-    from imapeval.graph.linker import Linker
+    from imapeval.graph.linking.linker import Linker
     from imapeval.graph.model import ConceptType
-    from imapeval.graph.store import Graph
+    from imapeval.graph.store.graph import Graph
 
 app = typer.Typer(help="The knowledge graph.", no_args_is_help=True, rich_markup_mode=None)
 app.command("build")(kg_build.build)
 app.command("index")(kg_build.index)
 
 _RELATIVES_SHOWN = 20
-"""Concepts that `info` lists of each kin, such as the narrower ones; the others are counted."""
+"""Related concepts of each kind, such as narrower ones, that `info` lists; the others are counted."""
 
 
 @app.command()
 def stats(kg: Kg = None, json_output: Json = False) -> None:
-    """Count what the graph holds: concepts, names, edges, by type, language and source."""
+    """Count concepts, names and edges of the graph by type, language and source."""
     from imapeval.evaluation.pipeline import open_graph
 
     with open_graph(kg) as graph:
         found = {"path": str(graph.path), **graph.stats()}
     if json_output:
-        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        emit_json(found)
         return
     echo(f"{found.pop('path')}: hash {found.pop('hash')[:12]}")
     for name, value in found.items():
@@ -51,11 +50,11 @@ def _count(value: Any) -> str:
 
 @app.command()
 def info(
-    concept: Annotated[str, typer.Argument(metavar="CONCEPT", help="An id such as DOID:2841, or a name.")],
+    concept: Annotated[str, typer.Argument(metavar="CONCEPT", help="An id, such as DOID:2841, or a name.")],
     kg: Kg = None,
     json_output: Json = False,
 ) -> None:
-    """Show a concept: its names, what it is a kind and a part of, and what is a kind of it."""
+    """Show a concept: its names, what it is a kind or part of, and what is a kind or part of it."""
     from imapeval.evaluation.pipeline import open_graph
 
     require_value(concept)
@@ -64,11 +63,11 @@ def info(
         if not ids:
             raise UsageError(
                 f"the graph {graph.path} has no concept with the id or name {concept!r}. "
-                f"Look for one with: imapeval kg search {concept!r}"
+                f"Search for it with: imapeval kg search {concept!r}"
             )
         shown = [_describe(graph, concept_id) for concept_id in ids]
     if json_output:
-        echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        emit_json(shown)
         return
     echo("\n\n".join(map(_format_concept, shown)))
 
@@ -95,7 +94,9 @@ def _describe(graph: "Graph", concept_id: str) -> dict[str, Any]:
 
 
 def _format_concept(shown: dict[str, Any]) -> str:
-    lines = [f"{shown['label']} ({shown['id']}), {shown['type']}" + (", too general to relate by" * shown["general"])]
+    lines = [
+        f"{shown['label']} ({shown['id']}), {shown['type']}" + (", too general to relate values" * shown["general"])
+    ]
     names: dict[tuple[str, str], list[str]] = {}
     for name in shown["names"]:
         kind = name["kind"] if name["scope"] == "exact" else f"{name['scope']} {name['kind']}"
@@ -119,17 +120,18 @@ def _format_concept(shown: dict[str, Any]) -> str:
 
 @app.command()
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="A name, or something like one.")],
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Most concepts to list.")] = 10,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A name, exact or approximate.")],
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of concepts.")] = 10,
     types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only of this type, such as drug. Repeatable.")
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE", help="Only concepts of this type, such as drug. Repeatable."),
     ] = None,
     lang: Language = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,
 ) -> None:
-    """List the concepts that a text may mean, most likely first."""
+    """List the concepts that a text may mean, the most likely first."""
     wanted = _check_types(types)
     language = parse_lang(lang, text)
     linker, graph = _open_linker(kg, encoder, quiet=json_output)
@@ -145,12 +147,12 @@ def search(
         for one in linker.search(text, lang=language, k=limit, types=wanted)
     ]
     if json_output:
-        echo(json.dumps(found, ensure_ascii=False, indent=2))
+        emit_json(found)
         return
     if not found:
-        echo(f"nothing in {graph.path} is like {text!r}")
+        echo(f"nothing in {graph.path} resembles {text!r}")
     for one in found:
-        # Two digits that say something: the right concept of a misspelt text may have a score of .01.
+        # Two significant digits: the right concept of a misspelt text may have a score of .01.
         echo(f"{one['score']:#.2g}  {one['label']} ({one['concept']}), {one['type']}, by its name {one['name']!r}")
 
 
@@ -158,25 +160,27 @@ def search(
 def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each value was read, and the path.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain how each value was linked, and the path between them.")
+    ] = False,
     lang: Language = None,
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,
 ) -> None:
-    """Say what the graph alone knows of two values; `imapeval relate` asks others besides."""
+    """Show how the graph alone relates two values; `imapeval relate` also uses wording, encoder and model."""
     from imapeval.explain.evidence import explain_match as put_in_words
-    from imapeval.matching.graph import relate_links, tell_apart
+    from imapeval.matching.graph import explain_unrelated, relate_links
     from imapeval.types import Match, Relation
 
     language = parse_lang(lang, reference, response)
     linker, graph = _open_linker(kg, encoder, quiet=json_output)
     links = linker.link_many([reference, response], lang=language)
-    relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, tell_apart(graph, *links))
+    relation, evidence = relate_links(graph, *links) or (Relation.UNMATCHED, explain_unrelated(graph, *links))
     sentences = put_in_words(Match("", reference, response, relation, 0.0, "graph", evidence))
     if json_output:
         found = {"relation": relation.value, "evidence": evidence, "explanation": sentences}
-        echo(json.dumps(found, ensure_ascii=False))
+        emit_json(found, compact=True)
         return
     echo(f"{reference} -> {response}: {relation.value}")
     for sentence in sentences if explain else ():
@@ -186,10 +190,8 @@ def relate(
 def _check_types(types: list[str] | None) -> "tuple[ConceptType, ...] | None":
     from imapeval.graph.model import ConceptType
 
-    known = get_args(ConceptType)
     for kind in types or ():
-        if kind not in known:
-            raise UsageError(f"unknown --type {kind!r}. There are: {', '.join(known)}.")
+        choose_one(kind, "--type", get_args(ConceptType))
     return cast("tuple[ConceptType, ...] | None", tuple(types) if types else None)
 
 

@@ -1,20 +1,18 @@
-"""`imapeval kg build` and `imapeval kg index`: a graph of one's own."""
+"""`imapeval kg build` and `imapeval kg index`: build a knowledge graph from your own ontologies."""
 
-import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo
+from imapeval.cli.output import echo, emit_json
 from imapeval.cli.progress import show_indexing
 
 if TYPE_CHECKING:
-    from imapeval.graph.build import BuildReport, Left
+    from imapeval.graph.build.builder import BuildReport, Omission
 
 
 def build(
@@ -22,15 +20,15 @@ def build(
         list[str],
         typer.Option(
             metavar="PATH",
-            help="An ontology: a file, or the folder of a release. Write FORMAT:PATH where it is not recognised. "
-            "Repeatable; what stands first has precedence.",
+            help="An ontology: a file, or the folder of a release; FORMAT:PATH if the format is not recognised. "
+            "Repeatable; earlier sources take precedence.",
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the graph, such as my.kg.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write, such as my.kg.")],
     json_output: Json = False,
 ) -> None:
     """Build a knowledge graph from ontologies: OBO, OWL, UMLS, RxNorm, SNOMED CT, MeSH, KGX, tables and others."""
-    from imapeval.graph.build import build_graph
+    from imapeval.graph.build.builder import build_graph
     from imapeval.graph.readers.formats import open_source
 
     with _show_stages(quiet=json_output) as advance:
@@ -40,30 +38,30 @@ def build(
         ]
         report = build_graph(sources, out, progress=advance)
     if json_output:
-        echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        emit_json(report)
     else:
         _print_report(report)
 
 
 def index(
-    kg: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a graph that `imapeval kg build` made.")],
-    encoder: Annotated[str, typer.Option(metavar="SPEC", help="use (which ships), or st:NAME_OR_PATH.")] = "use",
+    kg: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a graph made by `imapeval kg build`.")],
+    encoder: Annotated[str, typer.Option(metavar="SPEC", help="Encoder: use (shipped) or st:NAME_OR_PATH.")] = "use",
     json_output: Json = False,
 ) -> None:
-    """Encode the names of a graph into its index; when stopped, the same command goes on where it was.
+    """Build the index of a graph's names; if stopped, repeat the command to resume.
 
-    Without it the first command that needs the index makes it, into the cache.
+    Otherwise the first command that needs the index builds it, in the cache.
     """
     from imapeval.evaluation.pipeline import open_graph
     from imapeval.graph.encoder import open_encoder
-    from imapeval.graph.index import NameIndex
+    from imapeval.graph.index.names import NameIndex
 
     with open_graph(kg) as graph, show_indexing(quiet=json_output) as progress:
         path = graph.path.with_name("names.faiss")
         made = NameIndex.build(graph, open_encoder(encoder), path, progress=progress)
         found = {"path": str(path), "names": len(made), "bytes": path.stat().st_size, "encoder": made.encoder.identity}
     if json_output:
-        echo(json.dumps(found, ensure_ascii=False))
+        emit_json(found, compact=True)
     else:
         size = path.stat().st_size / 1e6
         echo(f"{path}: {len(made):,} names, {size:.1f} MB, encoder {made.encoder.identity}")
@@ -71,7 +69,7 @@ def index(
 
 @contextmanager
 def _show_stages(*, quiet: bool) -> Generator[Callable[[str, int, int], None]]:
-    """Show a bar for each stage, from its first call on."""
+    """Yield a function that shows a progress bar for each stage."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import Progress
@@ -111,6 +109,6 @@ def _print_report(report: "BuildReport") -> None:
         echo(f"types: {report.inherited_types:,} concepts have that of one above them, {report.other:,} none (other)")
 
 
-def _format_left_out(left: "Left") -> str:
+def _format_left_out(left: "Omission") -> str:
     first = f" (first: {'; '.join(left.first)})" if left.first else ""
     return f"{left.what}: {left.count:,}{first}"

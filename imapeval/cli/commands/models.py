@@ -1,53 +1,43 @@
-"""`imapeval models`: weights for `--llm local:NAME`."""
+"""`imapeval models`: weights of local language models, for `--llm local:NAME`."""
 
-import json
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
-
-if TYPE_CHECKING:
-    from imapeval.llm.providers.weights import Weights
+from imapeval.cli.output import Column, echo, emit, emit_json
 
 app = typer.Typer(help="Weights of language models that run on this computer, for --llm local:NAME.")
 
-Name = Annotated[str, typer.Argument(help="As `imapeval models list` has it.")]
+Name = Annotated[str, typer.Argument(help="Name, as listed by `imapeval models list`.")]
 
 
 @app.command("list")
 def list_(json_output: Json = False) -> None:
-    """List the weights that are known by name, and which of them are here."""
-    from dataclasses import asdict
-
+    """List the known weights, and which of them are on this computer."""
     from imapeval.llm.providers.weights import KNOWN
 
     if json_output:
-        rows = [asdict(weights) | {"path": _path(weights), "get": weights.install_command} for weights in KNOWN]
-        echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        emit_json([asdict(one) | {"path": one.locate(), "get": one.install_command} for one in KNOWN])
         return
-    from rich.table import Column, Table
-
-    table = Table(
-        Column("name", no_wrap=True), Column("GB", no_wrap=True, justify="right"), "languages", "here", "note"
+    emit(
+        KNOWN,
+        [
+            Column("name", lambda one: one.name, text=True, wrap=False),
+            Column("GB", lambda one: f"{one.size / 1e9:.1f}", wrap=False),
+            Column("languages", lambda one: ", ".join(one.languages), text=True),
+            Column("here", lambda one: "yes" if one.locate() else "no", text=True),
+            Column("note", lambda one: one.note, text=True),
+        ],
     )
-    for weights in KNOWN:
-        table.add_row(
-            weights.name,
-            f"{weights.size / 1e9:.1f}",
-            ", ".join(weights.languages),
-            "yes" if weights.locate() else "no",
-            weights.note,
-        )
-    print_table(table)
 
 
 @app.command("pull")
 def pull(name: Name) -> None:
-    """Download weights from Hugging Face, or go on with a download; print where they lie.
+    """Download weights from Hugging Face, or resume a download, and print their path.
 
-    $HF_ENDPOINT is a mirror to use, $HF_TOKEN the token for it, $IMAPEVAL_CACHE the folder whose `models` they go to.
+    $HF_ENDPOINT names a mirror, $HF_TOKEN its token; weights are stored in the folder `models` of $IMAPEVAL_CACHE.
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -72,12 +62,7 @@ def pull(name: Name) -> None:
 
 @app.command("path")
 def path(name: Name) -> None:
-    """Print where the weights lie that `local:NAME` means."""
+    """Print the path of the weights that `local:NAME` uses."""
     from imapeval.llm.providers.weights import find_file
 
     echo(find_file(name))
-
-
-def _path(weights: "Weights") -> str | None:
-    path = weights.locate()
-    return None if path is None else str(path)

@@ -1,43 +1,41 @@
-"""`imapeval prompts`: what language models are asked."""
+"""`imapeval prompts`: the prompts that language models are given."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from imapeval.cli.options import Json
-from imapeval.cli.output import echo
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
-app = typer.Typer(help="Prompts that language models get.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="The prompts that language models are given.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("list")
 def list_all(json_output: Json = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
     rows = [_prompt_to_dict(path) for path in _find_prompts().values()]
-    if json_output:
-        echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return
-    width = max(len(row["name"]) for row in rows)
-    for row in rows:
-        echo(f"{row['name']:{width}}  {row['sha256']}")
+    columns: list[Column[dict[str, Any]]] = [
+        Column("name", lambda row: row["name"], text=True, wrap=False),
+        Column("sha256", lambda row: row["sha256"], text=True, wrap=False),
+    ]
+    emit(rows, columns, as_json=json_output, width=UNLIMITED)
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `imapeval prompts list` calls it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name, as listed by `imapeval prompts list`.")],
     json_output: Json = False,
 ) -> None:
-    """Print the file of a prompt."""
+    """Print a prompt file."""
     known = _find_prompts()
     if name not in known:
-        raise UsageError(f"no prompt is called {name!r}. There are: {', '.join(known)}.")
+        raise UsageError(f"unknown prompt {name!r}. Choose one of: {', '.join(known)}.")
     text = known[name].read_text(encoding="utf-8")
     if json_output:
-        echo(json.dumps({**_prompt_to_dict(known[name]), "text": text}, ensure_ascii=False, indent=2))
+        emit_json({**_prompt_to_dict(known[name]), "text": text})
     else:
         echo(text, nl=False)
 

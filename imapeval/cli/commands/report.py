@@ -1,76 +1,62 @@
-"""`imapeval report`: what a run says, for people and for CI servers."""
+"""`imapeval report`: a run as an HTML page, and as files for CI servers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.ci_checks import (
-    Junit,
-    MaxContradictions,
-    Summary,
-    Thresholds,
-    check_output_files,
-    check_run,
-    print_verdicts,
-)
+from imapeval.cli.ci_checks import CheckOptions, print_verdicts
+from imapeval.cli.options import expand_options
 from imapeval.cli.output import echo
 
 if TYPE_CHECKING:
     from imapeval.report.thresholds import AnyVerdict
 
 
+@expand_options
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
-    threshold: Thresholds = None,
-    max_contradictions: MaxContradictions = None,
-    junit: Junit = None,
-    summary: Summary = None,
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
+    checks: CheckOptions,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
-    """Write RUN/report.html again, one page that needs nothing beside it, and what CI servers show of the run."""
+    """Write RUN/report.html again, one self-contained page, and the files that CI servers show."""
     from imapeval.report.run_page import write_report
 
-    check_output_files(junit, summary)
-    asked = threshold or junit or summary or max_contradictions is not None
-    judged = _check_run(folder, threshold or [], max_contradictions, junit=junit, summary=summary) if asked else []
+    checks.check_files()
+    verdicts = _check_run(folder, checks) if checks.given else []
     page = write_report(folder)
     echo(str(page))
-    print_verdicts(judged, quiet=False)
+    print_verdicts(verdicts, quiet=False)
     if open_:
         typer.launch(page.resolve().as_uri())
-    raise typer.Exit(int(not all(verdict.met for verdict in judged)))
+    raise typer.Exit(int(not all(verdict.met for verdict in verdicts)))
 
 
-def _check_run(
-    folder: Path, limits: list[str], max_contradictions: int | None, *, junit: str | None, summary: str | None
-) -> "list[AnyVerdict]":
+def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":
     from imapeval.errors import UsageError
     from imapeval.evaluation.runs import Run
     from imapeval.metrics import registry
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import parse_thresholds
 
+    limits = checks.threshold or []
     run = Run(folder)
     settings = run.manifest["settings"]
     names = list(settings["metrics"])
     known = set(registry.names())
     if unknown := {limit.partition("=")[0].strip() for limit in limits}.intersection(names) - known:
         raise UsageError(
-            f"{min(unknown)!r} is a metric of this run, but not known here, so neither is which way is better. "
-            "Give --threshold to the `imapeval score` that makes the run."
+            f"{min(unknown)!r} is a metric of this run that is not installed here, so it is unknown whether higher or "
+            "lower is better. Give --threshold to `imapeval score` when it makes the run."
         )
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
     samples, results = run.samples(), run.results()
-    return check_run(
+    return checks.check_run(
         run,
         thresholds,
         samples=samples,
         results=results,
         rows=summarise(samples, results, metrics=names, seed=settings["seed"]),
         metrics=metrics,
-        max_contradictions=max_contradictions,
-        junit=junit,
-        summary=summary,
     )

@@ -4,22 +4,15 @@ from typing import Annotated
 
 import typer
 
-from imapeval.cli.llm_options import make_llm_settings
+from imapeval.cli.llm_options import LlmOptions
 from imapeval.cli.options import (
-    BaseUrl,
-    Concurrency,
+    Device,
     Encoder,
     Kg,
-    Llm,
-    MaxCost,
-    Price,
     References,
-    Relations,
-    Rpm,
     Set,
-    Tpm,
-    Votes,
     choose_metrics,
+    expand_options,
     parse_device,
     parse_references,
     parse_settings,
@@ -27,45 +20,42 @@ from imapeval.cli.options import (
 from imapeval.cli.output import echo
 
 
+@expand_options
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen at; one that others reach needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8765,
+    llm_options: Annotated[
+        LlmOptions,
+        ("llm", "base_url", "votes", "relations", "concurrency", "rpm", "tpm", "price", "max_cost"),
+    ],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; one that other computers can reach requires a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = 8765,
     token: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="What requests must bear. Give it as IMAPEVAL_TOKEN in the environment: others see a command line.",
+            help="Bearer token that requests must carry. Set it as IMAPEVAL_TOKEN in the environment: other users can "
+            "see a command line.",
             envvar="IMAPEVAL_TOKEN",
         ),
     ] = None,
-    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Largest body of a request.")] = 1 << 20,
+    max_body: Annotated[int, typer.Option(min=1, metavar="BYTES", help="Maximum size of a request body.")] = 1 << 20,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Longest time that the work for a request may take.")
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Maximum time that a request may take.")
     ] = 60,
     max_waiting: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Most answers that wait or are being scored.")
+        int, typer.Option(min=1, metavar="N", help="Maximum number of answers that wait or are being scored.")
     ] = 1000,
-    metrics: Annotated[
-        str, typer.Option(metavar="A,B", help="Which metrics; the first one gives the score.")
-    ] = "imapscore",
+    metrics: Annotated[str, typer.Option(metavar="A,B", help="Metrics; the first one gives the score.")] = "imapscore",
     set_: Set = None,
     references: References = "mean",
-    device: Annotated[str, typer.Option(help="Where metrics put their models: auto, cpu, cuda or mps.")] = "auto",
-    llm: Llm = None,
-    base_url: BaseUrl = None,
-    votes: Votes = 1,
-    relations: Relations = None,
-    concurrency: Concurrency = None,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
-    price: Price = None,
-    max_cost: MaxCost = None,
+    device: Device = "auto",
     kg: Kg = None,
     encoder: Encoder = "use",
 ) -> None:
-    """Answer over HTTP: POST /score, /score-all, /extract and /relate, GET /health and /docs.
+    """Serve over HTTP: POST /score, /score-all, /extract and /relate, GET /health and /docs.
 
-    Ctrl-C ends it when what is under way is done.
+    Ctrl-C stops the server when current requests are done.
     """
     from imapeval._optional import require
     from imapeval.evaluation.forecast.dry_run import select_llm_metrics
@@ -75,43 +65,32 @@ def serve(
 
     from imapeval.scoring import Scorer
     from imapeval.serve.app import load
-    from imapeval.serve.limits import Limits
+    from imapeval.serve.guard import Limits
     from imapeval.serve.server import check_token, listen, run
 
     chosen = choose_metrics(metrics, parse_settings(set_))
-    settings = make_llm_settings(
-        llm,
-        base_url=base_url,
-        votes=votes,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        price=price,
-        max_cost=max_cost,
-        relations=relations,
-        judging=bool(select_llm_metrics(chosen)),
-    )
+    settings = llm_options.make_settings(judging=bool(select_llm_metrics(chosen)))
     scorer = Scorer(
         chosen,
         references=parse_references(references),
-        llm=llm,
-        base_url=base_url,
-        votes=votes,
+        llm=llm_options.llm,
+        base_url=llm_options.base_url,
+        votes=llm_options.votes,
         relations="llm" if settings is not None and settings.relations else "graph",
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
+        concurrency=llm_options.concurrency,
+        rpm=llm_options.rpm,
+        tpm=llm_options.tpm,
         price=None if settings is None else settings.price,
-        max_cost=max_cost,
+        max_cost=llm_options.max_cost,
         kg=kg,
         encoder=encoder,
         device=parse_device(device),
     )
     limits = Limits(body=max_body, work=timeout, waiting=max_waiting)
     bearer = check_token(token)
-    # Before the work of loading: a port that is taken is told at once.
+    # Before anything is loaded: a port in use is reported at once.
     with listen(host, port, token=bearer) as sock, scorer:
-        loaded = load(scorer, llm=llm)
+        loaded = load(scorer, llm=llm_options.llm)
         place = f"[{host}]" if ":" in host else host
-        told = f"imapeval serve: http://{place}:{sock.getsockname()[1]} (fields at /docs; Ctrl-C ends it)"
-        run(loaded, limits, sock=sock, token=bearer, ready=lambda: echo(told))
+        message = f"imapeval serve: http://{place}:{sock.getsockname()[1]} (documentation at /docs; Ctrl-C stops it)"
+        run(loaded, limits, sock=sock, token=bearer, ready=lambda: echo(message))

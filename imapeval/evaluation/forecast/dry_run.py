@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
@@ -12,7 +13,7 @@ from imapeval.evaluation.extract import find_rejection, guard_sample
 from imapeval.evaluation.pipeline import open_encoder, open_extractor, open_graph, open_matcher, prepare_metrics
 from imapeval.llm.dry_run import PENDING
 from imapeval.metrics import imapscore
-from imapeval.metrics.base import Parts
+from imapeval.metrics.base import MetricResources
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.evaluation.pipeline import LlmSettings
-    from imapeval.extraction.extractor import Extractor
+    from imapeval.extraction.protocols import Extractor
+    from imapeval.llm.batch import BatchFile, BatchFolder
     from imapeval.llm.dry_run import DryRunModel, RecordedRequest
-    from imapeval.matching.matcher import Matcher
+    from imapeval.matching.protocol import Matcher
     from imapeval.metrics.base import Metric
     from imapeval.types import Imap, Sample
 
@@ -32,6 +34,13 @@ _DEPENDS_ON: Mapping[str, frozenset[str]] = {
     "answer-overlap": frozenset({"text-questions", "text-answers"}),
 }
 """Requests that are as many as the replies to others say, by the names of their prompts."""
+
+
+_WITH_FOLLOW_UPS = frozenset({"question-imap", "atomic-facts", "text-questions"})
+"""Requests, by the names of their prompts, whose replies have others follow as a rule."""
+
+_WITH_FOLLOW_UPS_ON_IMAPS = frozenset({"answer-inform", "value-relation"})
+"""Those that lead to what is asked about imaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +124,14 @@ def open_dry_run(
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
     if metrics is not None and not on_imaps:
-        asking = prepare_metrics(select_llm_metrics(metrics), Parts(llm=model))
+        asking = prepare_metrics(select_llm_metrics(metrics), MetricResources(llm=model))
         return DryRun(model, None, None, tuple(asking), reads_all=False)
     reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
     asking = select_llm_metrics(metrics or ())
     encoding = any("encoder" in metric.requires for metric in asking)
-    asking = prepare_metrics(asking, Parts(llm=model, encoder=open_encoder(encoder) if encoding else None))
+    asking = prepare_metrics(asking, MetricResources(llm=model, encoder=open_encoder(encoder) if encoding else None))
     if settings.relations:
         # Asks nothing itself, and has all values related of which something is asked.
         asking += imapscore.build()[:1]
@@ -159,6 +168,70 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
         supposed += about_imaps if any(map(_is_simulated, asked[:read])) else _find_hypothetical(about_imaps)
         pending = (failure for failure in failures if failure.kind == PENDING)
         yield SampleDryRun(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
+
+
+@dataclass(slots=True)
+class BatchExport:
+    """What was handed out.
+
+    Attributes:
+        files: The new files of requests.
+        waiting: Requests that are in earlier files and have no result yet.
+        complete: Samples of which nothing is left to be asked.
+        pending: Samples that need requests answered.
+        further: Those of them that will ask more once these are answered: answers are read in the light of what the
+            question asks, and judged by what was read.
+        failed: Samples of which something cannot be read or judged, by kind of failure. What failed by the model's
+            fault is asked again.
+    """
+
+    files: list[BatchFile] = field(default_factory=list["BatchFile"])
+    waiting: int = 0
+    complete: int = 0
+    pending: int = 0
+    further: int = 0
+    failed: Counter[str] = field(default_factory=Counter[str])
+
+
+async def export_missing(
+    samples: Sequence[Sample],
+    work: DryRun,
+    *,
+    folder: BatchFolder,
+    progress: Callable[[int], None] | None = None,
+) -> BatchExport:
+    """Write what is missing of the work on the samples into new files of the folder.
+
+    Args:
+        samples: What is to be read and judged.
+        work: Over a rehearsal that replies with the folder's failures, and else that a request is pending.
+        folder: Where the files go.
+        progress: Called with the number of samples done since the last call.
+
+    Raises:
+        ResourceError: The folder cannot be written.
+    """
+    exported = BatchExport()
+    leading = _WITH_FOLLOW_UPS if work.matcher is None else _WITH_FOLLOW_UPS | _WITH_FOLLOW_UPS_ON_IMAPS
+    with folder.open_writer() as writer:
+        async for done in dry_run_samples(samples, work):
+            pending = [asked.request for asked in done.asked if asked.error and asked.error.kind == PENDING]
+            for request in pending:
+                writer.add(request)
+            if done.failure is None:
+                exported.complete += 1
+            elif done.failure.kind == PENDING:
+                exported.pending += 1
+                exported.further += any(request.schema_name in leading for request in pending)
+            else:
+                exported.failed[done.failure.kind] += 1
+                for asked in done.asked:
+                    if asked.error:
+                        writer.add(asked.request)
+            if progress is not None:
+                progress(1)
+    exported.files, exported.waiting = writer.files, writer.waiting
+    return exported
 
 
 async def _score_sample(sample: Sample, metrics: Sequence[Metric], work: DryRun) -> list[Failure]:

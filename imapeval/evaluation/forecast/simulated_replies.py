@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ProviderError
-from imapeval.extraction.clauses import items, sentences
+from imapeval.extraction.lexicon.clauses import split_items, split_sentences
 from imapeval.llm import tokens
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.structured.templates import find_texts
-from imapeval.metrics.judges import own
-from imapeval.metrics.judges.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
+from imapeval.metrics.judges import custom
+from imapeval.metrics.judges.parsing.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
 from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ ASSUMPTIONS: Mapping[str, str] = {
     "value-relation": "one fact of the reference and one of the response are related",
     "atomic-facts": "a fact for every clause of the answer",
     "text-questions": f"a question for every clause of the text, at most {MAX_QUESTIONS}, each with an answer",
-    own.TASK: "a score and nothing else as the reply to a prompt of your own",
+    custom.TASK: "a score and nothing else as the reply to a prompt of your own",
     "prometheus": f"feedback of {tokens.estimate(_FEEDBACK)} tokens",
     GIVEN_TEXT: "a token for every four Latin characters of a given text, or one Chinese",
 }
 """What is supposed where such a request is not in the cache, by what the request is called."""
 
-_OWN_PROMPT = re.compile(rf"{own.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
+_OWN_PROMPT = re.compile(rf"{custom.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
 _PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
 _NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
@@ -67,7 +67,7 @@ def task_name(request: Request) -> str:
     """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one, and own ones."""
     if request.given:
         return GIVEN_TEXT
-    return own.TASK if _OWN_PROMPT.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
+    return custom.TASK if _OWN_PROMPT.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
 
 
 def simulate_reply(request: Request) -> Completion | ProviderError:
@@ -144,7 +144,7 @@ def _find_tagged_text(tag: str, request: Request) -> str:
 
 
 def _split_clauses(text: str) -> list[str]:
-    clauses = [item.text[:MAX_CHARACTERS] for sentence in sentences(text) for item in items(sentence)]
+    clauses = [item.text[:MAX_CHARACTERS] for sentence in split_sentences(text) for item in split_items(sentence)]
     return list(dict.fromkeys(clauses)) or [text.strip()[:MAX_CHARACTERS]]
 
 

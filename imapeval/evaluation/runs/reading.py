@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
@@ -32,7 +32,7 @@ from imapeval.evaluation.runs.schema import (
     parse_json,
 )
 from imapeval.llm.structured.faults import CompletionFault
-from imapeval.metrics.base import is_possible
+from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Run:
                     f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FIX_FOREIGN_LINE
                 )
             span = ranges.get(result.metric, (None, None))
-            if isinstance(result.outcome, Score) and not is_possible(result.outcome.value, span):
+            if isinstance(result.outcome, Score) and not is_within_range(result.outcome.value, span):
                 raise refuse(
                     f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe_range(span)}",
                     _FIX_BAD_LINE,
@@ -236,6 +236,17 @@ class Run:
         path = self.folder / IMAPS
         for number, line in enumerate(complete_lines(path), 1):
             yield imap_files.parse_response_pairs(line, path=path, number=number)
+
+
+_Item = TypeVar("_Item", Result, "ImapRecord")
+
+
+def group_by_id(items: Iterable[_Item]) -> dict[str, list[_Item]]:
+    """Return results or imap records by the id of their sample, in their order."""
+    groups: dict[str, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(item.id, []).append(item)
+    return groups
 
 
 _FIX_FOREIGN_LINE = "Remove its lines: another run's were mixed in."

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.curies import curie
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.header import read_table, split_head
-from imapeval.graph.readers.terms import SCOPES, find_lang
-from imapeval.graph.readers.wordings import check_name
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.curies import canonical_curie
+from imapeval.graph.readers.parsing.delimited import parse_header, read_table
+from imapeval.graph.readers.parsing.names import check_name
+from imapeval.graph.readers.parsing.obo_terms import SCOPES, find_lang
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from imapeval.graph.model import NameKind, Scope
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
 
 _COLUMNS = ("subject_id", "predicate_id", "translation_language", "translation_value")
 
@@ -31,7 +31,7 @@ _SCOPES: dict[str, Scope] = {"BROADER": "broad", "NARROWER": "narrow", "CLOSE": 
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    return {"subject_id", "translation_language", "translation_value"} <= set(split_head(head))
+    return {"subject_id", "translation_language", "translation_value"} <= set(parse_header(head))
 
 
 def _read(source: Source) -> Iterator[Record]:
@@ -51,7 +51,7 @@ def _read(source: Source) -> Iterator[Record]:
         if lang is None:
             source.skipped["names in other languages"] += 1
             continue
-        term = curie(cells[at_id])
+        term = canonical_curie(cells[at_id])
         if term is None:
             source.reject("an id that is no CURIE", line=number)
             continue

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from imapeval.graph.readers.source import Source
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.base import Source
+    from imapeval.graph.readers.record import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError, UsageError
 from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
-from imapeval.graph.readers.source import Source, check_coding
+from imapeval.graph.readers.base import Source, reject_other_encodings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ FORMATS: tuple[Format, ...] = (
 )
 """Every format, in the order in which they are listed."""
 
-HEAD = 4096
+HEAD_BYTES = 4096
 """Bytes of a file by which its format is recognised (the contract of `Format.recognise`)."""
 
 # One letter is a drive of Windows, "C:\\data\\doid.obo".
@@ -51,7 +51,7 @@ def find_format(path: Path) -> Format:
         raise _make_unreadable(path, error) from error
     if found is not None:
         return found
-    check_coding(head.partition(b"\n")[0], path=path, line=1)
+    reject_other_encodings(head.partition(b"\n")[0], path=path, line=1)
     raise InputError(
         "it is in no format that is read here",
         path=path,
@@ -73,7 +73,7 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
         InputError: It is not there; or as `find_format`.
     """
     path, chosen = Path(spec), None
-    if not _is_there(path) and (parts := _PREFIXED.fullmatch(spec)):
+    if not _exists(path) and (parts := _PREFIXED.fullmatch(spec)):
         if parts[2].startswith("//"):
             raise UsageError(f"{spec!r} is an address on the web; download it and name the file.")
         chosen = next((known for known in FORMATS if known.name == parts[1]), None)
@@ -81,12 +81,12 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
             raise UsageError(f"{parts[1]!r} is no format. Write one of these before the colon:\n{_list_formats()}")
         path = Path(parts[2])
     # The common start of a pair of KGX tables is a path that is not there.
-    if not _is_there(path) and not kgx.FORMAT.recognise(path, b""):
+    if not _exists(path) and not kgx.FORMAT.recognise(path, b""):
         raise InputError("it is not there", path=path, fix="Give a file or folder that is.")
     if chosen is None:
         chosen = find_format(path)
     name = chosen.find_name(read_head(path)) if chosen.find_name else ""
-    return chosen, Source(path, name or _name_after(path), progress=progress)
+    return chosen, Source(path, name or _default_name(path), progress=progress)
 
 
 def read_head(path: Path) -> bytes:
@@ -99,14 +99,14 @@ def read_head(path: Path) -> bytes:
         if not path.is_file():
             return b""
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            return file.read(HEAD)
+            return file.read(HEAD_BYTES)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again.") from error
     except OSError as error:
         raise _make_unreadable(path, error) from error
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError as error:  # too long a name, for one
@@ -117,7 +117,7 @@ def _make_unreadable(path: Path, error: OSError) -> InputError:
     return InputError(f"it cannot be read ({error.strerror or error})", path=path, fix="Give what you may read.")
 
 
-def _name_after(path: Path) -> str:
+def _default_name(path: Path) -> str:
     # "X_nodes.tsv.gz" and "X_edges.tsv.gz" are one source, X.
     stem = path.name.partition(".")[0].lower()
     return re.sub(r"_(nodes|edges)$", "", stem) or path.resolve().name.lower()

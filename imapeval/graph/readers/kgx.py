@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.curies import curie
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.header import read_table, split_head
-from imapeval.graph.readers.types import type_of_category, type_of_id
-from imapeval.graph.readers.wordings import MAX_NAME, check_name
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.concept_types import type_of_category, type_of_id
+from imapeval.graph.readers.parsing.curies import canonical_curie
+from imapeval.graph.readers.parsing.delimited import parse_header, read_table
+from imapeval.graph.readers.parsing.names import MAX_NAME, check_name
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from imapeval.graph.model import ConceptType, Scope
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
 
 _FILE = re.compile(r"((?:.*_)?)(nodes|edges)(\.tsv(?:\.gz)?)", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ _MEANINGS = {
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    columns = split_head(head)
+    columns = parse_header(head)
     by_columns = {"id", "category"} <= set(columns) or {"subject", "predicate", "object"} <= set(columns)
     return by_columns or (not path.is_file() and bool(_find_pair(path)))
 
@@ -79,7 +79,7 @@ def _read(source: Source) -> Iterator[Record]:
         )
     for path in paths:
         with source.open(path) as file:
-            columns = split_head(file.read(4096))
+            columns = parse_header(file.read(4096))
         yield from _read_edges(source, path) if "subject" in columns else _read_nodes(source, path)
 
 
@@ -95,7 +95,7 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
     types: dict[str, ConceptType | None] = {}
     key = source.name
     for number, cells in rows:
-        node = curie(cells[at_id])
+        node = canonical_curie(cells[at_id])
         if node is None:
             source.reject("an id that is no CURIE", line=number, path=path)
             continue
@@ -122,7 +122,9 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
                 texts = [text for text in texts if check_name(text, source, line=number, path=path)]
             names += [Name(text, "en", "synonym", key, scope) for text in texts if text]
         for at in at_xrefs:
-            record.xrefs += [xref for text in cells[at].split("|") if text and (xref := curie(text)) is not None]
+            record.xrefs += [
+                xref for text in cells[at].split("|") if text and (xref := canonical_curie(text)) is not None
+            ]
         yield record
 
 
@@ -135,7 +137,7 @@ def _read_edges(source: Source, path: Path) -> Iterator[Record]:
         if meaning is None:
             source.skipped[f"edges {predicate[:50]}"] += 1
             continue
-        child, parent = curie(cells[at_subject]), curie(cells[at_object])
+        child, parent = canonical_curie(cells[at_subject]), canonical_curie(cells[at_object])
         if child is None or parent is None:
             source.reject("an edge whose subject or object is no CURIE", line=number, path=path)
             continue

@@ -23,11 +23,11 @@ from xml.parsers import expat
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.entities import refuse_entities
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.semantic_types import choose_type
-from imapeval.graph.readers.wordings import MAX_NAME, turn_round
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.names import MAX_NAME, restore_word_order
+from imapeval.graph.readers.parsing.semantic_types import type_of_semantic_types
+from imapeval.graph.readers.parsing.xml_entities import reject_large_entities
+from imapeval.graph.readers.record import Record
 from imapeval.text.normalise import fold_plural
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from imapeval.graph.model import ConceptType, NameKind, Scope
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
 
 _PREFIX = "MESH:"
 _RECORDS = {
@@ -139,7 +139,7 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
         InputError: It is not this XML, was cut off, declares entities that could grow or is not in English.
     """
     root, depth, done = None, 0, 0
-    refuse_entities(source, path)
+    reject_large_entities(source, path)
     try:
         with source.open(path) as file:
             for event, element in ElementTree.iterparse(file, events=("start", "end")):
@@ -196,7 +196,7 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
     if not ui or not heading:
         source.problems.add("a record without id or name", place)
         return
-    record = Record(_PREFIX + ui, source.name, turn_round(heading))
+    record = Record(_PREFIX + ui, source.name, restore_word_order(heading))
     actions = [
         found.text.strip()
         for found in element.iterfind(
@@ -211,7 +211,7 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
         or _SUPPLEMENTS.get(element.get("SCRClass", ""))
         or ("drug" if actions else None)
         # Files until about 2017 have semantic types; in later ones a chemical without action gets its classes' type.
-        or (choose_type(tuis) if tuis else None)
+        or (type_of_semantic_types(tuis) if tuis else None)
     )
     record.parents = [_PREFIX + action for action in dict.fromkeys([*actions, *_find_headings(element)])]
     record.names = list(_read_names(source, element, record, place))
@@ -245,7 +245,7 @@ def _read_names(source: Source, element: Element, record: Record, place: str) ->
         scope = scopes.get(_find_text(concept, "ConceptUI"), "related")
         for term in concept.iterfind("TermList/Term"):
             # Permuted terms are other terms inverted: turned round again, they fall together with them.
-            text = turn_round(_find_text(term, "String"))
+            text = restore_word_order(_find_text(term, "String"))
             if len(text) > MAX_NAME:
                 source.problems.add(f"a name of more than {MAX_NAME:,} characters", place)
             elif text and text not in seen:

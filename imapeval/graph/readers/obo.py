@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.terms import EXACT_MATCH, add_edge, add_name, add_xref, is_part_of, start_record
+from imapeval.graph.readers.parsing.obo_terms import EXACT_MATCH, add_edge, add_name, add_xref, is_part_of, start_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from imapeval.graph.model import Scope
-    from imapeval.graph.readers.source import Source
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.base import Source
+    from imapeval.graph.readers.record import Record
 
 _SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
 

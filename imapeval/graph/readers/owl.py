@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.graph.readers.entities import refuse_entities
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.terms import (
+from imapeval.graph.readers.parsing.obo_terms import (
     EXACT_MATCH,
     SCOPES,
     add_edge,
@@ -19,13 +18,14 @@ from imapeval.graph.readers.terms import (
     is_part_of,
     start_record,
 )
+from imapeval.graph.readers.parsing.xml_entities import reject_large_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from imapeval.graph.readers.source import Source
-    from imapeval.graph.record import Record
+    from imapeval.graph.readers.base import Source
+    from imapeval.graph.readers.record import Record
 
 _OWL = "http://www.w3.org/2002/07/owl#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -110,7 +110,7 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
     classes: dict[str, None] = {}
     blanks: dict[str, _Blank] = {}
     triples = 0
-    refuse_entities(source, source.path)
+    reject_large_entities(source, source.path)
     try:
         with source.open() as file:
             for triple in ox.parse(file, format=ox.RdfFormat.RDF_XML, base_iri=source.path.resolve().as_uri()):

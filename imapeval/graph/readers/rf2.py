@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.rows import check_end, read_rows
-from imapeval.graph.readers.wordings import check_name, split_tag
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.names import check_name, split_semantic_tag
+from imapeval.graph.readers.parsing.rows import check_complete, read_rows
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from imapeval.graph.model import ConceptType
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
     from imapeval.types import Lang
 
 _PREFIX = "SNOMEDCT:"
@@ -109,7 +109,7 @@ def _find_files(source: Source) -> dict[str, list[Path]]:
         source.skipped["files that are no Snapshot"] += others
     for kind, paths in found.items():
         for path in paths:
-            check_end(path, separator="\t", width=len(_COLUMNS[kind].split()))
+            check_complete(path, separator="\t", width=len(_COLUMNS[kind].split()))
     return found
 
 
@@ -145,7 +145,7 @@ def _read_names(source: Source, files: dict[str, list[Path]], active: set[str]) 
             elif concept not in active:
                 source.skipped["names of inactive concepts"] += 1
             elif kind == _FULL_NAME and check_name(text, source, line=line, path=path):
-                text, tag = split_tag(text)
+                text, tag = split_semantic_tag(text)
                 if lang == "en":
                     full[concept] = text
                     yield Record(_PREFIX + concept, source.name, type=_TYPES.get(tag, "other"))

@@ -20,27 +20,27 @@ from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.rows import read_rows
-from imapeval.graph.readers.rrf import (
+from imapeval.graph.readers.parsing.names import check_name
+from imapeval.graph.readers.parsing.rows import read_rows
+from imapeval.graph.readers.parsing.rrf import (
     NAME_COLUMNS,
     PREFERRED_TERMS,
     choose_kind,
     find_folder,
     find_tables,
     find_xref,
-    judge_kind,
+    kind_of_term,
     read_relations,
     read_types,
 )
-from imapeval.graph.readers.wordings import check_name
-from imapeval.graph.record import Record
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from imapeval.graph.model import NameKind
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
 
 _PREFIX = "RXCUI:"
 
@@ -61,7 +61,7 @@ _MEANINGS: dict[str, tuple[str, bool]] = {
     "contained_in": ("part", True),  # of a pack
     "contains": ("part", False),
 }
-_NO_DRUGS = frozenset({"DF", "DFG"})
+_DOSE_FORM_TERMS = frozenset({"DF", "DFG"})
 """Term types of dose forms and groups of them."""
 
 
@@ -99,16 +99,16 @@ class _Relations:
         """Yield (lower id, "kind" or "part", upper id), trade names replaced by what they name."""
         for meaning in ("kind", "part"):
             for low, highs in self._found[meaning].items():
-                yield from self._name_edges((low, meaning, high) for high in highs)
+                yield from self._resolve_brands((low, meaning, high) for high in highs)
         for meaning in ("ingredient", "brand"):
             for drug, found in self._found[meaning].items():
                 ingredients = {self.find_named(ingredient) or ingredient for ingredient in found}
                 if whole := self._find_whole(ingredients):
-                    yield from self._name_edges([(drug, "kind", whole)])
+                    yield from self._resolve_brands([(drug, "kind", whole)])
                 else:
-                    yield from self._name_edges((ingredient, "part", drug) for ingredient in ingredients)
+                    yield from self._resolve_brands((ingredient, "part", drug) for ingredient in ingredients)
 
-    def _name_edges(self, edges: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    def _resolve_brands(self, edges: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
         for low, meaning, high in edges:
             low, high = self.find_named(low) or low, self.find_named(high) or high
             if low != high:
@@ -155,10 +155,10 @@ def _make_record(source: Source, rxcui: str, rows: list[list[str]], named: str |
     kinds: dict[str, NameKind] = {}
     for cells in rows:
         vocabulary, term_type, code, text = cells[11:15]
-        kinds[text] = choose_kind(judge_kind(vocabulary, term_type), kinds.get(text))
+        kinds[text] = choose_kind(kind_of_term(vocabulary, term_type), kinds.get(text))
         if vocabulary == "RXNORM" and term_type in PREFERRED_TERMS:
             record.label = record.label or text
-            record.type = "other" if term_type in _NO_DRUGS else "drug"
+            record.type = "other" if term_type in _DOSE_FORM_TERMS else "drug"
         xref = find_xref(vocabulary, term_type, code)
         if xref is not None and xref != record.id and xref not in record.xrefs:
             record.xrefs.append(xref)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from imapeval.errors import InputError
 from imapeval.graph.model import ConceptType, Name, NameKind, Scope
-from imapeval.graph.readers.curies import curie
+from imapeval.graph.readers.base import reject_other_encodings
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.header import read_table, split_head
-from imapeval.graph.readers.source import check_coding
-from imapeval.graph.readers.types import type_of_id
-from imapeval.graph.readers.wordings import check_name
-from imapeval.graph.record import Record
+from imapeval.graph.readers.parsing.concept_types import type_of_id
+from imapeval.graph.readers.parsing.curies import canonical_curie
+from imapeval.graph.readers.parsing.delimited import parse_header, read_table
+from imapeval.graph.readers.parsing.names import check_name
+from imapeval.graph.readers.record import Record
 from imapeval.text.language import has_chinese
 from imapeval.text.normalise import normalise
 from imapeval.types import Lang
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
 
 _HEAD = 4096
-"""Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD`)."""
+"""Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD_BYTES`)."""
 
 
 _ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
@@ -33,14 +33,14 @@ _RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    columns = set(split_head(head))
+    columns = set(parse_header(head))
     of_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and "category" not in columns
     return of_names or {"child", "parent"} <= columns
 
 
 def _read(source: Source) -> Iterator[Record]:
     with source.open() as file:
-        head = split_head(first := file.read(_HEAD).partition(b"\n")[0])
+        head = parse_header(first := file.read(_HEAD).partition(b"\n")[0])
     if {"child", "parent"} <= set(head):
         return _read_edges(source)
     if "id" in head:
@@ -48,7 +48,7 @@ def _read(source: Source) -> Iterator[Record]:
     if "concept" in head:
         return _read_names(source, "concept")
     if not head:
-        check_coding(first, path=source.path, line=1)
+        reject_other_encodings(first, path=source.path, line=1)
         raise InputError(
             "its first line is no line of a table in UTF-8", path=source.path, fix="Save it as CSV in UTF-8."
         )
@@ -88,7 +88,7 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
             record.names.append(name)
         for parent in filter(None, (part.strip() for part in row.get("parent", "").split("|"))):
             if _is_id(parent):
-                record.parents.append(curie(parent) or parent)
+                record.parents.append(canonical_curie(parent) or parent)
             else:
                 record.parent_names.append(parent)
         yield record
@@ -141,7 +141,7 @@ def _start_ends(source: Source, *texts: str) -> list[Record]:
 
 def _start(source: Source, text: str, *, known: bool) -> Record | None:
     if known:
-        term = curie(text)
+        term = canonical_curie(text)
         return None if term is None else Record(term, source.name, type=type_of_id(term))
     # A concept that has no id gets one of its name: rows that write it alike mean the same.
     slug = re.sub(r"\W+", "-", normalise(text)).strip("-")

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.format import Format
-from imapeval.graph.readers.rows import read_rows
-from imapeval.graph.readers.rrf import (
+from imapeval.graph.readers.parsing.names import check_name, restore_word_order, split_semantic_tag
+from imapeval.graph.readers.parsing.rows import read_rows
+from imapeval.graph.readers.parsing.rrf import (
     NAME_COLUMNS,
     choose_kind,
     find_folder,
     find_tables,
     find_xref,
-    judge_kind,
+    kind_of_term,
     read_relations,
     read_types,
 )
-from imapeval.graph.readers.wordings import check_name, split_tag, turn_round
-from imapeval.graph.record import Record
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from imapeval.graph.model import NameKind
-    from imapeval.graph.readers.source import Source
+    from imapeval.graph.readers.base import Source
     from imapeval.types import Lang
 
 _PREFIX = "UMLS:"
@@ -80,11 +80,11 @@ def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:
     xrefs: dict[str, None] = {}
     for _, lang, ts, _, stt, _, preferred, _, _, _, _, vocabulary, term_type, code, text, *_ in rows:
         if vocabulary == "MSH":
-            text = turn_round(text)
+            text = restore_word_order(text)
         elif term_type == "FN":
-            text = split_tag(text)[0]
+            text = split_semantic_tag(text)[0]
         key = (text, _LANGS[lang])
-        kinds[key] = choose_kind(judge_kind(vocabulary, term_type), kinds.get(key))
+        kinds[key] = choose_kind(kind_of_term(vocabulary, term_type), kinds.get(key))
         if (lang, ts, stt, preferred) == ("ENG", "P", "PF", "Y"):
             label = label or text
         if xref := find_xref(vocabulary, term_type, code):

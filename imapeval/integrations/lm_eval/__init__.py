@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.integrations.adapter import RowColumns
+from imapeval.integrations.adapter import RowColumns, shared_scorer
 from imapeval.redaction import get_logger
-from imapeval.scoring import shared_scorer
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:

@@ -1,1 +1,29 @@
-"""What stands around any model: retries, rate limits, the completion cache and the budget."""
+"""What is wrapped around a model: retries, rate limits, the completion cache and the budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from imapeval.llm.protocol import Model
+
+
+class ModelWrapper:
+    """Base of models that wrap another model and keep its identity and concurrency.
+
+    Args:
+        model: The wrapped model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def identity(self) -> str:
+        """The wrapped model's identity: a wrapper does not change what the model answers."""
+        return self._model.identity
+
+    @property
+    def concurrency(self) -> int:
+        """The wrapped model's concurrency."""
+        return self._model.concurrency

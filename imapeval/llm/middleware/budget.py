@@ -1,4 +1,4 @@
-"""What a model's work costs: counted per call, kept below a limit, told in one line."""
+"""Cost of a model's work: a ledger that counts every call, and a budget that no call may exceed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm import tokens
+from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import CachingModel, Usage
 
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UsageTotals:
-    """What was asked of a model, and what it took.
+    """Calls of a model, and what they took.
 
     Attributes:
-        calls: Requests that got an answer or an error of their own.
-        cached: Those of them that were free: kept from earlier, or shared with an identical one under way.
+        calls: Requests that got a completion or a `ProviderError`.
+        cached: Those of them that were free: from the cache, or shared with an identical request in flight.
         failed: Those of them that ended in an error.
-        estimated: Those of them whose tokens the server did not count, so that they are estimates.
-        prompt_tokens, completion_tokens, reused_tokens: Of all calls that were not free; see `Usage`.
-        usd: What they cost; None where there is no price.
+        estimated: Those of them whose tokens the server did not count, so that they are estimated.
+        prompt_tokens, completion_tokens, reused_tokens: Tokens of all calls that were not free; see `Usage`.
+        usd: Cost in USD; None if the price is unknown.
     """
 
     calls: int = 0
@@ -43,18 +44,31 @@ class UsageTotals:
     reused_tokens: int = 0
     usd: float | None = None
 
+    def __add__(self, other: UsageTotals) -> UsageTotals:
+        """Return the totals of both."""
+        return UsageTotals(
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.failed + other.failed,
+            self.estimated + other.estimated,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.reused_tokens + other.reused_tokens,
+            None if self.usd is None or other.usd is None else self.usd + other.usd,
+        )
+
 
 class Ledger:
-    """Counts what a model's work costs, and refuses the call that could cost too much.
+    """Counts what a model's work costs, and refuses calls that could exceed the budget.
 
     May be used from several threads and event loops.
 
     Args:
-        price: Of the model; None where it is not known.
-        max_cost: Most USD to be spent, or None for no limit.
+        price: Price of the model; None if unknown.
+        max_cost: Budget in USD, or None for no limit.
 
     Raises:
-        UsageError: A limit without a price.
+        UsageError: A budget without a price.
     """
 
     def __init__(self, *, price: Price | None = None, max_cost: float | None = None) -> None:
@@ -68,20 +82,20 @@ class Ledger:
         self._spent = UsageTotals(usd=None if price is None else 0.0)
         self._lock = threading.Lock()
         self._reserved = 0.0
-        self._under_way = 0
+        self._in_flight = 0
         self._longest: int | None = None
         self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
-        self._note: Callable[[dict[str, Any]], None] | None = None
+        self._callback: Callable[[dict[str, Any]], None] | None = None
 
     @property
     def spent(self) -> UsageTotals:
-        """Everything so far."""
+        """The totals so far."""
         return self._spent
 
     def add_earlier_sessions(self, report: Mapping[str, Any]) -> None:
-        """Add what earlier sessions of the same run spent, as their `report` told it.
+        """Add what earlier sessions of the same run spent, from their `report`.
 
-        Where only they or only this one knows a price, it is the price of all.
+        If only the earlier sessions or only this one has a price, it applies to all of them.
         """
         if self.price is None and report["price"] is not None:
             self.price = Price(**report["price"])
@@ -91,27 +105,26 @@ class Ledger:
         if usd is None and self.price is not None:
             usd = self.price.cost_of(Usage(before.prompt_tokens, before.completion_tokens, before.reused_tokens))
         with self._lock:
-            self._spent = _add(self._spent, replace(before, usd=usd))
+            self._spent += replace(before, usd=usd)
 
-    def on_change(self, note: Callable[[dict[str, Any]], None]) -> None:
-        """Have every change told, as a `report`, the moment it is made and before what was paid for is used."""
+    def on_change(self, callback: Callable[[dict[str, Any]], None]) -> None:
+        """Call back with a `report` now and after each change, before the completion that was paid for is used."""
         with self._lock:
-            self._note = note
-            note(self.report())
+            self._callback = callback
+            callback(self.report())
 
     def report(self) -> dict[str, Any]:
-        """Return what was spent and the price, as it is written into manifests and `--json`."""
+        """Return the totals and the price, as written to manifests and `--json`."""
         return {**asdict(self._spent), "price": None if self.price is None else asdict(self.price)}
 
     def record_call(self, usage: Usage, *, failed: bool = False, estimated: bool = False) -> None:
-        """Count a call that the model was asked."""
+        """Count a call that the model was sent."""
         if (part := _part_of(self)) is not None:
             part.record_call(usage, failed=failed, estimated=estimated)
-        cost = None if self.price is None else self.price.cost_of(usage)
         with self._lock:
             if usage.completion_tokens:
                 self._longest = max(self._longest or 0, usage.completion_tokens)
-            self._enter(
+            self._add(
                 UsageTotals(
                     1,
                     failed=int(failed),
@@ -119,12 +132,12 @@ class Ledger:
                     prompt_tokens=usage.prompt_tokens,
                     completion_tokens=usage.completion_tokens,
                     reused_tokens=usage.reused_tokens,
-                    usd=cost,
+                    usd=None if self.price is None else self.price.cost_of(usage),
                 )
             )
 
     def record_failure(self, request: Request, error: ProviderError) -> None:
-        """Count a call that ended in an error; a reply whose tokens the server does not count is estimated."""
+        """Count a call that ended in an error. Tokens of a reply that the server did not count are estimated."""
         usage = Usage(*(error.tokens or (0, 0)))
         estimated = error.tokens is not None and not any(error.tokens)
         if estimated:
@@ -136,28 +149,28 @@ class Ledger:
         if (part := _part_of(self)) is not None:
             part.record_cached()
         with self._lock:
-            self._enter(UsageTotals(1, cached=1, usd=None if self.price is None else 0.0))
+            self._add(UsageTotals(1, cached=1, usd=None if self.price is None else 0.0))
 
-    def _enter(self, spent: UsageTotals) -> None:
-        self._spent = _add(self._spent, spent)
-        if self._note is not None:
-            self._note(self.report())
+    def _add(self, totals: UsageTotals) -> None:
+        self._spent += totals
+        if self._callback is not None:
+            self._callback(self.report())
 
     async def record_retry(self, request: Request, error: ProviderError) -> None:
-        """Count an attempt that is repeated, and set aside what the next one may cost.
+        """Count an attempt that is retried, and reserve what the next attempt may cost.
 
         Raises:
-            ServiceError: As of `reserve`.
+            ServiceError: See `reserve`.
         """
         self.record_failure(request, error)
         if self.release():
             await self.reserve(request)
 
     async def reserve(self, request: Request) -> None:
-        """Set aside what the request of this task may cost, until `release`.
+        """Reserve what the current task's request may cost, until `release`.
 
-        That is the price of the prompt, as estimated, and of the longest completion so far; of the longest allowed as
-        long as there was none. Waits while calls under way hold so much that there may not be enough left.
+        That is the price of the prompt, as estimated, and of the longest completion so far (of `max_tokens` until there
+        is one). Waits while reservations of calls in flight leave too little.
 
         Raises:
             ServiceError: "over-budget": there is not enough left.
@@ -172,15 +185,15 @@ class Ledger:
                 spent = self._spent.usd or 0.0
                 if spent + self._reserved + cost <= self._max_cost:
                     self._reserved += cost
-                    self._under_way += 1
+                    self._in_flight += 1
                     _RESERVED.set(cost)
                     return
-                # Before the first completion the cost is a guess that only gets lower.
-                if not self._under_way or (self._longest is not None and spent + cost > self._max_cost):
+                # Until the first completion the cost is an upper bound, which can only drop.
+                if not self._in_flight or (self._longest is not None and spent + cost > self._max_cost):
                     raise ServiceError(
-                        f"the model's work has cost {format_usd(spent)}, and with the next call, of up to "
-                        f"{format_usd(cost)}, it could cost more than --max-cost {self._max_cost:g}. What was paid for "
-                        "is kept. Raise --max-cost and repeat the command.",
+                        f"{format_usd(spent)} has been spent, and the next call, of up to {format_usd(cost)}, could "
+                        f"exceed --max-cost {self._max_cost:g}. All completions so far are kept. Raise --max-cost and "
+                        "repeat the command.",
                         kind="over-budget",
                     )
                 loop = asyncio.get_running_loop()
@@ -193,72 +206,62 @@ class Ledger:
                     self._waiting.pop(turn, None)
 
     def release(self) -> bool:
-        """Give back what was set aside, once the call is paid for if it was to be; say whether anything was."""
+        """Release the current task's reservation, after recording the call; return whether there was one."""
         reserved = _RESERVED.get()
         if reserved is None:
             return False
         _RESERVED.set(None)
         with self._lock:
-            self._under_way -= 1
-            # Nothing under way holds nothing, not the rounding errors of many additions.
-            self._reserved = self._reserved - reserved if self._under_way else 0.0
+            self._in_flight -= 1
+            # Exactly zero when nothing is in flight, without the rounding errors of many additions.
+            self._reserved = self._reserved - reserved if self._in_flight else 0.0
             for turn, loop in self._waiting.items():
                 loop.call_soon_threadsafe(_wake, turn)
         return True
 
 
 _RESERVED: ContextVar[float | None] = ContextVar("imapeval_reserved", default=None)
-"""USD that are set aside for the call that a task makes."""
+"""USD that are reserved for the current task's call."""
 
-_ASKING: ContextVar[Ledger | None] = ContextVar("imapeval_ledger", default=None)
+_PART: ContextVar[Ledger | None] = ContextVar("imapeval_ledger", default=None)
 
 
 @contextmanager
 def track_separately(price: Price | None) -> Generator[Ledger]:
-    """Count apart what this task and the tasks that it starts ask; the model's own ledger counts it as well.
+    """Yield a ledger of what this task and the tasks it starts ask; the model's own ledger counts it as well.
 
-    What several ask at once and only one pays for stands with the one that asked first.
+    If several tasks share a request, it counts for the first one.
     """
     part = Ledger(price=price)
-    token = _ASKING.set(part)
+    token = _PART.set(part)
     try:
         yield part
     finally:
-        _ASKING.reset(token)
+        _PART.reset(token)
 
 
 def _part_of(ledger: Ledger) -> Ledger | None:
-    part = _ASKING.get()
+    part = _PART.get()
     return None if part is ledger else part
 
 
-class BudgetedModel:
-    """A `Model` that is asked only within the ledger's limit, and each of whose calls is entered there.
+class BudgetedModel(ModelWrapper):
+    """A `Model` whose calls are recorded in a ledger and stay within its budget.
 
-    It belongs inside the cache, whose completions are free, and outside retries, which tell the ledger themselves what
-    an attempt cost that they repeat (`Patient`).
+    It belongs inside the cache, whose completions are free, and outside retries: `RetryingModel` itself records what a
+    retried attempt cost.
     """
 
     def __init__(self, model: Model, ledger: Ledger) -> None:
-        self._model = model
+        super().__init__(model)
         self._ledger = ledger
 
-    @property
-    def identity(self) -> str:
-        """The model's own."""
-        return self._model.identity
-
-    @property
-    def concurrency(self) -> int:
-        """The model's own."""
-        return self._model.concurrency
-
     async def complete(self, request: Request) -> Completion:
-        """Ask the model.
+        """Ask the model within the budget.
 
         Raises:
-            ServiceError: As `Model.complete`; "over-budget" where the ledger has not enough left.
-            ProviderError: As `Model.complete`.
+            ServiceError: See `Model.complete`; "over-budget" if the budget does not allow the call.
+            ProviderError: See `Model.complete`.
         """
         await self._ledger.reserve(request)
         try:
@@ -276,22 +279,12 @@ class BudgetedModel:
             self._ledger.release()
 
 
-class CountingModel:
-    """A `Model` around the cache, which enters in the ledger what came out of it for nothing."""
+class CountingModel(ModelWrapper):
+    """A `Model` around the cache that records in the ledger what came from the cache for free."""
 
     def __init__(self, model: Model, ledger: Ledger) -> None:
-        self._model = model
+        super().__init__(model)
         self._ledger = ledger
-
-    @property
-    def identity(self) -> str:
-        """The model's own."""
-        return self._model.identity
-
-    @property
-    def concurrency(self) -> int:
-        """The model's own."""
-        return self._model.concurrency
 
     async def complete(self, request: Request) -> Completion:
         """Ask the model; see `Model.complete`."""
@@ -301,44 +294,30 @@ class CountingModel:
         return completion
 
     def reject(self, request: Request) -> None:
-        """Tell the cache; see `Cached.reject`. What was paid stays counted."""
+        """Pass the rejection on to the cache; see `CachedModel.reject`. The cost stays counted."""
         if isinstance(self._model, CachingModel):
             self._model.reject(request)
 
 
 def format_report(report: Mapping[str, Any]) -> str:
-    """Return a ledger's report as a line for people."""
+    """Return a ledger's report as one line for people."""
     calls, cached, failed, estimated = (report[name] for name in ("calls", "cached", "failed", "estimated"))
     parts = [f"{calls:,} call{'' if calls == 1 else 's'}"]
     if cached:
         parts.append(f"{cached:,} of them from the cache")
     if failed:
         parts.append(f"{failed:,} failed")
-    prompt, completion = (_show_count(report[name]) for name in ("prompt_tokens", "completion_tokens"))
-    of_tokens = f"{prompt} prompt and {completion} completion tokens"
+    prompt, completion = (_format_count(report[name]) for name in ("prompt_tokens", "completion_tokens"))
+    counts = f"{prompt} prompt and {completion} completion tokens"
     if estimated:
-        of_tokens += f" (estimated for {estimated:,})"
+        counts += f" (estimated for {estimated:,})"
     usd = report["usd"]
-    return f"{', '.join(parts)}; {of_tokens}; {'no price known' if usd is None else format_usd(usd)}"
+    return f"{', '.join(parts)}; {counts}; {'no price known' if usd is None else format_usd(usd)}"
 
 
 def format_usd(usd: float) -> str:
-    """Return an amount for people: cents, and of less than ten of them two digits."""
+    """Return an amount for people: in cents, and with two significant digits below ten cents."""
     return f"USD {usd:.2f}" if usd >= 0.1 or not usd else f"USD {Decimal(f'{usd:.2g}'):f}"
-
-
-def _add(a: UsageTotals, b: UsageTotals) -> UsageTotals:
-    usd = None if a.usd is None or b.usd is None else a.usd + b.usd
-    return UsageTotals(
-        a.calls + b.calls,
-        a.cached + b.cached,
-        a.failed + b.failed,
-        a.estimated + b.estimated,
-        a.prompt_tokens + b.prompt_tokens,
-        a.completion_tokens + b.completion_tokens,
-        a.reused_tokens + b.reused_tokens,
-        usd,
-    )
 
 
 def _wake(turn: asyncio.Future[None]) -> None:
@@ -346,5 +325,5 @@ def _wake(turn: asyncio.Future[None]) -> None:
         turn.set_result(None)
 
 
-def _show_count(number: int) -> str:
+def _format_count(number: int) -> str:
     return f"{number / 1e6:.1f} M" if number >= 100_000 else f"{number:,}"

@@ -1,9 +1,9 @@
-"""Completions that were paid for once, kept in an SQLite file.
+"""A persistent cache of completions in an SQLite file.
 
-The key is the whole canonical request, which stands beside the answer. Errors are never kept, and a completion that its
-reader could not use serves only the processes that ran then: a later one asks again. Each completion is committed at
-once, so that a killed process loses none. Processes share a file: who asks claims the request first, and the others
-wait for the completion as long as the claim is renewed.
+The key is the whole canonical request, which is stored beside the completion. Errors are never cached, and a completion
+that its reader could not use only serves processes that were already running: later ones ask again. Each completion is
+committed at once, so a killed process loses none. Processes share a file: whoever wants a completion claims the request
+first, and the others wait for the completion as long as the claim is renewed.
 """
 
 from __future__ import annotations
@@ -25,79 +25,81 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
 from imapeval.files import create_private_file, is_process_running
+from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.protocol import Completion, Token, Usage, canonical_json
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from imapeval.llm.protocol import Model, Request
+    from imapeval.llm.middleware import ModelWrapper
+from imapeval.llm.protocol import Model, Request
 
 _FORMAT = 1
-"""Of the file, kept in its user_version."""
+"""Version of the file format, stored in its user_version."""
 
 _BUSY_SECONDS = 30.0
-"""How long to wait for another process that writes. A commit takes milliseconds: only a hung process lasts longer."""
+"""How long to wait for another process to finish writing. A commit takes milliseconds; only a hung process takes longer."""
 
 _BUSY_PAUSE = 0.01
-"""Seconds between two looks where SQLite does not wait by itself."""
+"""Seconds between two attempts where SQLite does not wait by itself."""
 
 _LEASE = 10.0
-"""Seconds after which the claim of a process that does not renew it is void: how long a killed one holds up others on
-other machines. On the same machine its death is seen at once."""
+"""Seconds after which a claim that is not renewed expires: how long a killed process holds up processes on other
+machines. On the same machine its death is detected at once."""
 
 _RENEWAL = 2.0
-"""Seconds after which a claim is renewed. Some may be missed, as when the event loop is held up."""
+"""Seconds between renewals of a claim. Some may be missed, for example while the event loop is blocked."""
 
-_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0
-"""Seconds between two looks for the completion of another process: twice as many each time."""
+_FIRST_POLL, _LONGEST_POLL = 0.05, 1.0
+"""Seconds between two looks for the completion of another process, doubled each time."""
 
 _UNUSABLE_SECONDS = 3600.0
-"""How long a completion that was of no use still stands for the same request in a process that ran by then. A run must
-not pay for it again and again; a server process lives for weeks, and is to notice that the model was mended."""
+"""How long an unusable completion still answers the same request in processes that were already running. A run must not
+pay for it again and again; a server process runs for weeks and should notice when the model was fixed."""
 
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
-"""What SQLite says where the disk has no room: the first by the file system, the second by a quota or limit."""
+"""SQLite's error codes for a full disk: a full file system, and a quota or limit."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, request TEXT NOT NULL, completion TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS unusable (key TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, session TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 """
-"""Times are those of the system's clock, which processes share."""
+"""Times are those of the system clock, which all processes share."""
 
 _log = get_logger(__name__)
 
 
 def _locate_processes() -> str:
-    """Return where this process's number means this process: the machine and, in a container, its own numbering."""
-    numbering = ""
+    """Return the machine and PID namespace in which this process's PID is valid."""
+    namespace = ""
     with contextlib.suppress(OSError):
-        numbering = str(Path("/proc/self/ns/pid").readlink())
-    return f"{socket.gethostname()}/{numbering}".replace(" ", "_")
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()}/{namespace}".replace(" ", "_")
 
 
 def _has_died(session: str) -> bool:
-    """Tell whether a session's process ran here and no longer does; False where that cannot be seen."""
-    place, number, _ = session.split(" ")
-    return place == _locate_processes() and not is_process_running(int(number))
+    """Return whether a session's process is known to have died; False if it ran where that cannot be checked."""
+    place, pid, _ = session.split(" ")
+    return place == _locate_processes() and not is_process_running(int(pid))
 
 
-class CachedModel:
-    """A `Model` that asks another one only what is not in the file yet.
+class CachedModel(ModelWrapper):
+    """A `Model` that asks the wrapped model only for completions that are not in the file.
 
-    Identical requests in flight share one call, also those of several processes. May be used from several threads and
-    event loops, one at a time.
+    Identical requests in flight share one call, even across processes. May be used from several threads and event
+    loops, one at a time.
 
-    A disk that has no room left ends nothing: completions are held in memory until they can be written.
+    A full disk does not end a run: completions are held in memory until they can be written.
 
     Args:
-        model: Who is asked.
-        path: The file; it and its folder are made when the first completion is looked up.
+        model: The wrapped model.
+        path: The file. It and its folder are created when the first completion is looked up.
     """
 
     def __init__(self, model: Model, path: Path) -> None:
-        self._model = model
+        super().__init__(model)
         self._path = path
         self._session = f"{_locate_processes()} {os.getpid()} {uuid.uuid4().hex}"
         self._begun = time.time()
@@ -108,22 +110,12 @@ class CachedModel:
         self._unwritten: dict[str, str] = {}
         self._warned = False
 
-    @property
-    def identity(self) -> str:
-        """The model's own: the cache does not change what it says."""
-        return self._model.identity
-
-    @property
-    def concurrency(self) -> int:
-        """The model's own."""
-        return self._model.concurrency
-
     async def complete(self, request: Request) -> Completion:
-        """Return the kept completion, or ask the model and keep its answer.
+        """Return the cached completion, or ask the model and cache its completion.
 
         Raises:
-            ProviderError: The model gave none; nothing is kept.
-            ResourceError: The file cannot be read, or is locked or damaged.
+            ProviderError: The model returned none; nothing is cached.
+            ResourceError: The file cannot be read, is locked or is damaged.
         """
         text = canonical_json(request, self.identity)
         key = cache_key(text)
@@ -133,21 +125,21 @@ class CachedModel:
         joined = call is not None
         if call is None:
             call = self._in_flight[key] = asyncio.ensure_future(self._obtain(request, key, text))
-            call.add_done_callback(lambda done: self._land(key, done))
-        # Shielded: who gives up waiting must not take a call from the others, or a paid completion from the file.
+            call.add_done_callback(lambda done: self._forget_call(key, done))
+        # Shielded: a cancelled caller must not cancel the call for the others, nor lose a completion that was paid for.
         completion = await asyncio.shield(call)
         return replace(completion, cached=True) if joined else completion
 
     def reject(self, request: Request) -> None:
-        """Note that the completion of a request was of no use, so that whoever begins later asks again."""
+        """Mark the completion of a request as unusable, so that processes that start later ask again."""
         key = cache_key(canonical_json(request, self.identity))
         self._unwritten.pop(key, None)
-        # On a full disk the mark is lost, not the run.
+        # On a full disk only the mark is lost; the run continues.
         with contextlib.suppress(ResourceError), self._opened() as connection, connection:
             connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))
 
     def get(self, request: Request) -> Completion | None:
-        """Return the kept completion of a request, if there is one.
+        """Return the cached completion of a request, or None.
 
         Raises:
             ResourceError: The file cannot be read.
@@ -155,7 +147,7 @@ class CachedModel:
         return self._find(cache_key(canonical_json(request, self.identity)))
 
     def store(self, request: Request, completion: Completion) -> None:
-        """Keep the completion of a request that was answered elsewhere.
+        """Cache a completion that was obtained elsewhere.
 
         Raises:
             ResourceError: The file cannot be written.
@@ -164,15 +156,15 @@ class CachedModel:
         self._keep(cache_key(text), text, completion)
 
     async def _obtain(self, request: Request, key: str, text: str) -> Completion:
-        """Claim the request and ask the model, or wait for another session that does."""
-        pause = _FIRST_LOOK
+        """Claim the request and ask the model, or wait for the session that has claimed it."""
+        pause = _FIRST_POLL
         while not self._claim(key):
             await asyncio.sleep(pause)
-            pause = min(_LAST_LOOK, 2 * pause)
+            pause = min(_LONGEST_POLL, 2 * pause)
             if known := self._find(key):
                 return known
         try:
-            # Another session may have been answered between the look and the claim.
+            # Another session may have stored it between the lookup and the claim.
             if known := self._find(key):
                 self._release(key)
                 return known
@@ -190,15 +182,15 @@ class CachedModel:
         return completion
 
     def _claim(self, key: str) -> bool:
-        """Claim a request, or renew the claim; False where another session has claimed it."""
+        """Claim a request, or renew the claim; return False if another session holds it."""
         now = time.time()
         try:
             with self._opened() as connection, connection:
                 changed = connection.execute(
                     "INSERT INTO claim VALUES (:key, :session, :until) ON CONFLICT (key) DO UPDATE "
                     "SET session = excluded.session, until = excluded.until "
-                    # One that lasts much longer than a lease was made before the clock was set back; one that lasts a
-                    # little longer, since this session looked at the clock.
+                    # A claim that outlasts two leases was made before the clock was set back; one that outlasts a
+                    # single lease may have been made after this session read the clock.
                     "WHERE claim.session = excluded.session OR claim.until NOT BETWEEN :now AND :now + 2 * :lease",
                     {"key": key, "session": self._session, "now": now, "until": now + _LEASE, "lease": _LEASE},
                 )
@@ -209,13 +201,13 @@ class CachedModel:
                     connection.execute("DELETE FROM claim WHERE session = ?", holder)
                 return False
         except ResourceError as error:
-            # Better that two processes ask the same than that nobody asks.
+            # Two processes asking the same is better than none asking.
             if _is_full(error):
                 return True
             raise
 
     def _release(self, key: str) -> None:
-        # What cannot be released now runs out by itself.
+        # A claim that cannot be released expires by itself.
         with contextlib.suppress(ResourceError), self._opened() as connection, connection:
             connection.execute("DELETE FROM claim WHERE key = ? AND session = ?", (key, self._session))
 
@@ -238,7 +230,7 @@ class CachedModel:
     def _keep(self, key: str, text: str, completion: Completion) -> None:
         record = asdict(completion)
         if not completion.tokens:
-            # As it was before there were any, so that an earlier imapeval reads it.
+            # Omitted when empty, so that earlier versions of imapeval can read the record.
             del record["tokens"]
         with self._opened() as connection, connection:
             connection.execute("INSERT OR REPLACE INTO completion VALUES (?, ?, ?)", (key, text, json.dumps(record)))
@@ -251,8 +243,8 @@ class CachedModel:
         if not self._warned:
             self._warned = True
             _log.warning(
-                "the cache of completions %s cannot be written (%s). The run goes on and uses every completion, but "
-                "those that still cannot be written when it ends are asked and paid for again by the next. Free some "
+                "the cache of completions %s cannot be written (%s). The run continues and uses every completion, but "
+                "completions that still cannot be written when it ends will be requested and paid for again. Free some "
                 "space on that disk.",
                 self._path,
                 error.__cause__,
@@ -264,10 +256,10 @@ class CachedModel:
                 self._keep(key, text, self._held[key])
                 del self._held[key], self._unwritten[key]
 
-    def _land(self, key: str, call: asyncio.Task[Completion]) -> None:
+    def _forget_call(self, key: str, call: asyncio.Task[Completion]) -> None:
         del self._in_flight[key]
         if not call.cancelled():
-            # Looked at, so that asyncio does not complain where everybody has stopped waiting.
+            # Retrieved, so that asyncio does not warn if all callers were cancelled.
             call.exception()
 
     def _find(self, key: str) -> Completion | None:
@@ -282,7 +274,7 @@ class CachedModel:
             if row is None:
                 return None
             record = json.loads(row[0])
-            tokens = tuple(_restore(token) for token in record.get("tokens", ()))
+            tokens = tuple(_read_token(token) for token in record.get("tokens", ()))
             return Completion(**record | {"usage": Usage(**record["usage"]), "cached": True, "tokens": tokens})
 
     @contextlib.contextmanager
@@ -295,24 +287,24 @@ class CachedModel:
                 yield self._connection
         except (sqlite3.Error, OSError, ValueError, TypeError, KeyError) as error:
             raise ResourceError(
-                f"the cache of completions {self._path} cannot be used ({error}). Make sure that the folder can be "
-                "written and the disk is not full; if the file is damaged, move it away: a new one is made, and "
-                "what was in it is asked and paid for again."
+                f"the cache of completions {self._path} cannot be used ({error}). Make sure that the folder is "
+                "writable and the disk is not full. If the file is damaged, move it away: a new one is created, and "
+                "its completions are requested and paid for again."
             ) from error
 
 
 def cache_key(text: str) -> str:
-    """Return the key of a canonical request."""
+    """Return the cache key of a canonical request: its SHA-256 in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _is_full(error: ResourceError) -> bool:
     cause = error.__cause__
-    # The lower byte; the others say more of it.
+    # The primary error code is in the lower byte.
     return isinstance(cause, sqlite3.OperationalError) and cause.sqlite_errorcode & 0xFF in _FULL
 
 
-def _restore(token: Mapping[str, Any]) -> Token:
+def _read_token(token: Mapping[str, Any]) -> Token:
     return Token(token["text"], token["logprob"], tuple((text, logprob) for text, logprob in token["top"]))
 
 
@@ -322,11 +314,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:
         _write_ahead(connection)
-        # Enough for what survives a killed process; a power cut may cost the last completions, never the file.
+        # Safe if the process is killed; a power failure may lose the last completions, but never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"its format is {found}, this imapeval reads {_FORMAT}")
+            raise sqlite3.DatabaseError(f"its format is {found}, but this version of imapeval reads format {_FORMAT}")
         connection.executescript(_TABLES)
         if not found:
             connection.execute(f"PRAGMA user_version = {_FORMAT}")
@@ -337,9 +329,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Set the mode in which reading and writing do not wait for each other.
+    """Switch to write-ahead logging, in which readers and writers do not block each other.
 
-    Where another process makes the same file at that moment, SQLite says so at once whatever the timeout.
+    If another process is creating the same file, SQLite reports "busy" at once, whatever the timeout.
     """
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:
@@ -347,7 +339,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            # The lower byte; the others say more of it.
+            # The primary error code is in the lower byte.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise
             time.sleep(_BUSY_PAUSE)

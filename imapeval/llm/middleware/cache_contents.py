@@ -1,4 +1,4 @@
-"""What the file of completions holds, and how to empty it."""
+"""Inspect and clear the file of cached completions (`imapeval cache`)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-_WAIT_SECONDS = 30.0
-"""For another process that writes; see `imapeval.llm.middleware.cache`."""
+_BUSY_SECONDS = 30.0
+"""How long to wait for another process that writes; see `imapeval.llm.middleware.cache`."""
 
 _MODEL = "json_extract(request, '$.identity')"
 
 
 @dataclass(frozen=True, slots=True)
 class CachedCompletions:
-    """The completions of one model.
+    """Statistics on the cached completions of one model.
 
     Attributes:
-        model: Its identity.
-        entries: How many there are.
-        prompt_tokens, completion_tokens: What they took when they were made.
+        model: Identity of the model.
+        entries: Number of completions.
+        prompt_tokens, completion_tokens: Tokens that they took when they were made.
     """
 
     model: str
@@ -36,10 +36,10 @@ class CachedCompletions:
 
 
 def list_models(path: Path) -> list[CachedCompletions]:
-    """Return what is kept of each model, the most first; nothing where there is no file.
+    """Return statistics per model, the most completions first; [] if there is no file.
 
     Raises:
-        ResourceError: It is no file of completions, or cannot be read.
+        ResourceError: It is not a file of completions, or cannot be read.
     """
     if not path.exists():
         return []
@@ -55,28 +55,28 @@ def list_models(path: Path) -> list[CachedCompletions]:
 
 
 def disk_usage(path: Path) -> int:
-    """Return the bytes on disk, those not yet merged into the file included."""
+    """Return the size on disk in bytes, including the write-ahead log."""
     return sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
 
 
 def clear(path: Path, *, model: str | None = None) -> int:
-    """Drop the completions of a model, or all of them, and return how many.
+    """Delete the completions of a model, or all of them, and return how many.
 
     Raises:
-        UsageError: Nothing is kept of that model.
-        ResourceError: It is no file of completions, or cannot be written.
+        UsageError: There are no completions of that model.
+        ResourceError: It is not a file of completions, or cannot be written.
     """
-    if model is not None and model not in (known := [kept.model for kept in list_models(path)]):
+    if model is not None and model not in (known := [cached.model for cached in list_models(path)]):
         raise UsageError(
-            f"no completion of {model!r} is kept. Kept are those of: {', '.join(known) or 'none yet'}. Give one of "
-            "them, letter by letter."
+            f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give one of "
+            "these names exactly."
         )
     if not path.exists():
         return 0
     with _opened(path, "rw") as connection:
         with connection:
             dropped = connection.execute(f"DELETE FROM completion WHERE ?1 IS NULL OR {_MODEL} = ?1", (model,)).rowcount
-        # Gives the room back to the disk, also that of the write-ahead log.
+        # Returns the space to the disk, including that of the write-ahead log.
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return dropped
@@ -86,11 +86,11 @@ def clear(path: Path, *, model: str | None = None) -> int:
 def _opened(path: Path, mode: str) -> Generator[sqlite3.Connection]:
     try:
         with contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_WAIT_SECONDS)
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_BUSY_SECONDS)
         ) as connection:
             yield connection
     except sqlite3.Error as error:
         raise ResourceError(
-            f"the cache of completions {path} cannot be used ({error}). Is another process busy with it? If the file "
-            "is damaged, move it away: a new one is made, and what was in it is asked and paid for again."
+            f"the cache of completions {path} cannot be used ({error}). Is another process using it? If the file is "
+            "damaged, move it away: a new one is created, and its completions are requested and paid for again."
         ) from error

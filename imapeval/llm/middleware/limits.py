@@ -1,4 +1,4 @@
-"""How much may be under way: so many requests at a time, so many requests and tokens a minute."""
+"""Limits on the load of a server: concurrent requests, requests per minute and tokens per minute."""
 
 from __future__ import annotations
 
@@ -15,80 +15,80 @@ if TYPE_CHECKING:
 
 _MINUTE = 60.0
 
-_TYPICAL = 200.0
-"""Tokens of a completion before the first one is seen: some 12 facts of 15 tokens, and what is around them."""
+_TYPICAL_COMPLETION = 200.0
+"""Tokens of a completion before the first one is seen: about 12 facts of 15 tokens, and the JSON around them."""
 
-_WEIGHT = 0.05
-"""Of the newest completion in the running mean of their tokens, which so looks back over some 20."""
+_NEWEST_WEIGHT = 0.05
+"""Weight of the newest completion in the running mean of tokens, which thus covers about the last 20."""
 
 
 class AdaptiveConcurrencyLimiter:
-    """Lets a number of requests through at a time, first come, first served; fewer while the server is overloaded.
+    """Limits concurrent requests, first come first served, and lowers the limit while the server is overloaded.
 
-    Congestion control as of TCP: the number is halved where the server says that it is too much, once for all the
-    requests that were under way then, and grows by one each time that so many in a row went well.
+    Congestion control as in TCP: an overload halves the limit, once for all requests that were in flight at the time;
+    each time that as many requests in a row as the limit succeed, it grows by one.
 
     Args:
-        most: The largest number, and the first.
+        maximum: The initial and largest limit.
     """
 
     def __init__(self, maximum: int) -> None:
-        self._most = maximum
-        self._allowed = float(maximum)
-        self._inside = 0
+        self._maximum = maximum
+        self._limit = float(maximum)
+        self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._era = 0
-        self._closed_until = -math.inf
+        self._generation = 0
+        self._paused_until = -math.inf
 
     @property
     def limit(self) -> int:
-        """How many at a time at present."""
-        return int(self._allowed)
+        """The current limit."""
+        return int(self._limit)
 
     async def acquire(self) -> int:
-        """Wait for a place. Every entry is followed by `leave`.
+        """Wait for a place. Each call must be followed by `release`.
 
         Returns:
-            The number to give to `narrow`.
+            The number to pass to `report_overload`.
         """
         while True:
             await self._queue()
-            pause = self._closed_until - asyncio.get_running_loop().time()
+            pause = self._paused_until - asyncio.get_running_loop().time()
             if pause <= 0:
-                return self._era
+                return self._generation
             self.release()
             await asyncio.sleep(pause)
 
     def release(self) -> None:
         """Give the place back."""
-        self._inside -= 1
+        self._in_flight -= 1
         self._admit()
 
-    def report_overload(self, era: int) -> None:
-        """Note that the server was overloaded when a request was under way that entered with this number."""
-        if era == self._era:
-            self._era += 1
-            self._allowed = max(1.0, self._allowed / 2)
-
-    def pause(self, seconds: float) -> None:
-        """Let nobody through for some time."""
-        self._closed_until = max(self._closed_until, asyncio.get_running_loop().time() + seconds)
+    def report_overload(self, generation: int) -> None:
+        """Record that the server was overloaded while the request that acquired this number was in flight."""
+        if generation == self._generation:
+            self._generation += 1
+            self._limit = max(1.0, self._limit / 2)
 
     def report_success(self) -> None:
-        """Note that a request went well."""
-        self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        """Record that a request succeeded."""
+        self._limit = min(self._maximum, self._limit + 1 / self._limit)
         self._admit()
 
+    def pause(self, seconds: float) -> None:
+        """Admit no request for some time."""
+        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
+
     async def _queue(self) -> None:
-        if not self._waiting and self._inside < self.limit:
-            self._inside += 1
+        if not self._waiting and self._in_flight < self.limit:
+            self._in_flight += 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
-            # Given up while waiting, or in the moment between being let in and noticing it.
+            # Cancelled while waiting, or between being admitted and resuming.
             if turn.cancelled():
                 with contextlib.suppress(ValueError):
                     self._waiting.remove(turn)
@@ -97,70 +97,69 @@ class AdaptiveConcurrencyLimiter:
             raise
 
     def _admit(self) -> None:
-        while self._waiting and self._inside < self.limit:
+        while self._waiting and self._in_flight < self.limit:
             turn = self._waiting.popleft()
-            # One that was given up stands here until its task has run.
+            # A cancelled future stays in the queue until its task has run.
             if not turn.done():
-                self._inside += 1
+                self._in_flight += 1
                 turn.set_result(None)
 
 
 class RateLimiter:
-    """Spreads amounts evenly, so that no minute sees more than is allowed: a token bucket without bursts.
+    """Spreads amounts evenly over time: a token bucket without bursts.
 
     Args:
-        per_minute: How much a minute may see.
+        per_minute: Most that may be used per minute.
     """
 
     def __init__(self, per_minute: float) -> None:
-        self._seconds = _MINUTE / per_minute
+        self._seconds_per_unit = _MINUTE / per_minute
         self._free_at = 0.0
 
     def reserve(self, amount: float, now: float) -> float:
-        """Take an amount; return the seconds to wait before it is used."""
+        """Reserve an amount; return the seconds to wait before using it."""
         start = max(self._free_at, now)
-        self._free_at = start + amount * self._seconds
+        self._free_at = start + amount * self._seconds_per_unit
         return start - now
 
     def correct(self, difference: float) -> None:
-        """Take so much more, or give so much back, because the amount was only an estimate."""
-        self._free_at += difference * self._seconds
+        """Reserve so much more, or give so much back, because the reserved amount was an estimate."""
+        self._free_at += difference * self._seconds_per_unit
 
 
 class RequestRateLimiter:
-    """Requests and tokens a minute together.
+    """Limits requests and tokens per minute.
 
-    Tokens are estimated before, by the length of the texts and by what completions took so far, and corrected by what
-    the server counted.
+    Tokens are estimated in advance, from the length of the texts and the size of earlier completions, and corrected by
+    what the server counted.
 
     Args:
-        rpm: Most requests a minute, or None.
-        tpm: Most tokens a minute, of prompts and completions together, or None.
+        rpm: Most requests per minute, or None.
+        tpm: Most tokens per minute, of prompts and completions together, or None.
     """
 
     def __init__(self, *, rpm: int | None = None, tpm: int | None = None) -> None:
         self._requests = None if rpm is None else RateLimiter(rpm)
         self._tokens = None if tpm is None else RateLimiter(tpm)
-        self._typical = _TYPICAL
+        self._typical_completion = _TYPICAL_COMPLETION
 
     async def wait(self, request: Request) -> float:
-        """Wait until the request may be sent; return the tokens that it is thought to take."""
+        """Wait until the request may be sent; return its estimated tokens."""
         if self._requests is None and self._tokens is None:
             return 0.0
         now = asyncio.get_running_loop().time()
         pause = 0.0 if self._requests is None else self._requests.reserve(1, now)
         estimated = 0.0
         if self._tokens is not None:
-            prompt = tokens.estimate_prompt(request)
-            estimated = prompt + min(self._typical, request.max_tokens)
+            estimated = tokens.estimate_prompt(request) + min(self._typical_completion, request.max_tokens)
             pause = max(pause, self._tokens.reserve(estimated, now))
         if pause:
             await asyncio.sleep(pause)
         return estimated
 
     def correct(self, estimated: float, completion: Completion) -> None:
-        """Note what a request took in truth."""
+        """Replace the estimate by what the completion actually took."""
         usage = completion.usage
         if self._tokens is not None and usage.prompt_tokens:
             self._tokens.correct(usage.prompt_tokens + usage.completion_tokens - estimated)
-            self._typical += _WEIGHT * (usage.completion_tokens - self._typical)
+            self._typical_completion += _NEWEST_WEIGHT * (usage.completion_tokens - self._typical_completion)

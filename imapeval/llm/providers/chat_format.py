@@ -1,4 +1,4 @@
-"""The chat completions format of the OpenAI API: a request on the wire, and what replies and error replies mean."""
+"""The chat completions format of the OpenAI API: build request bodies, and interpret replies and error replies."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
 
 _SHOWN = 300
-"""Characters of a server's own words that a message quotes."""
+"""Most characters of a server's reply that an error message quotes."""
 
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
-"""A number of tokens, as some servers write it in quotation marks."""
+"""A token count that a server sends as a string."""
 
 _MOST_TOKENS = 10**9
-"""Of one reply. No context is as long; what says more is damaged, and would use up every --max-cost."""
+"""Largest token count of a reply. No context is as long; a larger count is corrupt and would exhaust any --max-cost."""
 
-_INSTEAD = {
+_REPLACEMENTS = {
     "temperature": None,
     "seed": None,
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": "max_tokens",
     "logprobs": None,
 }
-"""Parameters that some models refuse, and what says the same to those. Reasoning models of OpenAI take no temperature,
-give no probabilities and know the limit as "max_completion_tokens"; older servers know it as "max_tokens"."""
+"""Parameters that some models reject, and what to send instead. OpenAI's reasoning models accept no temperature,
+return no probabilities and call the limit "max_completion_tokens"; older servers call it "max_tokens"."""
 
 _NO_LOGPROBS = re.compile(r"log_?prob", re.I)
-"""OpenAI says "You are not allowed to request logprobs from this model" (status 403), Google "Logprobs is not enabled
-for models/...", vLLM "Requested sample logprobs of 20, which is greater than max allowed: 5"."""
+"""OpenAI: "You are not allowed to request logprobs from this model" (status 403); Google: "Logprobs is not enabled
+for models/..."; vLLM: "Requested sample logprobs of 20, which is greater than max allowed: 5"."""
 
-_REFUSES = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|unexpected", re.I)
+_REJECTS_PARAMETER = re.compile(r"unsupported|not support|unknown|unrecogni[sz]ed|not permitted|unexpected", re.I)
 
 _TOO_LONG = re.compile(
     r"context_length_exceeded"  # OpenAI, Azure
@@ -65,10 +65,10 @@ def request_body(
     """Return the body of the request, ready for JSON.
 
     Args:
-        request: What is asked.
-        model: Whom, in the server's word.
-        refused: Parameters that the model does not take; see `find_refused`.
-        limit: How the server calls the limit of tokens: "max_tokens" or "max_completion_tokens".
+        request: The request.
+        model: Name of the model, as the server knows it.
+        refused: Parameters that the model rejects; see `find_unsupported_parameter`.
+        limit: The server's name of the token limit: "max_tokens" or "max_completion_tokens".
     """
     body: dict[str, Any] = {
         "model": model,
@@ -85,7 +85,7 @@ def request_body(
         body["response_format"] = {"type": "json_object"}
     for name in refused & body.keys():
         value = body.pop(name)
-        if instead := _INSTEAD[name]:
+        if instead := _REPLACEMENTS[name]:
             body[instead] = value
     if request.logprobs and "logprobs" not in refused:
         body |= {"logprobs": True, "top_logprobs": request.logprobs}
@@ -97,54 +97,59 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
 
     Args:
         content: The reply.
-        request: What was asked.
-        who: Model and server, for messages.
-        answered: As of `explain`.
+        request: The request.
+        who: Model and server, for error messages.
+        answered: See `to_error`.
 
     Raises:
-        ProviderError: It is a refusal, cut off, without text, or no chat completion.
-        ServiceError: It is an error in spite of its status; see `explain`.
+        ProviderError: The reply is a refusal, truncated, without text, or not a chat completion.
+        ServiceError: The reply is an error in spite of its status; see `to_error`.
     """
     try:
         reply = _Reply.model_validate_json(content)
     except ValidationError as error:
         text = content if isinstance(content, str) else content.decode(errors="replace")
         fault = ErrorReply.parse(200, text)
-        if re.fullmatch("[45][0-9][0-9]", fault.code):  # as OpenRouter says what happened after it began to reply
+        if re.fullmatch("[45][0-9][0-9]", fault.code):  # OpenRouter's errors after it has begun to reply
             raise to_error(ErrorReply.parse(int(fault.code), text), request, who=who, answered=answered) from error
-        raise ProviderError(
-            f"{who} replied with something that is no chat completion: {text[:_SHOWN]!r}. Check the address; it "
-            "usually ends in /v1.",
-            kind="unreadable-reply",
-            raw=text,
-            tokens=_find_cost(content),
-        ) from error
+        raise unreadable_reply(text, who=who, expected="a chat completion", tokens=_find_usage(content)) from error
     choice = reply.choices[0]
     usage = parse_usage(reply.usage)
     said, refusal = _join_parts(choice.message.content, "text"), _join_parts(choice.message.content, "refusal")
-    refusal = _take_text(choice.message.refusal) or refusal
-    reason = _take_text(choice.finish_reason)
+    refusal = _text_or_empty(choice.message.refusal) or refusal
+    reason = _text_or_empty(choice.finish_reason)
     if refusal or reason == "content_filter":
         said = refusal or said
         kind, what = "refusal", f"refused to answer: {said[:_SHOWN]!r}"
     elif reason == "length":
-        kind, what = "truncated", f"was cut off at {request.max_tokens} tokens, or where its context was full"
-    elif reason == "error":  # OpenRouter's, where the model behind it fails
-        kind, what = "server", "broke off in the middle of its answer"
+        kind, what = "truncated", f"was cut off at {request.max_tokens} tokens, or because its context was full"
+    elif reason == "error":  # OpenRouter's, if the model behind it fails
+        kind, what = "server", "broke off in the middle of its reply"
     elif not said.strip():
         kind, what = "unreadable-reply", f"replied without any text (finish reason {choice.finish_reason!r})"
     else:
         tokens = _read_tokens(choice.logprobs, request)
-        return Completion(said, reason, _take_text(reply.model), usage, tokens=tokens)
+        return Completion(said, reason, _text_or_empty(reply.model), usage, tokens=tokens)
     raise ProviderError(f"{who} {what}", kind=kind, raw=said, tokens=(usage.prompt_tokens, usage.completion_tokens))
 
 
-def parse_usage(said: Any) -> Usage:
-    """Return what a reply says that it cost; zeros, which stand for "not told", where any of it cannot be meant.
+def unreadable_reply(text: str, *, who: str, expected: str, tokens: tuple[int, int] | None = None) -> ProviderError:
+    """Return the error for a reply that is not what was expected."""
+    return ProviderError(
+        f"{who} replied with something other than {expected}: {text[:_SHOWN]!r}. Check the address; it usually ends in "
+        "/v1.",
+        kind="unreadable-reply",
+        raw=text,
+        tokens=tokens,
+    )
 
-    Numbers with a fraction and numbers in quotation marks are read, as some servers write them.
+
+def parse_usage(usage: Any) -> Usage:
+    """Return the token usage of a reply; zeros, which mean "unknown", if any count is invalid.
+
+    Fractions and numbers sent as strings are accepted, because some servers send them.
     """
-    fields = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+    fields = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
     prompt, completion = (_read_count(fields.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     if prompt is None or completion is None:
         return Usage(0, 0)
@@ -155,15 +160,15 @@ def parse_usage(said: Any) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What a server says in place of an answer.
+    """An error reply of a server.
 
     Attributes:
-        status: Of HTTP.
-        message: Its words, or the whole reply where that is not an error in any known form.
-        code: Its name for what happened, or "".
+        status: HTTP status.
+        message: The error message, or the whole reply if it is not in a known error format.
+        code: The server's error code, or "".
         param: The parameter at fault, or "".
         text: The whole reply.
-        known: Whether the reply is an error in a known form.
+        known: Whether the reply is in a known error format.
     """
 
     status: int
@@ -175,12 +180,12 @@ class ErrorReply:
 
     @classmethod
     def parse(cls, status: int, text: str) -> ErrorReply:
-        """Read an error reply; servers differ in its form."""
+        """Parse an error reply; its format differs between servers."""
         try:
             reply = json.loads(text)
         except (ValueError, RecursionError):
             reply = None
-        # {"error": {...}} is OpenAI's; bare fields were vLLM's, {"error": "words"} is Ollama's.
+        # OpenAI: {"error": {...}}; older vLLM: the bare fields; Ollama: {"error": "message"}.
         fields = cast("dict[str, Any]", reply) if isinstance(reply, dict) else {}
         error = fields.get("error", fields)
         found = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
@@ -192,13 +197,13 @@ class ErrorReply:
 
 
 def find_unsupported_parameter(fault: ErrorReply, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
-    """Return the parameter that a model does not take, where the request can be sent again without it."""
+    """Return the parameter that a model rejects, if the request can be sent again without it, else None."""
     refuses = _NO_LOGPROBS.search(fault.message) and not _TOO_LONG.search(fault.text)
     if "logprobs" in body and fault.status in (400, 403, 422) and refuses:
         return "logprobs"
-    if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REFUSES.search(fault.text):
+    if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REJECTS_PARAMETER.search(fault.text):
         return None
-    for name, instead in _INSTEAD.items():
+    for name, instead in _REPLACEMENTS.items():
         if name in body and instead not in refused and (fault.param == name or f"'{name}'" in fault.message):
             return name
     return None
@@ -213,63 +218,66 @@ def to_error(
     keyed: bool = True,
     retry_after: float | None = None,
 ) -> ProviderError | ServiceError:
-    """Return the error that an error reply stands for.
+    """Return the exception for an error reply.
 
     Args:
-        fault: The reply.
-        request: What was asked.
-        who: Model and server, for messages.
-        answered: Whether the same server has answered before: then a page that is not its own ("not found", "not
-            allowed") comes from something in between, and does not concern every request.
+        fault: The error reply.
+        request: The request.
+        who: Model and server, for error messages.
+        answered: Whether the same server has answered before. Then a "not found" or "forbidden" page in an unknown
+            format comes from a proxy and need not affect every request.
         keyed: Whether a key was sent.
         retry_after: Seconds after which the server wants to be asked again.
     """
-    kind, mend = _judge(fault, request, ours=fault.known or not answered)
+    kind, hint = _classify(fault, request, ours=fault.known or not answered)
     if kind == "auth" and not keyed:
-        mend = "It wants a key, and OPENAI_API_KEY is not set."
-    message = f"{who} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {mend}"
+        hint = "The server requires a key; set OPENAI_API_KEY."
+    message = f"{who} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
     if kind in ("auth", "not-found", "over-budget"):
         return ServiceError(message, kind=kind)
     return ProviderError(message, kind=kind, retry_after=retry_after)
 
 
-def _judge(fault: ErrorReply, request: Request, *, ours: bool) -> tuple[str, str]:
-    """Return the kind of a fault and its mend."""
+def _classify(fault: ErrorReply, request: Request, *, ours: bool) -> tuple[str, str]:
+    """Return the error kind of an error reply, and a hint on how to fix it."""
     status, text = fault.status, fault.text
-    shaped = request.schema is not None or request.json
+    structured = request.schema is not None or request.json
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(text)):
-        return "too-long", "The text is too long for the model, or for the context that its server gives it."
+        return (
+            "too-long",
+            "The text is too long for the model, or for the context length that its server is configured with.",
+        )
     if (status == 400 and _FILTERED.search(text)) or (status == 403 and _FLAGGED.search(text)):
-        return "refusal", "A filter in front of the model declines this text."
-    if shaped and status in (400, 404, 422, 500, 501) and _UNSUPPORTED.search(fault.message):
-        return "unsupported", "It cannot be held to this form of answer."
+        return "refusal", "A content filter rejected this text."
+    if structured and status in (400, 404, 422, 500, 501) and _UNSUPPORTED.search(fault.message):
+        return "unsupported", "The server does not support this response format."
     match status:
         case 401:
-            return "auth", "Check OPENAI_API_KEY and what it may use."
+            return "auth", "Check OPENAI_API_KEY and its permissions."
         case 403 if ours:
-            return "auth", "Check OPENAI_API_KEY and what it may use."
+            return "auth", "Check OPENAI_API_KEY and its permissions."
         case 402:
-            return "over-budget", "The account has no credit left; top it up."
+            return "over-budget", "The account has no credit left."
         case 429 if "insufficient_quota" in text:
-            return "over-budget", "The account has no credit left; top it up."
+            return "over-budget", "The account has no credit left."
         case 404 | 405 if ours:
             return "not-found", "Check the model's name, and the address: it usually ends in /v1."
         case 429 | 529:
-            return "rate-limit", "Wait, ask less at a time (--concurrency, --rpm), or raise the account's limit."
+            return "rate-limit", "Wait, lower --concurrency or --rpm, or raise the account's limit."
         case 408 | 504 | 524:
-            return "timeout", "Is it overloaded? Ask it less at a time (--concurrency)."
+            return "timeout", "If the server is overloaded, lower --concurrency."
         case 404 | 405 | 409 | 425:
             return "server", _LATER
         case _ if status >= 500:
             return "server", _LATER
         case _:
-            return "bad-request", "The server takes no such request."
+            return "bad-request", "The server rejects this request."
 
 
 _LATER = "Try again later."
 
 
-# What a reply holds beside its text is taken as it comes: a completion is paid for, whatever form the rest has.
+# Fields other than the text are not validated: a completion is paid for, whatever the rest looks like.
 
 
 class _ReplyMessage(BaseModel):
@@ -284,61 +292,61 @@ class _Choice(BaseModel):
 
 
 class _Reply(BaseModel):
-    """The part of a chat completion that is used; servers differ in the rest."""
+    """The fields of a chat completion that are used; the others differ between servers."""
 
     choices: list[_Choice] = Field(min_length=1)
     model: Any = None
     usage: Any = None
 
 
-class _Bill(BaseModel):
-    """A reply of which nothing but its cost is clear."""
+class _UsageReply(BaseModel):
+    """A reply of which only the usage can be read."""
 
     usage: dict[str, Any]
 
 
-class _Chance(BaseModel):
+class _TopToken(BaseModel):
     token: str
     logprob: float
 
 
-class _Place(_Chance):
-    top_logprobs: list[_Chance] = []
+class _TokenPosition(_TopToken):
+    top_logprobs: list[_TopToken] = []
 
 
 class _Logprobs(BaseModel):
-    content: list[_Place]
+    content: list[_TokenPosition]
 
 
 def _join_parts(content: Any, kind: str) -> str:
-    """Return what a message's content has of that kind: a text, or the texts of a list of parts."""
+    """Return the text of that kind in a message's content, which is a string or a list of parts."""
     texts: list[str] = []
     for part in cast("list[Any]", content) if isinstance(content, list) else [content]:
         if isinstance(part, dict):
             fields = cast("dict[str, Any]", part)
-            # "output_text" is what OpenAI's other API calls it; the other types are thinking, images and the like.
-            fits = str(fields.get("type", kind)).removeprefix("output_") == kind
-            texts.append(_take_text(fields.get(kind)) if fits else "")
+            # "output_text" is the Responses API's name; other types are reasoning, images and so on.
+            matches = str(fields.get("type", kind)).removeprefix("output_") == kind
+            texts.append(_text_or_empty(fields.get(kind)) if matches else "")
         elif kind == "text":
-            texts.append(_take_text(part))
+            texts.append(_text_or_empty(part))
     return "".join(texts)
 
 
-def _find_cost(content: bytes | str) -> tuple[int, int] | None:
-    """Return what a reply says that it cost although it holds no completion; None where it says nothing of it."""
+def _find_usage(content: bytes | str) -> tuple[int, int] | None:
+    """Return the token counts of a reply that has no completion; None if it reports none."""
     try:
-        usage = parse_usage(_Bill.model_validate_json(content).usage)
+        usage = parse_usage(_UsageReply.model_validate_json(content).usage)
     except ValidationError:
         return None
     return usage.prompt_tokens, usage.completion_tokens
 
 
-def _take_text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
 def _read_count(value: Any) -> int | None:
-    """Return a number of tokens, 0 where there is none; None for what cannot be one."""
+    """Return a token count, 0 if it is absent, or None if it is invalid."""
     if value is None:
         return 0
     if isinstance(value, str) and _COUNT.fullmatch(value):
@@ -349,14 +357,14 @@ def _read_count(value: Any) -> int | None:
 
 
 def _read_tokens(logprobs: Any, request: Request) -> tuple[Token, ...]:
-    """Return the tokens of a reply; none where the server has them in a form of its own."""
+    """Return the tokens of a reply; () if they are in an unknown format."""
     if not request.logprobs or logprobs is None:
         return ()
     try:
-        places = _Logprobs.model_validate(logprobs).content
+        positions = _Logprobs.model_validate(logprobs).content
     except ValidationError:
         return ()
     return tuple(
-        Token(place.token, place.logprob, tuple((top.token, top.logprob) for top in place.top_logprobs))
-        for place in places
+        Token(position.token, position.logprob, tuple((top.token, top.logprob) for top in position.top_logprobs))
+        for position in positions
     )

@@ -1,4 +1,4 @@
-"""Connections to a server: no redirects, no secrets in what comes back, and no reply that is larger than any answer."""
+"""HTTP client for model servers: no redirects, secrets redacted from replies, and a limit on the size of replies."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ import openai
 from imapeval.redaction import get_logger, hide_secrets
 
 _CONNECT_SECONDS = 10.0
-"""To reach the server at all. Twice the openai package's: on a busy computer a handshake has to wait its turn."""
+"""To establish a connection. Twice the openai package's default, because handshakes are slow on a busy computer."""
 
 max_reply_bytes: ContextVar[int] = ContextVar("imapeval_largest_reply")
-"""Most bytes that the reply to the request of this task may have, as they arrive and inflated."""
+"""Largest reply to the current task's request, in bytes, both compressed and decompressed."""
 
 
 class OversizedReplyError(Exception):
-    """A reply is larger than it may be; the rest of it was not read."""
+    """A reply is larger than allowed; the rest of it was not read."""
 
 
 def open_client(
     address: str, *, login: tuple[str, str] | None, key: str | None, connections: int
 ) -> openai.AsyncOpenAI:
-    """Return a client of the running event loop.
+    """Return a client for the running event loop.
 
     Args:
-        address: Of the server, without user, password and query.
-        login: User and password, where the server wants those.
-        key: Where it wants a key.
-        connections: Most that are kept open.
+        address: URL of the server, without user, password and query.
+        login: User and password, if the server requires them.
+        key: API key, if the server requires one.
+        connections: Most idle connections to keep open.
     """
-    # It logs the address of each request.
+    # Configured for redaction, because it logs the URL of each request.
     get_logger("httpx2")
     return openai.AsyncOpenAI(
         base_url=address,
-        api_key=key or "none",  # the package insists on one
+        api_key=key or "none",  # the package requires one
         max_retries=0,
         http_client=_Client(
             auth=login,
-            # The one encoding that is read here.
+            # The only encoding that is decoded here.
             headers={"Accept-Encoding": "gzip"},
-            # Its own limits begin anew with every byte, so that a dripping server would never meet them.
+            # Its read timeouts restart with every byte, so a slow trickle would never exceed them.
             timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=connections),
             follow_redirects=False,
-            # A proxy that the environment names has no way to a server on this computer.
+            # Local servers are never reached through a proxy from the environment.
             mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),
         ),
     )
@@ -55,23 +55,23 @@ def open_client(
 
 class _Client(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
-        """Return the whole reply, of any status, whether or not it was to be streamed.
+        """Return the whole reply, whatever its status, even if streaming was requested.
 
         Raises:
             OversizedReplyError: It is larger than `largest_reply`.
-            httpx2.DecodingError: It is compressed in a way that is not read.
+            httpx2.DecodingError: The reply has an unsupported encoding or is corrupt.
         """
         response = await super().send(request, stream=True, **options)
         try:
             content = await _read(response, max_reply_bytes.get())
         finally:
             await response.aclose()
-        # A server may repeat what it was sent. Nobody here reads that, so that nobody keeps it.
-        said = hide_secrets(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        # A server may echo credentials it was sent; they must not end up in messages or files.
+        redacted = hide_secrets(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         headers = response.headers.copy()
         for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
             headers.pop(name, None)
-        return httpx2.Response(response.status_code, headers=headers, content=said, request=request)
+        return httpx2.Response(response.status_code, headers=headers, content=redacted, request=request)
 
 
 async def _read(response: httpx2.Response, largest: int) -> bytes:

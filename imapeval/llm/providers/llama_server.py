@@ -1,8 +1,8 @@
-"""The process in which llama.cpp serves a model on loopback; `imapeval.llm.providers.llama_cpp` runs this file as a script.
+"""A script that serves a model with llama.cpp on the loopback interface; `imapeval.llm.providers.llama_cpp` runs it.
 
-It imports nothing of imapeval. Its one line on standard output is the address, written once the model is loaded; what
-llama.cpp says goes to standard error. It lives as long as its standard input is open, so that it does not outlive the
-process that started it, whichever way that one ends.
+It imports nothing from imapeval. It prints one line to standard output, its address, once the model is loaded;
+llama.cpp's log goes to standard error. It runs until its standard input is closed, so it never outlives the process that
+started it.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any
 
 
 def main() -> None:
-    """Serve until standard input ends. The one argument is a JSON object of the settings."""
+    """Serve until standard input is closed. The only argument is a JSON object of settings."""
     settings = json.loads(sys.argv[1])
-    # llama.cpp may write to standard output as well.
-    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # llama.cpp may write to standard output, too.
+    stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     xllamacpp: Any = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = settings["path"]
     params.model_alias = {settings["alias"]}
     params.hostnames = ["127.0.0.1"]
-    params.port = 0  # any that is free
+    params.port = 0  # any free port
     params.n_parallel = settings["slots"]
     params.n_ctx = settings["context"] * settings["slots"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_ram_mib = settings["cache_mib"]
     params.enable_reasoning = 0
-    params.cors_origins = "localhost"  # by default the pages of any site may ask it
+    params.cors_origins = "localhost"  # the default allows requests from any web page
     params.offline = True
     params.ui = False
     try:
         server = xllamacpp.Server(params)
-    except RuntimeError:  # says nothing; the log does
+    except RuntimeError:  # it has no message; the log says why
         sys.exit(1)
-    with answer:
-        answer.write(f"{server.listening_address}\n")
+    with stdout:
+        stdout.write(f"{server.listening_address}\n")
     sys.stdin.read()
-    # Without waiting for the request under way: nobody is left to read the answer.
+    # Without waiting for requests in flight: there is no one left to read the reply.
     os._exit(0)
 
 

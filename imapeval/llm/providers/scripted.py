@@ -1,4 +1,4 @@
-"""A model that says what it was told to say: for tests, documentation and rehearsals without a server."""
+"""A model with scripted replies, for tests and documentation without a server. Public: use it in your own tests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 
 class ScriptedModel:
-    """Answers with given replies: texts and completions are returned, exceptions raised.
+    """A `Model` that returns scripted replies: texts and completions are returned, exceptions are raised.
+
+        model = ScriptedModel(['{"inform": []}', ProviderError("busy", kind="rate-limit")])
+        scorer = imapeval.Scorer(["imapjudge"], llm=model)
 
     Args:
         replies: One reply per request, in order; or a function from the request to its reply.
-        identity, concurrency: See `Model`.
+        identity: See `Model`.
+        concurrency: See `Model`.
 
     Attributes:
-        requests: What was asked so far.
+        requests: The requests so far.
     """
 
     def __init__(
@@ -38,7 +42,7 @@ class ScriptedModel:
         """Return the next reply.
 
         Raises:
-            IndexError: The replies are used up.
+            IndexError: There are no replies left.
         """
         self.requests.append(request)
         reply = self._replies(request) if callable(self._replies) else self._replies.popleft()

@@ -7,7 +7,7 @@ from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from imapeval.extraction import lines
+from imapeval.extraction import line_format
 from imapeval.llm.protocol import Message
 from imapeval.llm.structured import templates
 
@@ -51,6 +51,6 @@ def load(task: str, *, lang: Lang, version: int, form: OutputFormat) -> PromptTe
         if message.role == "system":
             content = f"{content}\n\n{instruction.content}"
         elif message.role == "assistant":
-            content = lines.write(content)
+            content = line_format.format_lines(content)
         messages.append(Message(message.role, content))
     return replace(template, messages=tuple(messages))

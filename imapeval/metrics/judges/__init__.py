@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.metrics.judges.blend import build_blend, list_judges
 from imapeval.metrics.judges.geval import build_geval
-from imapeval.metrics.judges.on_imaps import put_judges_on_imaps
+from imapeval.metrics.judges.on_imaps import make_judge_variants
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
@@ -18,4 +18,4 @@ if TYPE_CHECKING:
 
 def build() -> list[Metric]:
     """Return the metrics of this package, for the registry; on imaps those of G-Eval, as in Wang et al. 2024."""
-    return [*list_judges(), *build_blend(), *put_judges_on_imaps(build_geval())]
+    return [*list_judges(), *build_blend(), *make_judge_variants(build_geval())]

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 from imapeval.metrics import imapscore
 from imapeval.metrics.base import option
+from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.factscore import build_factscore
 from imapeval.metrics.judges.geval import build_geval
 from imapeval.metrics.judges.imapjudge import build_imapjudge
-from imapeval.metrics.judges.judge import Judge
 from imapeval.metrics.judges.prometheus import build_prometheus
 from imapeval.metrics.judges.questions import build_questions
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Outcome
 
 
@@ -54,9 +54,9 @@ class Blend(Judge):
             raise ValueError(f"judge {self.judge!r} is none of {', '.join(_JUDGES)}")
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """What the judge and imapScore need."""
-        needs: set[Need] = {"imap", "reference"}
+        needs: set[Requirement] = {"imap", "reference"}
         return self._judge.requires | needs
 
     @property
@@ -65,7 +65,7 @@ class Blend(Judge):
         return 0.0, 1.0
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """None of its own; the judge's stand in the judge's signature."""
         return ()
 
@@ -75,17 +75,17 @@ class Blend(Judge):
         graded, *_ = imapscore.build()
         return self.sign(rated=self._judge.signature, graded=graded.signature)
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the mean."""
         if case.imap is None or case.matches is None:
             raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        graded = imapscore.graded(case.imap, case.matches)
+        graded = imapscore.score_graded(case.imap, case.matches)
         if isinstance(graded, Failure):
             return graded
         rated = await self._judge.judge_one(case, jury)
         if isinstance(rated, Failure):
             return rated
-        low, high = _bound(self._judge)
+        low, high = _get_bounds(self._judge)
         judged = (rated.value - low) / (high - low)
         return Score((judged + graded.value) / 2, {"judge": judged, "imapscore": graded.value})
 
@@ -105,7 +105,7 @@ def build_blend() -> list[Blend]:
     ]
 
 
-def _bound(judge: Judge) -> tuple[float, float]:
+def _get_bounds(judge: Judge) -> tuple[float, float]:
     low, high = judge.range
     if low is None or high is None:
         raise TypeError(f"the scale of {judge.name} has no ends")

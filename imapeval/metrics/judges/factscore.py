@@ -22,15 +22,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import option
-from imapeval.metrics.judges import knowledge as source
-from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.jury import LIST_TOKENS, Question, gather_all
-from imapeval.metrics.judges.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.parsing.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
+from imapeval.metrics.judges.prompts import knowledge_source as source
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Outcome
 
 _FACTS, _SUPPORT = "atomic-facts", "fact-support"
@@ -64,9 +64,9 @@ class FActScore(Judge):
             raise ValueError(f"gamma {self.gamma} is negative")
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model and what facts are held against."""
-        needs: set[Need] = {"llm"} if self.knowledge else {"llm", "reference"}
+        needs: set[Requirement] = {"llm"} if self.knowledge else {"llm", "reference"}
         return frozenset(needs)
 
     @property
@@ -75,7 +75,7 @@ class FActScore(Judge):
         return 0.0, 1.0
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """Both steps."""
         return _FACTS, _SUPPORT
 
@@ -84,23 +84,23 @@ class FActScore(Judge):
         """As of a judge, with the knowledge source."""
         return self.sign(source=source.load(self.knowledge).name if self.knowledge else "reference")
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the share of supported facts."""
-        answer = self.show(case)
+        answer = self.clean_response(case)
         if answer is None:
             return _ABSTAINED
         texts = {"question": case.question, "answer": answer}
-        question = Question(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=LIST_TOKENS)
+        question = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
         facts = await jury.ask(question, lambda completion: read_facts(completion.text))
         if not facts:
             return _ABSTAINED
         # A fact without a verdict leaves the share unknown.
-        verdicts = await gather_all(self._support(fact, case, jury) for fact in facts)
-        precision, penalty = fmean(verdicts), _penalise(len(facts), self.gamma)
+        verdicts = await gather_or_raise(self._support(fact, case, jury) for fact in facts)
+        precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})
 
-    async def _support(self, fact: str, case: Case, jury: Jury) -> bool:
+    async def _support(self, fact: str, case: Case, jury: JudgeClient) -> bool:
         shown = case.reference
         if self.knowledge:
             passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)
@@ -109,7 +109,7 @@ class FActScore(Judge):
                 return False
             shown = "\n\n".join(passages)
         texts = {"question": case.question, "source": shown, "fact": fact}
-        question = Question(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
+        question = JudgeRequest(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
         return await jury.ask(question, lambda completion: read_support(completion.text))
 
 
@@ -124,6 +124,6 @@ def build_factscore() -> list[FActScore]:
     ]
 
 
-def _penalise(facts: int, gamma: int) -> float:
+def _compute_length_penalty(facts: int, gamma: int) -> float:
     """Return the length penalty as FActScore's package has it: 1 for more than gamma facts, or where gamma is 0."""
     return 1.0 if not gamma or facts > gamma else math.exp(1 - gamma / facts)

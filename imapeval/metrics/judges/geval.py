@@ -19,16 +19,16 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
-from imapeval.metrics.judges.jury import VERSION, Question, gather_all
-from imapeval.metrics.judges.scores import LOWEST, ONE_TO_FIVE
+from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.parsing.scores import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Lang, Outcome
 
 DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
@@ -65,9 +65,9 @@ class GEval(WeightedJudge):
     with_reference: bool = field(default=True, metadata={"signature": False})
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model and, unless it is the variant without, a reference."""
-        needs: set[Need] = {"llm"}
+        needs: set[Requirement] = {"llm"}
         if self.with_reference:
             needs.add("reference")
         if self.weights == "logprobs":
@@ -75,17 +75,17 @@ class GEval(WeightedJudge):
         return frozenset(needs)
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """The form and its criteria."""
         return (self._form, *(f"geval-{name}" for name in self.criteria))
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the score, or the mean over the criteria."""
-        answer = self.show(case)
+        answer = self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))
         scores: list[Score] = []
-        for outcome in await gather_all(self._rate(name, case, answer, jury) for name in self.criteria):
+        for outcome in await gather_or_raise(self._rate(name, case, answer, jury) for name in self.criteria):
             if isinstance(outcome, Failure):
                 return outcome
             scores.append(outcome)
@@ -101,11 +101,11 @@ class GEval(WeightedJudge):
     def _form(self) -> str:
         return "geval" if self.with_reference else "geval-noref"
 
-    async def _rate(self, criterion: str, case: Case, answer: str, jury: Jury) -> Score | Failure:
+    async def _rate(self, criterion: str, case: Case, answer: str, jury: JudgeClient) -> Score | Failure:
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
-        question = Question(self._form, case.lang, texts, schema=_SCHEMA)
+        question = JudgeRequest(self._form, case.lang, texts, schema=_SCHEMA)
         return await self.rate(question, jury, labels=DIMENSION_LABELS[criterion])
 
 
@@ -130,5 +130,5 @@ def _build(criteria: tuple[str, ...], *, with_reference: bool) -> GEval:
 
 
 def _load_criterion(name: str, lang: Lang) -> str:
-    (message,) = templates.load(f"geval-{name}", lang=lang, version=VERSION).messages
+    (message,) = templates.load(f"geval-{name}", lang=lang, version=PROMPT_VERSION).messages
     return message.content

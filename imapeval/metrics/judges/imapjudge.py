@@ -14,19 +14,19 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import option
-from imapeval.metrics.imapscore import undefined
-from imapeval.metrics.judges.facts import list_facts, list_matches
+from imapeval.metrics.imapscore import check_scorable
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
-from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.jury import Question
-from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_scores
+from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_scores
+from imapeval.metrics.judges.prompts.imap_text import render_facts, render_matches
 from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Outcome
 
 _TASK = "imap-judge"
@@ -56,7 +56,7 @@ class ImapJudge(Judge):
             raise ValueError(f"samples {self.samples} is less than 1")
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model, a reference, and imaps with their matches."""
         return frozenset({"llm", "reference", "imap"})
 
@@ -66,27 +66,27 @@ class ImapJudge(Judge):
         return float(LOWEST), float(HIGHEST)
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """The one prompt."""
         return (_TASK,)
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the mean of the three dimensions."""
         if case.imap is None or case.matches is None:
             raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        if failure := undefined(case.imap):
+        if failure := check_scorable(case.imap):
             return failure
         if not case.imap.response:
             return Score(float(LOWEST), dict.fromkeys(DIMENSIONS, float(LOWEST)))
         texts = {
             "question": case.question,
             "reference": case.reference,
-            "expected": list_facts(case.imap.reference),
-            "given": list_facts(case.imap.response),
-            "matches": list_matches(case.matches),
+            "expected": render_facts(case.imap.reference),
+            "given": render_facts(case.imap.response),
+            "matches": render_matches(case.matches),
         }
-        question = Question(_TASK, case.lang, texts, schema=_SCHEMA)
-        rated = await jury.poll(
+        question = JudgeRequest(_TASK, case.lang, texts, schema=_SCHEMA)
+        rated = await jury.ask_repeatedly(
             question, lambda completion: read_scores(completion.text, DIMENSION_LABELS), samples=self.samples
         )
         scores = {name: fmean(scores[name] for scores in rated) for name in DIMENSIONS}

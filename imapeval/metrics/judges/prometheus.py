@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import option
-from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.jury import VERSION, Question
-from imapeval.metrics.judges.scores import HIGHEST, LOWEST, read_result
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
+from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_result
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Outcome
 
 _RUBRIC = "prometheus-rubric"
@@ -50,9 +50,9 @@ class Prometheus(Judge):
             raise ValueError(f"samples {self.samples} is less than 1")
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model and, unless it is the variant without, a reference."""
-        needs: set[Need] = {"llm", "reference"} if self.with_reference else {"llm"}
+        needs: set[Requirement] = {"llm", "reference"} if self.with_reference else {"llm"}
         return frozenset(needs)
 
     @property
@@ -61,21 +61,27 @@ class Prometheus(Judge):
         return float(LOWEST), float(HIGHEST)
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """The format and the rubric."""
         return (self._format, _RUBRIC)
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the grade."""
-        answer = self.show(case)
+        answer = self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))
-        (rubric,) = templates.load(_RUBRIC, lang=case.lang, version=VERSION).messages
-        texts = {"question": _hold(case.question), "answer": _hold(answer), "rubric": rubric.content}
+        (rubric,) = templates.load(_RUBRIC, lang=case.lang, version=PROMPT_VERSION).messages
+        texts = {
+            "question": _neutralise_markers(case.question),
+            "answer": _neutralise_markers(answer),
+            "rubric": rubric.content,
+        }
         if self.with_reference:
-            texts["reference"] = _hold(case.reference)
-        question = Question(self._format, case.lang, texts)
-        grades = await jury.poll(question, lambda completion: read_result(completion.text), samples=self.samples)
+            texts["reference"] = _neutralise_markers(case.reference)
+        question = JudgeRequest(self._format, case.lang, texts)
+        grades = await jury.ask_repeatedly(
+            question, lambda completion: read_result(completion.text), samples=self.samples
+        )
         return Score(fmean(grades), {"samples": float(len(grades))})
 
     @property
@@ -97,6 +103,6 @@ def build_prometheus() -> list[Prometheus]:
     ]
 
 
-def _hold(text: str) -> str:
+def _neutralise_markers(text: str) -> str:
     """Return the text without what divides the prompt's parts, character for character as long."""
     return _MARKER.sub(lambda found: "＃" if found[0] == "#" else "［", text)

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.jury import LIST_TOKENS, Question, gather_all
-from imapeval.metrics.judges.lists import (
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
+from imapeval.metrics.judges.parsing.lists import (
     ANSWERS_SCHEMA,
     QUESTIONS_SCHEMA,
     SCORES_SCHEMA,
@@ -41,15 +41,15 @@ from imapeval.metrics.judges.lists import (
     read_overlaps,
     read_questions,
 )
-from imapeval.metrics.judges.scores import HIGHEST, LOWEST
+from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST
 from imapeval.text.language import HAN
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Need
-    from imapeval.metrics.judges.jury import Jury
+    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Lang, Outcome
 
 _QUESTIONS, _ANSWERS, _OVERLAP = "text-questions", "text-answers", "answer-overlap"
@@ -74,7 +74,7 @@ class QuestEval(Judge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model and a reference."""
         return frozenset({"llm", "reference"})
 
@@ -84,22 +84,22 @@ class QuestEval(Judge):
         return 0.0, 1.0
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """Questions and answers."""
         return _QUESTIONS, _ANSWERS
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the mean of precision and recall."""
-        answer = self.show(case)
+        answer = self.clean_response(case)
         if answer is None:
             return Score(0.0)
-        of_reference, of_response = await gather_all(
+        of_reference, of_response = await gather_or_raise(
             _make_questions(text, case.lang, jury) for text in (case.reference, answer)
         )
         if not of_reference:
             return _NO_REFERENCE_QUESTIONS
-        recall, precision = await gather_all(
-            _compare(questions, text, case.lang, jury)
+        recall, precision = await gather_or_raise(
+            _score_answers(questions, text, case.lang, jury)
             for questions, text in ((of_reference, answer), (of_response, case.reference))
         )
         questions = float(len(of_reference) + len(of_response))
@@ -115,7 +115,7 @@ class QAFactEval(Judge):
     """
 
     @property
-    def requires(self) -> frozenset[Need]:
+    def requires(self) -> frozenset[Requirement]:
         """The language model and a reference."""
         return frozenset({"llm", "reference"})
 
@@ -125,13 +125,13 @@ class QAFactEval(Judge):
         return 0.0, 1.0
 
     @property
-    def tasks(self) -> tuple[str, ...]:
+    def prompt_names(self) -> tuple[str, ...]:
         """Questions, answers and their overlap."""
         return _QUESTIONS, _ANSWERS, _OVERLAP
 
-    async def judge_one(self, case: Case, jury: Jury) -> Outcome:
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
         """Return the mean overlap."""
-        answer = self.show(case)
+        answer = self.clean_response(case)
         if answer is None:
             return Score(0.0)
         made = await _make_questions(answer, case.lang, jury)
@@ -193,7 +193,7 @@ def _split(text: str) -> list[str]:
     return _HAN.sub(r" \1 ", plain).split()
 
 
-async def _compare(questions: Mapping[str, str], text: str, lang: Lang, jury: Jury) -> float:
+async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, jury: JudgeClient) -> float:
     """Return the mean of answerability and token F1 of questions that are answered from a text."""
     if not questions:
         return 0.0
@@ -202,28 +202,28 @@ async def _compare(questions: Mapping[str, str], text: str, lang: Lang, jury: Ju
     return fmean([*f1, *(float(bool(found)) for found in given)])
 
 
-async def _make_questions(text: str, lang: Lang, jury: Jury) -> dict[str, str]:
-    question = Question(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=LIST_TOKENS)
+async def _make_questions(text: str, lang: Lang, jury: JudgeClient) -> dict[str, str]:
+    question = JudgeRequest(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
     return await jury.ask(question, lambda completion: read_questions(completion.text))
 
 
-async def _answer(questions: Sequence[str], text: str, lang: Lang, jury: Jury) -> list[str]:
+async def _answer(questions: Sequence[str], text: str, lang: Lang, jury: JudgeClient) -> list[str]:
     if not questions:
         return []
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
     texts = {"text": text, "questions": numbered}
-    question = Question(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=LIST_TOKENS)
+    question = JudgeRequest(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
     return await jury.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
 
 
-async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, jury: Jury) -> list[int]:
+async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, jury: JudgeClient) -> list[int]:
     if not answered:
         return []
     pairs = "\n".join(
         f"{number}. question {_quote(asked)}; A {_quote(expected)}; B {_quote(found)}"
         for number, (asked, expected, found) in enumerate(answered, 1)
     )
-    question = Question(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
+    question = JudgeRequest(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
     return await jury.ask(question, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
 
 

@@ -7,15 +7,22 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import option
-from imapeval.metrics.judges.judge import Judge
-from imapeval.metrics.judges.scores import LABELS, ONE_TO_FIVE, Scale, Weighed, read_score, weigh
+from imapeval.metrics.judges.base import Judge
+from imapeval.metrics.judges.parsing.scores import (
+    LABELS,
+    ONE_TO_FIVE,
+    Scale,
+    WeightedScore,
+    read_score,
+    weight_by_logprobs,
+)
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Completion
-    from imapeval.metrics.judges.jury import Jury, Question
+    from imapeval.metrics.judges.client import JudgeClient, JudgeRequest
 
 TOP_TOKENS = 20
 """Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
@@ -55,7 +62,7 @@ class WeightedJudge(Judge):
             raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is less than 1")
-        if self.weights == "logprobs" and not self.scale.has_weights:
+        if self.weights == "logprobs" and not self.scale.has_single_digits:
             raise ValueError(
                 f"weights 'logprobs' needs scores of one digit, and the scale is {self.scale}: a number of several "
                 "digits is several tokens, often. Take samples or auto"
@@ -71,7 +78,7 @@ class WeightedJudge(Judge):
         """The scale of the form."""
         return float(self.scale.low), float(self.scale.high)
 
-    async def rate(self, question: Question, jury: Jury, *, labels: Sequence[str]) -> Score | Failure:
+    async def rate(self, question: JudgeRequest, jury: JudgeClient, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
 
         Args:
@@ -88,12 +95,12 @@ class WeightedJudge(Judge):
         def read(completion: Completion) -> int:
             return read_score(completion.text, scale=scale, labels=labels)
 
-        def read_weighed(completion: Completion) -> Weighed | None:
+        def read_weighed(completion: Completion) -> WeightedScore | None:
             # Read first, so that a score off the scale is a fault also where the weights would hide it.
             read(completion)
-            return weigh(completion, scale=scale, labels=labels)
+            return weight_by_logprobs(completion, scale=scale, labels=labels)
 
-        if self.weights != "samples" and scale.has_weights:
+        if self.weights != "samples" and scale.has_single_digits:
             weighed = await jury.ask(question, read_weighed, logprobs=TOP_TOKENS)
             if weighed is not None:
                 return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
@@ -105,5 +112,5 @@ class WeightedJudge(Judge):
                     f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
                     "`imapeval cache clear --model NAME` has it asked anew.",
                 )
-        scores = await jury.poll(question, read, samples=self.samples)
+        scores = await jury.ask_repeatedly(question, read, samples=self.samples)
         return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})

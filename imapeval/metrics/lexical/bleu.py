@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.lexical.comparison import Comparison
+from imapeval.metrics.lexical.base import LexicalMetric
 from imapeval.metrics.lexical.tokens import split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
@@ -28,7 +28,7 @@ TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bleu(Comparison):
+class Bleu(LexicalMetric):
     """Sentence BLEU up to an order (0..100); parts `bp` (brevity penalty) and the n-gram precisions `p1`.. (0..100)."""
 
     range = (0.0, 100.0)
@@ -70,7 +70,7 @@ class Bleu(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
+class _NgramCounts:
     """What BLEU of every order is made of.
 
     Attributes:
@@ -85,7 +85,7 @@ class _Counts:
 
 
 @lru_cache(maxsize=256)  # more pairs than a batch of 64 samples has, raw and on imaps
-def _count(reference: str, response: str, tokenizer: str) -> _Counts:
+def _count(reference: str, response: str, tokenizer: str) -> _NgramCounts:
     expected, given = split_for_bleu(reference, tokenizer), split_for_bleu(response, tokenizer)
     correct: list[int] = []
     for order in range(1, ORDERS + 1):
@@ -97,7 +97,7 @@ def _count(reference: str, response: str, tokenizer: str) -> _Counts:
                 found += 1
         correct.append(found)
     total = tuple(max(0, len(given) - start) for start in range(ORDERS))
-    return _Counts(len(expected), len(given), tuple(correct), total)
+    return _NgramCounts(len(expected), len(given), tuple(correct), total)
 
 
 def _ngrams(tokens: Tokens, order: int) -> Iterable[tuple[str, ...]]:

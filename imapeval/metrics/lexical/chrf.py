@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from imapeval.metrics.base import option
-from imapeval.metrics.lexical.comparison import Comparison
+from imapeval.metrics.lexical.base import LexicalMetric
 from imapeval.types import Lang, Outcome, Score
 
 MAX_WORD_ORDER = 4
@@ -16,7 +16,7 @@ MAX_WORD_ORDER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Chrf(Comparison):
+class Chrf(LexicalMetric):
     """Sentence chrF2 (0..100): character n-grams, the same for both languages; with `word_order` 2 it is chrF++."""
 
     summary = "chrF2, 0..100: character n-grams"
@@ -38,12 +38,12 @@ class Chrf(Comparison):
 
     def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
         """Score one response against one reference."""
-        scorer = _open(self.char_order, self.word_order, self.beta)
+        scorer = _open_chrf(self.char_order, self.word_order, self.beta)
         return Score(float(scorer.sentence_score(response, [reference]).score))
 
 
 @lru_cache
-def _open(char_order: int, word_order: int, beta: int) -> Any:
+def _open_chrf(char_order: int, word_order: int, beta: int) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
     return CHRF(char_order=char_order, word_order=word_order, beta=beta)

@@ -17,22 +17,22 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
+from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
 from imapeval.metrics.lexical.tokens import split_for_bleu
-from imapeval.metrics.nltk_data import list_folders
+from imapeval.metrics.nltk_data import list_nltk_folders
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from imapeval.metrics.base import Parts
+    from imapeval.metrics.base import MetricResources
 
 _INSTALL = "WordNet: python -m nltk.downloader wordnet"
 
 
 @dataclass(frozen=True, slots=True)
-class Meteor(Comparison):
+class Meteor(LexicalMetric):
     """Sentence METEOR (0..1, below 1 even for the same text), English only, on BLEU's tokens in lower case.
 
     Attributes:
@@ -57,16 +57,16 @@ class Meteor(Comparison):
         return "meteor"
 
     @property
-    def lacks(self) -> str:
-        return "" if _find() else _INSTALL
+    def missing_requirements(self) -> str:
+        return "" if _find_wordnet() else _INSTALL
 
-    def prepare(self, parts: Parts) -> Meteor:
+    def prepare(self, resources: MetricResources) -> Meteor:
         """Return it with WordNet's version; loads WordNet, which takes some seconds and 200 MB.
 
         Raises:
             ResourceError: WordNet is not there, or damaged.
         """
-        return replace(self, wordnet=_open().get_version())
+        return replace(self, wordnet=_open_wordnet().get_version())
 
     def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
         """Score one response against one reference."""
@@ -78,14 +78,14 @@ class Meteor(Comparison):
         if not expected:
             return NO_REFERENCE_TOKENS
         score = single_meteor_score(
-            expected, given, wordnet=_open(), alpha=self.alpha, beta=self.beta, gamma=self.gamma
+            expected, given, wordnet=_open_wordnet(), alpha=self.alpha, beta=self.beta, gamma=self.gamma
         )
         return Score(float(score))
 
 
-def _find() -> Path | None:
+def _find_wordnet() -> Path | None:
     """Return WordNet's folder or zip file, the first where nltk looks."""
-    for folder in list_folders():
+    for folder in list_nltk_folders():
         corpora = folder / "corpora"
         if (corpora / "wordnet" / "data.noun").is_file():
             return corpora / "wordnet"
@@ -94,15 +94,15 @@ def _find() -> Path | None:
     return None
 
 
-def _open() -> Any:
-    found = _find()
+def _open_wordnet() -> Any:
+    found = _find_wordnet()
     if found is None:
         raise ResourceError(f"METEOR needs WordNet, which is not where nltk looks for it. Install {_INSTALL}")
-    return _load(found)
+    return _load_wordnet(found)
 
 
 @lru_cache(maxsize=1)
-def _load(path: Path) -> Any:
+def _load_wordnet(path: Path) -> Any:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError  # pyright: ignore[reportMissingTypeStubs]
     from nltk.data import ZipFilePathPointer  # pyright: ignore[reportMissingTypeStubs]
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
 from imapeval.metrics.lexical.tokens import split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Nist(Comparison):
+class Nist(LexicalMetric):
     """Sentence NIST up to 5-grams, on BLEU's tokens.
 
     A response of fewer than 5 tokens has no n-gram of the longer orders; they count 0 (nltk divides by zero there).

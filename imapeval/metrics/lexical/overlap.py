@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Literal
 
+from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
 from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_squad
 from imapeval.types import Lang, Outcome, Score
 
@@ -16,7 +16,7 @@ _SQUAD = "Rajpurkar et al. 2016, SQuAD"
 
 
 @dataclass(frozen=True, slots=True)
-class ExactMatch(Comparison):
+class ExactMatch(LexicalMetric):
     """1 where both texts have the same words in the same order, else 0.
 
     English words are SQuAD's: without case, punctuation and articles. Chinese: without case and punctuation, white
@@ -41,7 +41,7 @@ class ExactMatch(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenF1(Comparison):
+class TokenF1(LexicalMetric):
     """F1 of the words as a bag (0..1), on the words of `ExactMatch`; parts `precision` and `recall`."""
 
     summary = "F1 of the words, whatever their order (SQuAD)"
@@ -66,7 +66,7 @@ class TokenF1(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class LengthRatio(Comparison):
+class LengthRatio(LexicalMetric):
     """Tokens of the response for each token of the reference; parts `response_tokens` and `reference_tokens`.
 
     1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.

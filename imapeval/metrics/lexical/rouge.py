@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.metrics.base import option
-from imapeval.metrics.lexical.comparison import NO_REFERENCE_TOKENS, Comparison
+from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
 from imapeval.metrics.lexical.tokens import split_for_rouge
 from imapeval.types import Lang, Outcome, Score
 
@@ -32,7 +32,7 @@ MAX_GAP = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class _Overlap:
     """How much two texts share: of what each has."""
 
     both: int
@@ -41,7 +41,7 @@ class _Shared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rouge(Comparison):
+class _Rouge(LexicalMetric):
     """One kind of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
 
     range = (0.0, 1.0)
@@ -72,7 +72,7 @@ class _Rouge(Comparison):
         return Score(parts[self.measure], parts)
 
     @abstractmethod
-    def _share(self, expected: Tokens, given: Tokens) -> _Shared:
+    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
         """Compare the tokens of the reference with those of the response."""
 
 
@@ -90,7 +90,7 @@ class RougeN(_Rouge):
     def summary(self) -> str:
         return f"ROUGE-{self.order}: shared {'words' if self.order == 1 else 'word pairs'}"
 
-    def _share(self, expected: Tokens, given: Tokens) -> _Shared:
+    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _intersect(_count_ngrams(expected, self.order), _count_ngrams(given, self.order))
 
 
@@ -104,8 +104,8 @@ class RougeL(_Rouge):
     def name(self) -> str:
         return "rougeL"
 
-    def _share(self, expected: Tokens, given: Tokens) -> _Shared:
-        return _Shared(measure_common_subsequence(expected, given), len(expected), len(given))
+    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
+        return _Overlap(measure_common_subsequence(expected, given), len(expected), len(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class RougeS(_Rouge):
         if not 0 <= self.gap <= MAX_GAP:
             raise ValueError(f"gap is {self.gap}; allowed are 0..{MAX_GAP}")
 
-    def _share(self, expected: Tokens, given: Tokens) -> _Shared:
+    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _intersect(_count_skip_bigrams(expected, self.gap), _count_skip_bigrams(given, self.gap))
 
 
@@ -164,7 +164,7 @@ def _count_skip_bigrams(tokens: Tokens, gap: int) -> Counter[Sequence[str]]:
     return pairs
 
 
-def _intersect(expected: Counter[Sequence[str]], given: Counter[Sequence[str]]) -> _Shared:
+def _intersect(expected: Counter[Sequence[str]], given: Counter[Sequence[str]]) -> _Overlap:
     # A loop over one text's n-grams: the operator & would make a Counter of the result first.
     both = sum(min(count, given[ngram]) for ngram, count in expected.items() if ngram in given)
-    return _Shared(both, expected.total(), given.total())
+    return _Overlap(both, expected.total(), given.total())

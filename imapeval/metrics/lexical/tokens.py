@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Tokens = tuple[str, ...]
 
-_TEXTS = 512
+_CACHED_TEXTS = 512
 """Texts whose tokens are kept: what a batch of 64 samples holds with one reference each, raw and on imaps (384)."""
 
-_STEMS = 50_000
+_CACHED_STEMS = 50_000
 """Words whose stems are kept, some 10 MB; more than the answers of a study use."""
 
 _ZH_TOKEN = re.compile(f"[{HAN}]|(?:(?![{HAN}_])\\w)+")
@@ -28,7 +28,7 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-@lru_cache(maxsize=_TEXTS)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def split_for_rouge(text: str, lang: Lang, *, stem_en: bool) -> Tokens:
     """Return ROUGE's tokens.
 
@@ -43,18 +43,18 @@ def split_for_rouge(text: str, lang: Lang, *, stem_en: bool) -> Tokens:
     return tuple(library.tokenize(text, _stemmer() if stem_en else None))
 
 
-@lru_cache(maxsize=_TEXTS)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def split_for_bleu(text: str, tokenizer: str) -> Tokens:
     """Return the tokens of one of sacrebleu's tokenizers: "13a" or "zh"."""
     split = _sacrebleu_tokenizer(tokenizer)
     tokens = tuple(split(text.rstrip()).split())
     # sacrebleu keeps 65,536 texts in each of both, 400 MB of long answers. What is soon needed again is kept here.
-    for forget in _find_caches(tokenizer):
+    for forget in _find_sacrebleu_caches(tokenizer):
         forget()
     return tokens
 
 
-@lru_cache(maxsize=_TEXTS)
+@lru_cache(maxsize=_CACHED_TEXTS)
 def split_for_squad(text: str, lang: Lang) -> Tokens:
     """Return the words that SQuAD's evaluation compares (Rajpurkar et al. 2016).
 
@@ -70,19 +70,19 @@ def split_chinese(text: str) -> Tokens:
     return tuple(_ZH_TOKEN.findall(text.lower()))
 
 
-class _RememberingStemmer:
+class _CachingStemmer:
     """The Porter stemmer that rouge-score takes; stemming is most of the work for short texts."""
 
     def __init__(self) -> None:
         from nltk.stem.porter import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
 
         stemmer: Any = PorterStemmer()
-        self.stem: Callable[[str], str] = lru_cache(maxsize=_STEMS)(stemmer.stem)
+        self.stem: Callable[[str], str] = lru_cache(maxsize=_CACHED_STEMS)(stemmer.stem)
 
 
 @lru_cache
-def _stemmer() -> _RememberingStemmer:
-    return _RememberingStemmer()
+def _stemmer() -> _CachingStemmer:
+    return _CachingStemmer()
 
 
 @lru_cache
@@ -93,7 +93,7 @@ def _sacrebleu_tokenizer(name: str) -> Any:
 
 
 @lru_cache
-def _find_caches(name: str) -> tuple[Callable[[], None], ...]:
+def _find_sacrebleu_caches(name: str) -> tuple[Callable[[], None], ...]:
     """Return what empties the caches of a tokenizer, and of the one that ends its work."""
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from imapeval.metrics.likelihood import gptscore, perplexity
-from imapeval.metrics.on_imaps import Form, OnImaps
+from imapeval.metrics.on_imaps import ImapForm, MetricOnImaps
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Metric
@@ -27,5 +27,5 @@ if TYPE_CHECKING:
 def build() -> list[Metric]:
     """Return the metrics of this package, for the registry."""
     scores = gptscore.build()
-    on_imaps = [OnImaps(score, form) for score in scores for form in get_args(Form)]
+    on_imaps = [MetricOnImaps(score, form) for score in scores for form in get_args(ImapForm)]
     return [*perplexity.build(), *scores, *on_imaps]

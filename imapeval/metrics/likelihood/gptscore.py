@@ -19,13 +19,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import option
-from imapeval.metrics.likelihood.likelihood import NOT_FINITE, Likelihood
-from imapeval.metrics.likelihood.reading import Given
+from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
+from imapeval.metrics.likelihood.logprobs import Continuation
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Case
-    from imapeval.metrics.likelihood.likelihood import Measure
+    from imapeval.metrics.likelihood.base import Measurement
     from imapeval.types import Lang
 
 _ASPECTS: dict[str, dict[Lang, str]] = {
@@ -52,7 +52,7 @@ _DIRECTIONS = {"response": ("response",), "reference": ("reference",), "both": (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GptScore(Likelihood):
+class GptScore(LikelihoodMetric):
     """GPTScore; parts `of_response` and `of_reference`, the directions that are asked for.
 
     Raises:
@@ -67,7 +67,7 @@ class GptScore(Likelihood):
             if value not in known:
                 raise ValueError(f"{name}={value!r} is none of {', '.join(known)}")
 
-    def measure(self, case: Case) -> Measure:
+    def measure(self, case: Case) -> Measurement:
         """See `Likelihood.measure`."""
         texts = {"response": case.response.strip(), "reference": case.reference.strip()}
         for name, text in texts.items():
@@ -75,11 +75,11 @@ class GptScore(Likelihood):
                 return Failure("metric", f"no-{name}-tokens", f"the {name} holds no text to tell the likelihood of")
         directions = _DIRECTIONS[self.direction]
         template, space = _TEMPLATES[case.lang]
-        given: list[Given] = []
+        given: list[Continuation] = []
         for target in directions:
             source = texts["reference" if target == "response" else "response"]
             prefix = _ASPECTS[self.aspect][case.lang] + template.format(source)
-            given.append(Given(prefix, space + texts[target], whole=True))
+            given.append(Continuation(prefix, space + texts[target], whole=True))
         readings = yield given
         parts = {f"of_{name}": fmean(reading.logprobs) for name, reading in zip(directions, readings, strict=True)}
         if not all(map(math.isfinite, parts.values())):
@@ -87,7 +87,7 @@ class GptScore(Likelihood):
         return Score(fmean(parts.values()), parts)
 
 
-def build() -> list[Likelihood]:
+def build() -> list[LikelihoodMetric]:
     """Return the metrics of this module, for the registry."""
     return [
         GptScore(

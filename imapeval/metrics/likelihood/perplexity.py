@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.metrics.base import option
-from imapeval.metrics.likelihood.likelihood import NOT_FINITE, Likelihood
-from imapeval.metrics.likelihood.numbers import (
+from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
+from imapeval.metrics.likelihood.formulas import (
     compute_bits_per_byte,
     compute_byte_perplexity,
     compute_relaxed_cross_entropy,
@@ -39,14 +39,14 @@ from imapeval.metrics.likelihood.numbers import (
     count_bytes,
     count_words,
 )
-from imapeval.metrics.likelihood.reading import Given
+from imapeval.metrics.likelihood.logprobs import Continuation
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.metrics.base import Case
-    from imapeval.metrics.likelihood.likelihood import Measure
+    from imapeval.metrics.likelihood.base import Measurement
     from imapeval.types import Lang, Outcome
 
 _PROMPTS: dict[Lang, tuple[str, str]] = {"en": ("Question: {}\nAnswer:", " "), "zh": ("问题：{}\n回答：", "")}
@@ -60,7 +60,7 @@ _RELAXED = "Arias-Duart et al. 2025, Automatic Evaluation of Healthcare LLMs Bey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Perplexity(Likelihood):
+class Perplexity(LikelihoodMetric):
     """How likely the reference is after the question; parts `loglikelihood`, `tokens`, `words`, `bytes`.
 
     Attributes:
@@ -69,26 +69,26 @@ class Perplexity(Likelihood):
 
     compute: Callable[[Sequence[float], str], float] = field(metadata={"signature": False})
 
-    def measure(self, case: Case) -> Measure:
+    def measure(self, case: Case) -> Measurement:
         """See `Likelihood.measure`."""
         text = case.reference.strip()
         if not text:
             return _NO_REFERENCE
         prompt, space = _PROMPTS[case.lang]
-        [reading] = yield [Given(prompt.format(case.question), space + text)]
+        [reading] = yield [Continuation(prompt.format(case.question), space + text)]
         parts = {
             "loglikelihood": math.fsum(reading.logprobs),
             "tokens": float(len(reading.logprobs)),
             "words": float(count_words(text)),
             "bytes": float(count_bytes(text)),
         }
-        if reading.pieces > 1:
-            parts["pieces"] = float(reading.pieces)
-        return _settle(self.compute(reading.logprobs, text), parts)
+        if reading.windows > 1:
+            parts["pieces"] = float(reading.windows)
+        return _make_outcome(self.compute(reading.logprobs, text), parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelaxedPerplexity(Likelihood):
+class RelaxedPerplexity(LikelihoodMetric):
     """How likely the reference is anywhere in the response; parts `completion_tokens`, `target_tokens`, `truncated`.
 
     Attributes:
@@ -106,7 +106,7 @@ class RelaxedPerplexity(Likelihood):
         if self.steps < 1:
             raise ValueError(f"steps={self.steps} leaves nothing of the response; give 1 or more")
 
-    def measure(self, case: Case) -> Measure:
+    def measure(self, case: Case) -> Measurement:
         """See `Likelihood.measure`."""
         target, response = case.reference.strip(), case.response.strip()
         if not target:
@@ -115,19 +115,19 @@ class RelaxedPerplexity(Likelihood):
         prompt, completion = form.format(case.question), space + response
         ends: list[int] = []
         if response:
-            [whole] = yield [Given(prompt, completion)]
+            [whole] = yield [Continuation(prompt, completion)]
             ends = sorted(set(whole.ends))
         seen = ends[: self.steps]
-        readings = yield [Given(prompt + completion[:end], space + target, whole=True) for end in (0, *seen)]
+        readings = yield [Continuation(prompt + completion[:end], space + target, whole=True) for end in (0, *seen)]
         tokens = len(readings[0].logprobs)
         parts = {"completion_tokens": float(len(seen)), "target_tokens": float(tokens)}
         if len(seen) < len(ends):
             parts["truncated"] = 1.0
         logprobs = [math.fsum(reading.logprobs) for reading in readings]
-        return _settle(self.compute(logprobs, completion=len(seen), target=tokens), parts)
+        return _make_outcome(self.compute(logprobs, completion=len(seen), target=tokens), parts)
 
 
-def build() -> list[Likelihood]:
+def build() -> list[LikelihoodMetric]:
     """Return the metrics of this module, for the registry."""
     return [
         Perplexity(
@@ -169,7 +169,7 @@ def build() -> list[Likelihood]:
     ]
 
 
-def _settle(value: float, parts: Mapping[str, float]) -> Outcome:
+def _make_outcome(value: float, parts: Mapping[str, float]) -> Outcome:
     if math.isnan(value) or not all(map(math.isfinite, parts.values())):
         return NOT_FINITE
     if math.isinf(value):

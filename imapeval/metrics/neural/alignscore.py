@@ -19,37 +19,43 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.checkpoints import (
-    Headed,
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.neural.models.checkpoints import (
+    EncoderWithHead,
     build_encoder,
-    fetch_settings,
-    fill,
-    identify_settings,
+    describe_missing_config,
+    fetch_config,
+    get_shared,
+    identify_config,
+    load_tensors,
     read_state,
-    say_lack_of_settings,
-    share,
-    take,
+    select_by_prefix,
 )
-from imapeval.metrics.neural.inputs import encode_pairs, run
-from imapeval.metrics.neural.learned import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
-from imapeval.metrics.neural.models import choose_device
-from imapeval.metrics.neural.sentences import say_lack as say_lack_of_sentences
-from imapeval.metrics.neural.sentences import say_splitter, split
-from imapeval.metrics.neural.weights import EXTRA, fetch, find, identify, say_lack
+from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
+from imapeval.metrics.neural.models.loading import choose_device
+from imapeval.metrics.neural.models.sentences import describe_missing_punkt as say_lack_of_sentences
+from imapeval.metrics.neural.models.sentences import identify_splitter, split_sentences
+from imapeval.metrics.neural.models.weights import (
+    EXTRA,
+    describe_missing_weights,
+    fetch_weights,
+    find_weights,
+    identify_weights,
+)
 from imapeval.types import Failure, Lang, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
-_CHUNK = 350
+_CHUNK_WORDS = 350
 """Words of a chunk of the reference: inference.py."""
 
-_SUPPORTED = 0
+_SUPPORTED_LABEL = 0
 """Which of the three labels is support: inference.py takes the first."""
 
 
@@ -60,7 +66,7 @@ class AlignScore:
     name = "alignscore"
     summary = "AlignScore: whether the reference supports each sentence of the response"
     citation = "Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en"})
     range = (0.0, 1.0)
     higher_is_better = True
@@ -68,17 +74,17 @@ class AlignScore:
     model: str = option("checkpoint of AlignScore: a file, or a folder or name at the hub with it", "yzha/AlignScore")
     checkpoint: str = option("which file of the folder or hub", "AlignScore-large.ckpt")
     encoder: str = option("folder or name at the hub with configuration and vocabulary of the encoder", "roberta-large")
-    sentences: str = field(default_factory=say_splitter)
+    sentences: str = field(default_factory=identify_splitter)
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     @property
-    def lacks(self) -> str:
+    def missing_requirements(self) -> str:
         return (
-            say_lack(self.name, self.model)
-            or self._say_lack_of_checkpoint()
+            describe_missing_weights(self.name, self.model)
+            or self._describe_missing_checkpoint()
             or say_lack_of_sentences()
-            or say_lack_of_settings(self.name, self.encoder)
+            or describe_missing_config(self.name, self.encoder)
         )
 
     @property
@@ -89,18 +95,18 @@ class AlignScore:
         named = replace(self, checkpoint=self.identity.partition("#")[0], encoder=self.network.settings["encoder"])
         return sign(named, self.network.encoder.precision)
 
-    def prepare(self, parts: Parts) -> AlignScore:
+    def prepare(self, resources: MetricResources) -> AlignScore:
         """Return it with its model; see `Preparable`.
 
         Raises:
             ResourceError: Also where nltk's model of sentences is not there.
         """
-        split("")
-        device = choose_device(parts.device)
-        file = self._choose_file(fetch(self.model))
+        split_sentences("")
+        device = choose_device(resources.device)
+        file = self._choose_file(fetch_weights(self.model))
         key = ("alignscore", str(file.resolve()), self.encoder, device)
-        network = share(key, lambda: _load(file, self.encoder, device))
-        return replace(self, network=network, identity=identify(str(file)))
+        network = get_shared(key, lambda: _load(file, self.encoder, device))
+        return replace(self, network=network, identity=identify_weights(str(file)))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -109,8 +115,8 @@ class AlignScore:
     def _choose_file(self, place: Path) -> Path:
         return place if place.is_file() else place / self.checkpoint
 
-    def _say_lack_of_checkpoint(self) -> str:
-        place = find(self.model)
+    def _describe_missing_checkpoint(self) -> str:
+        place = find_weights(self.model)
         if place is None or self._choose_file(place).is_file():
             return ""
         return f"{self.checkpoint} in {place}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
@@ -118,15 +124,17 @@ class AlignScore:
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         network = need(self.network, self.name)
         encoder = network.encoder
-        paired = [_pair(case) for case in cases]
+        paired = [_pair_sentences(case) for case in cases]
         flat = [pair for pairs in paired if not isinstance(pairs, Failure) for claim in pairs for pair in claim]
-        rows = encode_pairs(encoder, flat, longest=encoder.max_tokens, cut="only_first")
+        rows = tokenize_pairs(encoder, flat, longest=encoder.max_tokens, cut="only_first")
 
         def forward(batch: dict[str, Any]) -> Any:
             logits = network.head["three-way"](encoder.model(**batch).pooler_output)
-            return logits.float().softmax(-1)[:, _SUPPORTED]
+            return logits.float().softmax(-1)[:, _SUPPORTED_LABEL]
 
-        values: list[float] = run(encoder, rows, forward, budget=encoder.budget).tolist() if rows else []
+        values: list[float] = (
+            run_in_batches(encoder, rows, forward, budget=encoder.batch_tokens).tolist() if rows else []
+        )
         supported = iter(zip(values, rows, strict=True))
         for pairs in paired:
             if isinstance(pairs, Failure):
@@ -134,7 +142,7 @@ class AlignScore:
                 continue
             told = [[next(supported) for _ in claim] for claim in pairs]
             value = fmean(max(value for value, _ in claim) for claim in told)
-            yield settle(value, {}, cut=any(row.cut for claim in told for _, row in claim))
+            yield settle(value, {}, cut=any(row.truncated for claim in told for _, row in claim))
 
 
 def build() -> list[AlignScore]:
@@ -142,21 +150,21 @@ def build() -> list[AlignScore]:
     return [AlignScore()]
 
 
-def _pair(case: Case) -> list[list[tuple[str, str]]] | Failure:
+def _pair_sentences(case: Case) -> list[list[tuple[str, str]]] | Failure:
     """Return for each sentence of the response its pairs with all chunks of the reference."""
-    chunks, claims = _cut_into_chunks(case.reference), split(case.response)
+    chunks, claims = _cut_into_chunks(case.reference), split_sentences(case.response)
     words = sum(len(chunk.split()) for chunk in chunks) * len(claims)
     words += sum(len(claim.split()) for claim in claims) * len(chunks)
     return refuse_long(words) if words > MAX_WORDS else [[(chunk, claim) for chunk in chunks] for claim in claims]
 
 
 def _cut_into_chunks(text: str) -> list[str]:
-    sentences = split(text) or [""]
-    size = max(1, len(sentences) // (len(text.split()) // _CHUNK + 1))
+    sentences = split_sentences(text) or [""]
+    size = max(1, len(sentences) // (len(text.split()) // _CHUNK_WORDS + 1))
     return [" ".join(sentences[start : start + size]) for start in range(0, len(sentences), size)]
 
 
-def _load(file: Path, encoder: str, device: str) -> Headed:
+def _load(file: Path, encoder: str, device: str) -> EncoderWithHead:
     torch, transformers = (
         require(module, distribution=module, extra=EXTRA, needed_for="alignscore")
         for module in ("torch", "transformers")
@@ -165,7 +173,7 @@ def _load(file: Path, encoder: str, device: str) -> Headed:
         raise ResourceError(
             f"there is no {file}. Say which checkpoint of the folder is meant: --set alignscore.checkpoint=FILE"
         )
-    folder = fetch_settings(encoder)
+    folder = fetch_config(encoder)
     try:
         config = transformers.AutoConfig.from_pretrained(folder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -177,11 +185,13 @@ def _load(file: Path, encoder: str, device: str) -> Headed:
     loaded = build_encoder(
         "RobertaModel",
         config,
-        take(state, "base_model."),
+        select_by_prefix(state, "base_model."),
         tokenizer=tokenizer,
         device=device,
         longest=min(tokenizer.model_max_length, config.max_position_embeddings - 2),
         place=str(file),
     )
-    head = fill(torch.nn.Linear(config.hidden_size, 3), take(state, "tri_layer."), place=str(file))
-    return Headed(loaded, {"three-way": head.to(device, loaded.model.dtype)}, {"encoder": identify_settings(encoder)})
+    head = load_tensors(torch.nn.Linear(config.hidden_size, 3), select_by_prefix(state, "tri_layer."), place=str(file))
+    return EncoderWithHead(
+        loaded, {"three-way": head.to(device, loaded.model.dtype)}, {"encoder": identify_config(encoder)}
+    )

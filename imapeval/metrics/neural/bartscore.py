@@ -15,17 +15,17 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.inputs import Row, encode, run
-from imapeval.metrics.neural.learned import UNSIGNED, direct, need, score_known, settle, sign
-from imapeval.metrics.neural.models import Loaded, load
-from imapeval.metrics.neural.weights import EXTRA, identify, say_lack
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import UNSIGNED, direct, need, score_known, settle, sign
+from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
+from imapeval.metrics.neural.models.loading import LoadedModel, load_model
+from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_weights
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
 _MAX_TOKENS = 1024
@@ -35,7 +35,7 @@ _VOCABULARY_SHARE = 4
 """By how much batches are smaller than an encoder's. The output has a number for each token and word of the
 vocabulary: 1,024 tokens by BART's 50,264 words are 206 MB in single precision, and their logarithms as much again."""
 
-_WAYS = {"precision": ("precision",), "recall": ("recall",), "f": ("precision", "recall")}
+_DIRECTIONS = {"precision": ("precision",), "recall": ("recall",), "f": ("precision", "recall")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class BartScore:
     name = "bartscore"
     summary = "BARTScore: how likely response and reference are, each given the other"
     citation = "Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en"})
     range = (None, 0.0)
     higher_is_better = True
@@ -53,39 +53,44 @@ class BartScore:
     model: str = option("sequence-to-sequence model: a folder, or a name at the hub", "facebook/bart-large-cnn")
     direction: str = option("precision (reference to response), recall (response to reference) or f (their mean)", "f")
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     def __post_init__(self) -> None:
-        if self.direction not in _WAYS:
-            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_WAYS)}")
+        if self.direction not in _DIRECTIONS:
+            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_DIRECTIONS)}")
 
     @property
-    def lacks(self) -> str:
-        return say_lack(self.name, self.model)
+    def missing_requirements(self) -> str:
+        return describe_missing_weights(self.name, self.model)
 
     @property
     def signature(self) -> str:
         return sign(self, self.loaded.precision if self.loaded else "")
 
-    def prepare(self, parts: Parts) -> BartScore:
+    def prepare(self, resources: MetricResources) -> BartScore:
         """Return it with its model; see `Preparable`."""
-        loaded = load(self.model, "seq2seq", device=parts.device)
-        return replace(self, loaded=loaded, identity=identify(self.model))
+        loaded = load_model(self.model, "seq2seq", device=resources.device)
+        return replace(self, loaded=loaded, identity=identify_weights(self.model))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
         return score_known(self, cases, self._measure)
 
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
+        loaded, ways = need(self.loaded, self.name), _DIRECTIONS[self.direction]
         pairs = [direct(case, way) for case in cases for way in ways]
         rows = _encode(loaded, pairs)
-        values: list[float] = run(
-            loaded, rows, lambda batch: _weigh(loaded, batch), budget=loaded.budget // _VOCABULARY_SHARE
+        values: list[float] = run_in_batches(
+            loaded,
+            rows,
+            lambda batch: _compute_log_likelihood(loaded, batch),
+            budget=loaded.batch_tokens // _VOCABULARY_SHARE,
         ).tolist()
         for start in range(0, len(rows), len(ways)):
             parts = dict(zip(ways, values[start:], strict=False))
-            yield settle(fmean(parts.values()), parts, cut=any(row.cut for row in rows[start : start + len(ways)]))
+            yield settle(
+                fmean(parts.values()), parts, cut=any(row.truncated for row in rows[start : start + len(ways)])
+            )
 
 
 def build() -> list[BartScore]:
@@ -93,25 +98,25 @@ def build() -> list[BartScore]:
     return [BartScore()]
 
 
-def _encode(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+def _encode(loaded: LoadedModel, pairs: Sequence[tuple[str, str]]) -> list[ModelInput]:
     longest = min(_MAX_TOKENS, loaded.max_tokens)
-    sources = encode(loaded, [source for source, _ in pairs], longest=longest)
-    targets = encode(loaded, [target for _, target in pairs], longest=longest)
+    sources = tokenize_texts(loaded, [source for source, _ in pairs], longest=longest)
+    targets = tokenize_texts(loaded, [target for _, target in pairs], longest=longest)
     return [
-        Row(
+        ModelInput(
             {
                 "input_ids": source.fields["input_ids"],
                 "attention_mask": source.fields["attention_mask"],
                 "labels": target.fields["input_ids"],
                 "label_mask": target.fields["attention_mask"],
             },
-            source.cut or target.cut,
+            source.truncated or target.truncated,
         )
         for source, target in zip(sources, targets, strict=True)
     ]
 
 
-def _weigh(loaded: Loaded, batch: dict[str, Any]) -> Any:
+def _compute_log_likelihood(loaded: LoadedModel, batch: dict[str, Any]) -> Any:
     torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bartscore")
     labels = batch["labels"]
     logits = loaded.model(

@@ -33,16 +33,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics.base import option
-from imapeval.metrics.neural.embeddings import Embedded, TokenEmbedder, open_embedder, together
-from imapeval.metrics.neural.weights import EXTRA, identify, say_lack, sign_file
+from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
+from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_file, identify_weights
 from imapeval.signature import signature
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, Need, Parts
-    from imapeval.metrics.neural.idf import TokenWeights
+    from imapeval.metrics.base import Case, Device, MetricResources, Requirement
+    from imapeval.metrics.neural.models.idf import TokenWeights
 
 DEFAULTS: dict[Lang, str] = {"en": "roberta-large", "zh": "bert-base-chinese"}
 """Models by language: bert_score 0.3.13, utils.lang2model."""
@@ -70,7 +70,7 @@ PACKAGE = "bert-score"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _PreparedLanguage:
     """What scores texts of one language.
 
     Attributes:
@@ -102,12 +102,14 @@ class BertScore:
     layer: int = option("layer that is compared, 0 for the embeddings; -1: the one that bert_score takes", -1)
     idf: str = option("file of samples (JSON Lines) whose references tell how rare a token is. Empty: no weights", "")
     rescale: str = option("baseline file (LAYER,P,R,F), or 'bert-score' for that of the package. Empty: raw cosine", "")
-    ready: Mapping[Lang, _Ready] | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+    ready: Mapping[Lang, _PreparedLanguage] | None = field(
+        default=None, repr=False, compare=False, metadata={"signature": False}
+    )
 
     name: ClassVar[str] = "bertscore"
     summary: ClassVar[str] = "BERTScore F1: similar tokens by a BERT"
     citation: ClassVar[str] = "Zhang et al. 2020, BERTScore; as bert_score 0.3.13 computes it"
-    requires: ClassVar[frozenset[Need]] = frozenset({"reference", "weights"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "weights"})
     languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
     higher_is_better: ClassVar[bool] = True
 
@@ -121,9 +123,9 @@ class BertScore:
         return (None, 1.0) if self.rescale else (0.0, 1.0)
 
     @property
-    def lacks(self) -> str:
-        """See `Metric.lacks`."""
-        return "" if self.ready else say_lack(self.name, *dict.fromkeys(self._models().values()))
+    def missing_requirements(self) -> str:
+        """See `Metric.missing_requirements`."""
+        return "" if self.ready else describe_missing_weights(self.name, *dict.fromkeys(self._models().values()))
 
     @property
     def signature(self) -> str:
@@ -132,10 +134,10 @@ class BertScore:
             return signature(self.name, self, v=1)
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
         # The file of baselines is part of the identity of each.
-        known = replace(self, model=model, idf=sign_file(self.idf), rescale=Path(self.rescale).name)
+        known = replace(self, model=model, idf=identify_file(self.idf), rescale=Path(self.rescale).name)
         return signature(self.name, known, precision=next(iter(self.ready.values())).embedder.loaded.precision, v=1)
 
-    def prepare(self, parts: Parts) -> BertScore:
+    def prepare(self, resources: MetricResources) -> BertScore:
         """Return it with its models; see `Preparable`.
 
         Raises:
@@ -143,7 +145,7 @@ class BertScore:
             InputError: The file of samples or of the baseline is at fault.
             MissingExtraError, ResourceError: See `load`.
         """
-        return replace(self, ready={lang: self._open(lang, parts.device) for lang in DEFAULTS})
+        return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -152,15 +154,15 @@ class BertScore:
         torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bertscore")
         outcomes: dict[int, Outcome] = {}
         with torch.inference_mode():
-            for lang, places in together(cases):
-                scored = _score(self.ready[lang], [cases[place] for place in places], torch)
+            for lang, places in group_by_language(cases):
+                scored = _score_batch(self.ready[lang], [cases[place] for place in places], torch)
                 outcomes |= zip(places, scored, strict=True)
         return [outcomes[place] for place in range(len(cases))]
 
     def _models(self) -> dict[Lang, str]:
         return {lang: self.model or default for lang, default in DEFAULTS.items()}
 
-    def _open(self, lang: Lang, device: Device) -> _Ready:
+    def _open(self, lang: Lang, device: Device) -> _PreparedLanguage:
         model = self._models()[lang]
         layer = self._choose_layer(model)
         try:
@@ -169,20 +171,22 @@ class BertScore:
             raise UsageError(f"bertscore.layer={layer}: {error}. Set another with --set bertscore.layer=N.") from error
         weights = None
         if self.idf:
-            from imapeval.metrics.neural.idf import count, read_collection
+            from imapeval.metrics.neural.models.idf import count_token_weights, read_collection
 
             texts = read_collection(Path(self.idf).expanduser(), "references", lang=lang)
-            weights = count(text.ids for text in embedder.tokenize(texts))
-        identity = f"{identify(model)}@{layer}"
+            weights = count_token_weights(text.ids for text in embedder.tokenize(texts))
+        identity = f"{identify_weights(model)}@{layer}"
         if not self.rescale:
-            return _Ready(embedder, weights, None, identity)
+            return _PreparedLanguage(embedder, weights, None, identity)
         file = _find_baseline(model, lang) if self.rescale == PACKAGE else Path(self.rescale).expanduser()
-        return _Ready(embedder, weights, _read_baseline(file, layer), f"{identity}-{sign_file(str(file))}")
+        return _PreparedLanguage(
+            embedder, weights, _read_baseline(file, layer), f"{identity}-{identify_file(str(file))}"
+        )
 
     def _choose_layer(self, model: str) -> int:
         if self.layer >= 0:
             return self.layer
-        name = _recognise(model)
+        name = _find_known_name(model)
         if name not in LAYERS:
             raise UsageError(
                 f"bert_score names no layer of the model {model!r}. Say which one is compared: --set bertscore.layer=N."
@@ -195,8 +199,8 @@ def build() -> list[BertScore]:
     return [BertScore()]
 
 
-def match(
-    reference: Embedded, response: Embedded, weights: tuple[Sequence[float], Sequence[float]], *, torch: Any
+def match_tokens(
+    reference: EmbeddedText, response: EmbeddedText, weights: tuple[Sequence[float], Sequence[float]], *, torch: Any
 ) -> Any:
     """Return precision and recall of a response, as a tensor of two (Zhang et al. 2020, section 3).
 
@@ -213,9 +217,9 @@ def match(
     return torch.stack([(top * share).sum() / share.sum() for top, share in zip(best, shares, strict=True)])
 
 
-def _score(ready: _Ready, cases: Sequence[Case], torch: Any) -> list[Outcome]:
+def _score_batch(ready: _PreparedLanguage, cases: Sequence[Case], torch: Any) -> list[Outcome]:
     embedded = ready.embedder.embed(text for case in cases for text in (case.reference, case.response))
-    weights = {text: _weigh(ready, made) for text, made in embedded.items()}
+    weights = {text: _weight_tokens(ready, made) for text, made in embedded.items()}
     outcomes: list[Outcome | None] = []
     scored: list[Any] = []
     for case in cases:
@@ -228,7 +232,7 @@ def _score(ready: _Ready, cases: Sequence[Case], torch: Any) -> list[Outcome]:
             outcomes.append(_NO_WEIGHT)
         else:
             both = (weights[case.reference], weights[case.response])
-            scored.append(match(reference, response, both, torch=torch))
+            scored.append(match_tokens(reference, response, both, torch=torch))
             outcomes.append(None)
     # Once for all pairs: each transfer from a GPU waits for it.
     numbers = iter(torch.stack(scored).tolist() if scored else [])
@@ -252,7 +256,7 @@ _NO_WEIGHT = Failure(
 )
 
 
-def _weigh(ready: _Ready, text: Embedded) -> list[float]:
+def _weight_tokens(ready: _PreparedLanguage, text: EmbeddedText) -> list[float]:
     tokenizer = ready.embedder.loaded.tokenizer
     if ready.weights is not None:
         return ready.weights.weigh(text.ids)
@@ -261,7 +265,7 @@ def _weigh(ready: _Ready, text: Embedded) -> list[float]:
     return [0.0 if token in silent else 1.0 for token in text.ids]
 
 
-def _make_score(ready: _Ready, precision: float, recall: float, *, truncated: bool) -> Score:
+def _make_score(ready: _PreparedLanguage, precision: float, recall: float, *, truncated: bool) -> Score:
     f1 = 2 * precision * recall / (precision + recall) if min(precision, recall) > 0 else 0.0
     numbers = [min(1.0, number) for number in (precision, recall, f1)]
     if ready.baseline is not None:
@@ -270,14 +274,14 @@ def _make_score(ready: _Ready, precision: float, recall: float, *, truncated: bo
     return Score(parts["f1"], {**parts, "truncated": float(truncated)})
 
 
-def _recognise(model: str) -> str:
+def _find_known_name(model: str) -> str:
     """Return under what name bert_score knows a model: its own, or that of which the last part is the folder's."""
     last = Path(model).expanduser().resolve().name
     return next((name for name in LAYERS if last == name.rpartition("/")[2]), model)
 
 
 def _find_baseline(model: str, lang: Lang) -> Path:
-    name = _recognise(model)
+    name = _find_known_name(model)
     try:
         files = metadata.files(PACKAGE) or []
     except metadata.PackageNotFoundError as error:

@@ -16,19 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.checkpoints import Headed, build_encoder, fill, read_state, share, take
-from imapeval.metrics.neural.inputs import Row, run
-from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
-from imapeval.metrics.neural.models import choose_device
-from imapeval.metrics.neural.weights import EXTRA, fetch, identify, say_lack
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models.checkpoints import (
+    EncoderWithHead,
+    build_encoder,
+    get_shared,
+    load_tensors,
+    read_state,
+    select_by_prefix,
+)
+from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches
+from imapeval.metrics.neural.models.loading import choose_device
+from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, fetch_weights, identify_weights
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
 _PIECES = "spm.model"
@@ -45,7 +52,7 @@ class Bleurt:
     name = "bleurt"
     summary = "BLEURT-20: a regression of human ratings on reference and response"
     citation = "Sellam et al. 2020, BLEURT; Pu et al. 2021, Learning Compact Metrics for MT"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en", "zh"})
     range = (None, None)
     higher_is_better = True
@@ -54,23 +61,23 @@ class Bleurt:
         "BLEURT-20 as bleurt-pytorch wrote it: a folder, or a name at the hub", "lucadiliello/BLEURT-20"
     )
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     @property
-    def lacks(self) -> str:
-        lack = say_lack(self.name, self.model)
+    def missing_requirements(self) -> str:
+        lack = describe_missing_weights(self.name, self.model)
         return lack if lack or installed("sentencepiece") else f"pip install 'imapeval[{EXTRA}]'"
 
     @property
     def signature(self) -> str:
         return sign(self, self.network.encoder.precision if self.network else "")
 
-    def prepare(self, parts: Parts) -> Bleurt:
+    def prepare(self, resources: MetricResources) -> Bleurt:
         """Return it with its model; see `Preparable`."""
-        device = choose_device(parts.device)
-        place = fetch(self.model)
-        network = share(("bleurt", str(place.resolve()), device), lambda: _load(place, device))
-        return replace(self, network=network, identity=identify(self.model))
+        device = choose_device(resources.device)
+        place = fetch_weights(self.model)
+        network = get_shared(("bleurt", str(place.resolve()), device), lambda: _load(place, device))
+        return replace(self, network=network, identity=identify_weights(self.model))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -84,8 +91,10 @@ class Bleurt:
         def forward(batch: dict[str, Any]) -> Any:
             return network.head["classifier"](encoder.model(**batch).pooler_output)[:, 0]
 
-        for row, value in zip(rows, run(encoder, rows, forward, budget=encoder.budget).tolist(), strict=True):
-            yield settle(value, {}, cut=row.cut)
+        for row, value in zip(
+            rows, run_in_batches(encoder, rows, forward, budget=encoder.batch_tokens).tolist(), strict=True
+        ):
+            yield settle(value, {}, cut=row.truncated)
 
 
 def build() -> list[Bleurt]:
@@ -94,7 +103,7 @@ def build() -> list[Bleurt]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pieces:
+class _SentencePieceTokenizer:
     """The authors' tokenizer: the SentencePiece model alone, as in bleurt/lib/tokenizers.py."""
 
     model: Any
@@ -107,7 +116,7 @@ class _Pieces:
         return self.model.piece_to_id(piece)
 
 
-def _encode(pieces: _Pieces, reference: str, response: str, longest: int) -> Row:
+def _encode(pieces: _SentencePieceTokenizer, reference: str, response: str, longest: int) -> ModelInput:
     expected, said = pieces.tokenize(reference), pieces.tokenize(response)
     room = longest - _SPECIAL
     cut = len(expected) + len(said) > room
@@ -116,10 +125,10 @@ def _encode(pieces: _Pieces, reference: str, response: str, longest: int) -> Row
     end = pieces.find("[SEP]")
     ids = [pieces.find("[CLS]"), *expected, end, *said, end]
     types = [0] * (len(expected) + 2) + [1] * (len(said) + 1)
-    return Row({"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}, cut)
+    return ModelInput({"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}, cut)
 
 
-def _load(place: Path, device: str) -> Headed:
+def _load(place: Path, device: str) -> EncoderWithHead:
     torch, transformers, sentencepiece = (
         require(module, distribution=module, extra=EXTRA, needed_for="bleurt")
         for module in ("torch", "transformers", "sentencepiece")
@@ -160,12 +169,14 @@ def _load(place: Path, device: str) -> Headed:
         config,
         {
             name.replace("encoder.embedding_projection.", "encoder.embedding_hidden_mapping_in."): tensor
-            for name, tensor in take(state, "bleurt.").items()
+            for name, tensor in select_by_prefix(state, "bleurt.").items()
         },
-        tokenizer=_Pieces(pieces, read["pad_token_id"]),
+        tokenizer=_SentencePieceTokenizer(pieces, read["pad_token_id"]),
         device=device,
         longest=read["max_position_embeddings"],
         place=str(file),
     )
-    classifier = fill(torch.nn.Linear(read["hidden_size"], 1), take(state, "classifier."), place=str(file))
-    return Headed(encoder, {"classifier": classifier.to(device, encoder.model.dtype)}, {})
+    classifier = load_tensors(
+        torch.nn.Linear(read["hidden_size"], 1), select_by_prefix(state, "classifier."), place=str(file)
+    )
+    return EncoderWithHead(encoder, {"classifier": classifier.to(device, encoder.model.dtype)}, {})

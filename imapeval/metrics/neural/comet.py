@@ -21,32 +21,38 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.checkpoints import (
-    Headed,
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.neural.models.checkpoints import (
+    EncoderWithHead,
     build_encoder,
-    fetch_settings,
-    fill,
-    identify_settings,
+    describe_missing_config,
+    fetch_config,
+    get_shared,
+    identify_config,
+    load_tensors,
     read_state,
-    say_lack_of_settings,
-    share,
-    take,
+    select_by_prefix,
 )
-from imapeval.metrics.neural.inputs import encode, run
-from imapeval.metrics.neural.learned import UNSIGNED, need, score_known, settle, sign
-from imapeval.metrics.neural.models import choose_device
-from imapeval.metrics.neural.weights import EXTRA, fetch, find, identify, say_lack
+from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_texts
+from imapeval.metrics.neural.models.loading import choose_device
+from imapeval.metrics.neural.models.weights import (
+    EXTRA,
+    describe_missing_weights,
+    fetch_weights,
+    find_weights,
+    identify_weights,
+)
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
-_CLASS = "regression_metric"
+_MODEL_CLASS = "regression_metric"
 
 _POOLS = ("avg", "max", "cls", "default")
 
@@ -61,7 +67,7 @@ class Comet:
     name = "comet"
     summary = "COMET: a regression on the vectors of question, response and reference"
     citation = "Rei et al. 2022, COMET-22: Unbabel-IST 2022 Submission for the Metrics Shared Task"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en", "zh"})
     range = (None, None)
     higher_is_better = True
@@ -73,17 +79,17 @@ class Comet:
         "folder or name at the hub with configuration and vocabulary of the encoder; empty: as hparams.yaml says", ""
     )
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: Headed | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     @property
-    def lacks(self) -> str:
-        if lack := say_lack(self.name, self.model):
+    def missing_requirements(self) -> str:
+        if lack := describe_missing_weights(self.name, self.model):
             return lack
         try:
-            encoder = self.encoder or _name_encoder(self.model)
+            encoder = self.encoder or _read_encoder_name(self.model)
         except ResourceError as error:
             return str(error)
-        return say_lack_of_settings(self.name, encoder)
+        return describe_missing_config(self.name, encoder)
 
     @property
     def signature(self) -> str:
@@ -91,19 +97,19 @@ class Comet:
             return sign(self, "")
         return sign(replace(self, encoder=self.network.settings["encoder"]), self.network.encoder.precision)
 
-    def prepare(self, parts: Parts) -> Comet:
+    def prepare(self, resources: MetricResources) -> Comet:
         """Return it with its model; see `Preparable`.
 
         Raises:
             ResourceError: Also where the checkpoint is of another class of COMET's models.
         """
-        device = choose_device(parts.device)
-        place = fetch(self.model)
+        device = choose_device(resources.device)
+        place = fetch_weights(self.model)
         settings = _read_settings(place)
         encoder = self.encoder or str(settings["pretrained_model"])
         key = ("comet", str(place.resolve()), encoder, device)
-        network = share(key, lambda: _load(place, settings, encoder, device))
-        return replace(self, network=network, identity=identify(self.model))
+        network = get_shared(key, lambda: _load(place, settings, encoder, device))
+        return replace(self, network=network, identity=identify_weights(self.model))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -112,18 +118,23 @@ class Comet:
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         network = need(self.network, self.name)
         texts = list(dict.fromkeys(text for case in cases for text in (case.question, case.response, case.reference)))
-        rows = encode(network.encoder, texts, longest=network.encoder.max_tokens)
+        rows = tokenize_texts(network.encoder, texts, longest=network.encoder.max_tokens)
         place = {text: index for index, text in enumerate(texts)}
         values = _estimate(
             network,
-            run(network.encoder, rows, lambda batch: _embed(network, batch), budget=network.encoder.budget),
+            run_in_batches(
+                network.encoder,
+                rows,
+                lambda batch: _pool_text_vector(network, batch),
+                budget=network.encoder.batch_tokens,
+            ),
             source=[place[case.question] for case in cases],
             response=[place[case.response] for case in cases],
             reference=[place[case.reference] for case in cases],
         )
         for case, value in zip(cases, values, strict=True):
             read = (case.question, case.response, case.reference)
-            yield settle(value, {}, cut=any(rows[place[text]].cut for text in read))
+            yield settle(value, {}, cut=any(rows[place[text]].truncated for text in read))
 
 
 def build() -> list[Comet]:
@@ -131,13 +142,13 @@ def build() -> list[Comet]:
     return [Comet()]
 
 
-def _embed(network: Headed, batch: dict[str, Any]) -> Any:
+def _pool_text_vector(network: EncoderWithHead, batch: dict[str, Any]) -> Any:
     """Return a vector for each text."""
     torch = _require_torch()
     states = network.encoder.model(**batch, output_hidden_states=True).hidden_states
     mask = batch["attention_mask"].float()
     layer = network.settings["layer"]
-    mixed = _mix(torch, network, states, mask) if layer == "mix" else states[layer].float()
+    mixed = _mix_layers(torch, network, states, mask) if layer == "mix" else states[layer].float()
     pool = network.settings["pool"]
     if pool == "default":
         return states[-1][:, 0]
@@ -149,7 +160,7 @@ def _embed(network: Headed, batch: dict[str, Any]) -> Any:
     return mixed.masked_fill(padding, 0.0).sum(1) / mask.sum(1, keepdim=True)
 
 
-def _mix(torch: Any, network: Headed, states: Sequence[Any], mask: Any) -> Any:
+def _mix_layers(torch: Any, network: EncoderWithHead, states: Sequence[Any], mask: Any) -> Any:
     shares, wide = network.head["shares"], mask.unsqueeze(-1)
     mixed: Any = 0.0
     for share_of_layer, state in zip(shares, states, strict=True):
@@ -165,7 +176,7 @@ def _mix(torch: Any, network: Headed, states: Sequence[Any], mask: Any) -> Any:
 
 
 def _estimate(
-    network: Headed, vectors: Any, *, source: list[int], response: list[int], reference: list[int]
+    network: EncoderWithHead, vectors: Any, *, source: list[int], response: list[int], reference: list[int]
 ) -> list[float]:
     said, expected, asked = vectors[response], vectors[reference], vectors[source]
     features = [said, expected, said * expected, (said - expected).abs(), said * asked, (said - asked).abs()]
@@ -174,10 +185,10 @@ def _estimate(
         return network.head["estimator"](torch.cat(features, 1)).view(-1).tolist()
 
 
-def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -> Headed:
+def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -> EncoderWithHead:
     torch, transformers = _require_torch(), import_module("transformers")
     file = _find_checkpoint(place)
-    folder = fetch_settings(encoder)
+    folder = fetch_config(encoder)
     try:
         config = transformers.AutoConfig.from_pretrained(folder)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -189,7 +200,7 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
     loaded = build_encoder(
         "XLMRobertaModel",
         config,
-        take(state, "encoder.model."),
+        select_by_prefix(state, "encoder.model."),
         tokenizer=tokenizer,
         device=device,
         # comet/encoders: max_positions is two less than the configuration says, a text has two less than that.
@@ -198,10 +209,12 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
     )
     # The few numbers of the head stay on the processor, in single precision.
     head: dict[str, Any] = {
-        "estimator": fill(_build_estimator(torch, settings, config), take(state, "estimator.ff."), place=str(file))
+        "estimator": load_tensors(
+            _build_estimator(torch, settings, config), select_by_prefix(state, "estimator.ff."), place=str(file)
+        )
     }
     if settings["layer"] == "mix":
-        learnt = take(state, "layerwise_attention.")
+        learnt = select_by_prefix(state, "layerwise_attention.")
         try:
             raw = torch.cat([learnt[f"scalar_parameters.{layer}"] for layer in range(config.num_hidden_layers + 1)])
             gamma = learnt["gamma"]
@@ -209,7 +222,7 @@ def _load(place: Path, settings: Mapping[str, Any], encoder: str, device: str) -
             raise ResourceError(f"the weights in {file} lack the part layerwise_attention.{error.args[0]}") from error
         shares = _sparsemax(torch, raw) if settings["layer_transformation"] == "sparsemax" else raw.softmax(0)
         head |= {"shares": shares.tolist(), "gamma": float(gamma)}
-    return Headed(loaded, head, {**settings, "encoder": identify_settings(encoder)})
+    return EncoderWithHead(loaded, head, {**settings, "encoder": identify_config(encoder)})
 
 
 def _build_estimator(torch: Any, settings: Mapping[str, Any], config: Any) -> Any:
@@ -265,16 +278,16 @@ def _read_settings(place: Path) -> dict[str, Any]:
             "came in, with hparams.yaml and checkpoints/model.ckpt."
         ) from error
     settings["final_activation"] = read.get("final_activation")
-    known = {"class_identifier": (_CLASS,), "encoder_model": ("XLM-RoBERTa",), "pool": _POOLS}
+    known = {"class_identifier": (_MODEL_CLASS,), "encoder_model": ("XLM-RoBERTa",), "pool": _POOLS}
     for name, values in known.items():
         if settings[name] not in values:
             raise ResourceError(f"{file}: {name} is {settings[name]!r}; read is {' or '.join(values)}.")
     return settings
 
 
-def _name_encoder(model: str) -> str:
+def _read_encoder_name(model: str) -> str:
     """Return which encoder the checkpoint names, of a model that is here."""
-    place = find(model)
+    place = find_weights(model)
     if place is None:
         raise ResourceError(f"the weights of {model!r} are not on this computer.")
     return str(_read_settings(place)["pretrained_model"])

@@ -16,20 +16,20 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.inputs import encode_pairs, run
-from imapeval.metrics.neural.learned import UNSIGNED, direct, need, score_known, settle, sign
-from imapeval.metrics.neural.models import Loaded, load
-from imapeval.metrics.neural.weights import identify, say_lack
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import UNSIGNED, direct, need, score_known, settle, sign
+from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
+from imapeval.metrics.neural.models.loading import LoadedModel, load_model
+from imapeval.metrics.neural.models.weights import describe_missing_weights, identify_weights
 from imapeval.types import Lang, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
-_WAYS = {"precision": ("precision",), "recall": ("recall",), "both": ("precision", "recall")}
+_DIRECTIONS = {"precision": ("precision",), "recall": ("recall",), "both": ("precision", "recall")}
 
 _LABELS = ("entailment", "neutral", "contradiction")
 
@@ -41,7 +41,7 @@ class Entailment:
     name = "entailment"
     summary = "whether the response follows from the reference, by a model of inference"
     citation = "Bowman et al. 2015 and Williams et al. 2018, SNLI and MultiNLI; a model trained on them"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en"})
     range = (0.0, 1.0)
     higher_is_better = True
@@ -52,50 +52,50 @@ class Entailment:
         "precision",
     )
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     def __post_init__(self) -> None:
-        if self.direction not in _WAYS:
-            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_WAYS)}")
+        if self.direction not in _DIRECTIONS:
+            raise ValueError(f"direction={self.direction!r} is none of {', '.join(_DIRECTIONS)}")
 
     @property
-    def lacks(self) -> str:
-        return say_lack(self.name, self.model)
+    def missing_requirements(self) -> str:
+        return describe_missing_weights(self.name, self.model)
 
     @property
     def signature(self) -> str:
         return sign(self, self.loaded.precision if self.loaded else "")
 
-    def prepare(self, parts: Parts) -> Entailment:
+    def prepare(self, resources: MetricResources) -> Entailment:
         """Return it with its model; see `Preparable`.
 
         Raises:
             ResourceError: Also where the model's labels are others.
         """
-        loaded = load(self.model, "classifier", device=parts.device)
+        loaded = load_model(self.model, "classifier", device=resources.device)
         _order_labels(loaded, self.model)
-        return replace(self, loaded=loaded, identity=identify(self.model))
+        return replace(self, loaded=loaded, identity=identify_weights(self.model))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
         return score_known(self, cases, self._measure, empty=Score(0.0))
 
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        loaded, ways = need(self.loaded, self.name), _WAYS[self.direction]
+        loaded, ways = need(self.loaded, self.name), _DIRECTIONS[self.direction]
         order = _order_labels(loaded, self.model)
         pairs = [direct(case, way) for case in cases for way in ways]
-        rows = encode_pairs(loaded, pairs, longest=loaded.max_tokens, cut="longest_first")
+        rows = tokenize_pairs(loaded, pairs, longest=loaded.max_tokens, cut="longest_first")
 
         def forward(batch: dict[str, Any]) -> Any:
             return loaded.model(**batch).logits.float().softmax(-1)[:, order]
 
-        found: list[list[float]] = run(loaded, rows, forward, budget=loaded.budget).tolist()
+        found: list[list[float]] = run_in_batches(loaded, rows, forward, budget=loaded.batch_tokens).tolist()
         for start in range(0, len(rows), len(ways)):
             mine = slice(start, start + len(ways))
             entailed, neutral, contradicted = zip(*found[mine], strict=True)
             parts = dict(zip(ways, entailed, strict=True))
             parts |= {"neutral": fmean(neutral), "contradiction": fmean(contradicted)}
-            yield settle(fmean(entailed), parts, cut=any(row.cut for row in rows[mine]))
+            yield settle(fmean(entailed), parts, cut=any(row.truncated for row in rows[mine]))
 
 
 def build() -> list[Entailment]:
@@ -103,7 +103,7 @@ def build() -> list[Entailment]:
     return [Entailment()]
 
 
-def _order_labels(loaded: Loaded, model: str) -> list[int]:
+def _order_labels(loaded: LoadedModel, model: str) -> list[int]:
     """Return where the model puts entailment, neutral and contradiction: models differ in it."""
     places = {str(label).lower(): int(place) for label, place in loaded.model.config.label2id.items()}
     if places.keys() != set(_LABELS):

@@ -33,16 +33,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
 from imapeval.metrics.base import option
-from imapeval.metrics.neural.embeddings import Embedded, Pool, TokenEmbedder, open_embedder, together
-from imapeval.metrics.neural.weights import EXTRA, LACK, identify, say_lack, sign_file
+from imapeval.metrics.neural.models.embeddings import (
+    EmbeddedText,
+    Pooling,
+    TokenEmbedder,
+    group_by_language,
+    open_embedder,
+)
+from imapeval.metrics.neural.models.weights import (
+    EXTRA,
+    INSTALL_HINT,
+    describe_missing_weights,
+    identify_file,
+    identify_weights,
+)
 from imapeval.signature import signature
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, Need, Parts
-    from imapeval.metrics.neural.idf import Side, TokenWeights
+    from imapeval.metrics.base import Case, Device, MetricResources, Requirement
+    from imapeval.metrics.neural.models.idf import Side, TokenWeights
 
 DEFAULTS: dict[Lang, str] = {"en": "distilbert-base-uncased", "zh": "bert-base-chinese"}
 
@@ -53,7 +65,7 @@ _PUNCTUATION = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _PreparedLanguage:
     """What scores texts of one language.
 
     Attributes:
@@ -88,12 +100,14 @@ class MoverScore:
         "file of samples (JSON Lines) that tells how rare a token is on either side. Empty: all alike", ""
     )
     stop_words: str = option("file of words that do not count, between white space. Empty: none", "")
-    ready: Mapping[Lang, _Ready] | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+    ready: Mapping[Lang, _PreparedLanguage] | None = field(
+        default=None, repr=False, compare=False, metadata={"signature": False}
+    )
 
     name: ClassVar[str] = "moverscore"
     summary: ClassVar[str] = "MoverScore: the way from one text's tokens to the other's, by a BERT"
     citation: ClassVar[str] = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
-    requires: ClassVar[frozenset[Need]] = frozenset({"reference", "weights"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "weights"})
     languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
     higher_is_better: ClassVar[bool] = True
 
@@ -109,11 +123,15 @@ class MoverScore:
         return (-1.0, 1.0) if self.version == 2 else (-3.0, 1.0)
 
     @property
-    def lacks(self) -> str:
-        """See `Metric.lacks`."""
+    def missing_requirements(self) -> str:
+        """See `Metric.missing_requirements`."""
         if self.ready:
             return ""
-        return say_lack(self.name, *dict.fromkeys(self._models().values())) if installed("POT") else LACK
+        return (
+            describe_missing_weights(self.name, *dict.fromkeys(self._models().values()))
+            if installed("POT")
+            else INSTALL_HINT
+        )
 
     @property
     def signature(self) -> str:
@@ -122,11 +140,11 @@ class MoverScore:
         if self.ready is None:
             return signature(self.name, self, pot=solver, v=1)
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
-        known = replace(self, model=model, idf=sign_file(self.idf), stop_words=sign_file(self.stop_words))
+        known = replace(self, model=model, idf=identify_file(self.idf), stop_words=identify_file(self.stop_words))
         precision = next(iter(self.ready.values())).embedder.loaded.precision
         return signature(self.name, known, precision=precision, pot=solver, v=1)
 
-    def prepare(self, parts: Parts) -> MoverScore:
+    def prepare(self, resources: MetricResources) -> MoverScore:
         """Return it with its models; see `Preparable`.
 
         Raises:
@@ -134,14 +152,14 @@ class MoverScore:
             MissingExtraError, UsageError, ResourceError: See `load`.
         """
         _require_solver()
-        return replace(self, ready={lang: self._open(lang, parts.device) for lang in DEFAULTS})
+        return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
         if self.ready is None:
             raise TypeError("moverscore has to be prepared before it can score")
         outcomes: dict[int, Outcome] = {}
-        for lang, places in together(cases):
+        for lang, places in group_by_language(cases):
             ready = self.ready[lang]
             some = [cases[place] for place in places]
             embedded = ready.embedder.embed(text for case in some for text in (case.reference, case.response))
@@ -152,22 +170,26 @@ class MoverScore:
     def _models(self) -> dict[Lang, str]:
         return {lang: self.model or default for lang, default in DEFAULTS.items()}
 
-    def _open(self, lang: Lang, device: Device) -> _Ready:
+    def _open(self, lang: Lang, device: Device) -> _PreparedLanguage:
         model = self._models()[lang]
-        pool: Pool = "last" if self.version == 2 else "power-means"
+        pool: Pooling = "last" if self.version == 2 else "power-means"
         embedder = open_embedder(model, None, pool=pool, device=device)
         weights: dict[Side, TokenWeights] | None = None
         if self.idf:
-            from imapeval.metrics.neural.idf import SIDES, count, read_collection
+            from imapeval.metrics.neural.models.idf import SIDES, count_token_weights, read_collection
 
             path = Path(self.idf).expanduser()
             weights = {
-                side: count(text.ids for text in embedder.tokenize(read_collection(path, side, lang=lang)))
+                side: count_token_weights(
+                    text.ids for text in embedder.tokenize(read_collection(path, side, lang=lang))
+                )
                 for side in SIDES
             }
-        return _Ready(embedder, weights, _PUNCTUATION | _read_words(self.stop_words), identify(model))
+        return _PreparedLanguage(
+            embedder, weights, _PUNCTUATION | _read_words(self.stop_words), identify_weights(model)
+        )
 
-    def _compare(self, ready: _Ready, reference: Embedded, response: Embedded) -> Outcome:
+    def _compare(self, ready: _PreparedLanguage, reference: EmbeddedText, response: EmbeddedText) -> Outcome:
         parts = {"truncated": float(reference.truncated or response.truncated)}
         if reference.is_empty:
             return Failure("metric", "no-reference-tokens", "the reference holds nothing to compare with")
@@ -175,14 +197,14 @@ class MoverScore:
             return Score(0.0, parts)
         torch = require("torch", distribution="torch", extra=EXTRA, needed_for="moverscore")
         with torch.inference_mode():
-            given, masses = _make_units(ready, reference, "references", self.ngram, torch=torch)
-            found, other_masses = _make_units(ready, response, "responses", self.ngram, torch=torch)
+            given, masses = _make_ngrams(ready, reference, "references", self.ngram, torch=torch)
+            found, other_masses = _make_ngrams(ready, response, "responses", self.ngram, torch=torch)
             if not len(given) or not len(found):
                 return _NO_WEIGHT
             # 2 - 2 cos is the squared distance of unit vectors.
             squares = (2 - 2 * (given @ found.T)).clamp(0.0, 4.0)
             costs = (squares.sqrt() if self.version == 2 else squares).numpy()
-        return Score(1.0 - _move(masses, other_masses, costs), parts)
+        return Score(1.0 - _compute_earth_mover_distance(masses, other_masses, costs), parts)
 
 
 def build() -> list[MoverScore]:
@@ -198,7 +220,7 @@ _NO_WEIGHT = Failure(
 )
 
 
-def _make_units(ready: _Ready, text: Embedded, side: Side, size: int, *, torch: Any) -> tuple[Any, Any]:
+def _make_ngrams(ready: _PreparedLanguage, text: EmbeddedText, side: Side, size: int, *, torch: Any) -> tuple[Any, Any]:
     """Return what is moved: float64 tensors of unit vectors, of shape (units, dimension), and of their weights, > 0."""
     tokens = ready.embedder.loaded.tokenizer.convert_ids_to_tokens(text.ids)
     kept = [place for place, token in enumerate(tokens) if "##" not in token and token not in ready.skipped]
@@ -215,7 +237,7 @@ def _make_units(ready: _Ready, text: Embedded, side: Side, size: int, *, torch: 
     return torch.nn.functional.normalize(units[masses > 0], dim=-1), masses[masses > 0]
 
 
-def _move(masses: Any, other_masses: Any, costs: Any) -> float:
+def _compute_earth_mover_distance(masses: Any, other_masses: Any, costs: Any) -> float:
     """Return the least cost of moving one distribution to the other, each of total 1."""
     shares, other_shares = ((side / side.sum()).numpy() for side in (masses, other_masses))
     return float(_require_solver().emd2(shares, other_shares, costs, numItermax=_ITERATIONS))

@@ -16,19 +16,19 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import Need, option
-from imapeval.metrics.neural.inputs import Row, encode, run
-from imapeval.metrics.neural.learned import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
-from imapeval.metrics.neural.models import Loaded, load
-from imapeval.metrics.neural.sentences import say_lack as say_lack_of_sentences
-from imapeval.metrics.neural.sentences import say_splitter, split
-from imapeval.metrics.neural.weights import identify, say_lack
+from imapeval.metrics.base import Requirement, option
+from imapeval.metrics.neural.base import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
+from imapeval.metrics.neural.models.loading import LoadedModel, load_model
+from imapeval.metrics.neural.models.sentences import describe_missing_punkt as say_lack_of_sentences
+from imapeval.metrics.neural.models.sentences import identify_splitter, split_sentences
+from imapeval.metrics.neural.models.weights import describe_missing_weights, identify_weights
 from imapeval.types import Failure, Lang, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from imapeval.metrics.base import Case, Parts
+    from imapeval.metrics.base import Case, MetricResources
     from imapeval.types import Outcome
 
 _MAX_TOKENS = 1024
@@ -52,38 +52,38 @@ class UniEval:
     name = "unieval"
     summary = "UniEval: a T5 model says whether the response is coherent, consistent, fluent and relevant"
     citation = "Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text Generation"
-    requires = frozenset[Need]({"reference", "weights"})
+    requires = frozenset[Requirement]({"reference", "weights"})
     languages = frozenset[Lang]({"en"})
     range = (0.0, 1.0)
     higher_is_better = True
 
     model: str = option("UniEval's T5 model: a folder, or a name at the hub", "MingZhong/unieval-sum")
     dimension: str = option("coherence, consistency, fluency, relevance, or overall (their mean)", "overall")
-    sentences: str = field(default_factory=say_splitter)
+    sentences: str = field(default_factory=identify_splitter)
     identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: Loaded | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
 
     def __post_init__(self) -> None:
         if self.dimension not in (*_QUESTIONS, "overall"):
             raise ValueError(f"dimension={self.dimension!r} is none of {', '.join(_QUESTIONS)}, overall")
 
     @property
-    def lacks(self) -> str:
-        return say_lack(self.name, self.model) or say_lack_of_sentences()
+    def missing_requirements(self) -> str:
+        return describe_missing_weights(self.name, self.model) or say_lack_of_sentences()
 
     @property
     def signature(self) -> str:
         return sign(self, self.loaded.precision if self.loaded else "")
 
-    def prepare(self, parts: Parts) -> UniEval:
+    def prepare(self, resources: MetricResources) -> UniEval:
         """Return it with its model; see `Preparable`.
 
         Raises:
             ResourceError: Also where nltk's model of sentences is not there.
         """
-        split("")
-        loaded = load(self.model, "seq2seq", device=parts.device)
-        return replace(self, loaded=loaded, identity=identify(self.model))
+        split_sentences("")
+        loaded = load_model(self.model, "seq2seq", device=resources.device)
+        return replace(self, loaded=loaded, identity=identify_weights(self.model))
 
     def score(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score a batch; see `Metric.score`."""
@@ -91,17 +91,22 @@ class UniEval:
 
     def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
         loaded = need(self.loaded, self.name)
-        asked = [_ask(case, tuple(_QUESTIONS) if self.dimension == "overall" else (self.dimension,)) for case in cases]
+        asked = [
+            _make_inputs(case, tuple(_QUESTIONS) if self.dimension == "overall" else (self.dimension,))
+            for case in cases
+        ]
         inputs = [text for each in asked if not isinstance(each, Failure) for texts in each.values() for text in texts]
-        rows = encode(loaded, inputs, longest=_MAX_TOKENS)
-        answers = iter(zip(rows, _answer(loaded, rows), strict=True))
+        rows = tokenize_texts(loaded, inputs, longest=_MAX_TOKENS)
+        answers = iter(zip(rows, _compute_yes_shares(loaded, rows), strict=True))
         for each in asked:
             if isinstance(each, Failure):
                 yield each
                 continue
             told = {dimension: [next(answers) for _ in texts] for dimension, texts in each.items()}
             parts = {dimension: fmean(value for _, value in answers) for dimension, answers in told.items()}
-            yield settle(fmean(parts.values()), parts, cut=any(row.cut for some in told.values() for row, _ in some))
+            yield settle(
+                fmean(parts.values()), parts, cut=any(row.truncated for some in told.values() for row, _ in some)
+            )
 
 
 def build() -> list[UniEval]:
@@ -109,9 +114,9 @@ def build() -> list[UniEval]:
     return [UniEval()]
 
 
-def _ask(case: Case, dimensions: Sequence[str]) -> dict[str, list[str]] | Failure:
+def _make_inputs(case: Case, dimensions: Sequence[str]) -> dict[str, list[str]] | Failure:
     """Return the model's inputs by dimension."""
-    sentences = split(case.response)
+    sentences = split_sentences(case.response)
     asked: dict[str, list[str]] = {}
     for dimension in dimensions:
         responses = sentences if dimension in _BY_SENTENCE else [case.response]
@@ -123,7 +128,7 @@ def _ask(case: Case, dimensions: Sequence[str]) -> dict[str, list[str]] | Failur
     return refuse_long(words) if words > MAX_WORDS else asked
 
 
-def _answer(loaded: Loaded, rows: Sequence[Row]) -> list[float]:
+def _compute_yes_shares(loaded: LoadedModel, rows: Sequence[ModelInput]) -> list[float]:
     """Return P(Yes) / (P(Yes) + P(No)) of each input."""
     if not rows:
         return []
@@ -136,4 +141,4 @@ def _answer(loaded: Loaded, rows: Sequence[Row]) -> list[float]:
         # The quotient of the two softmax values, in which the rest of the vocabulary cancels out.
         return (logits[:, yes] - logits[:, no]).sigmoid()
 
-    return run(loaded, rows, forward, budget=loaded.budget).tolist()
+    return run_in_batches(loaded, rows, forward, budget=loaded.batch_tokens).tolist()

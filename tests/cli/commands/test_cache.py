@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from imapeval.cli.main import app
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.grams import GramIndex
-from imapeval.graph.index import NameIndex
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.model import Concept
-from imapeval.graph.store import Graph
-from imapeval.graph.writer import write_graph
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
@@ -81,8 +81,8 @@ def graph(cache: Path, tmp_path: Path) -> Graph:
     write_graph(tmp_path / "graph.sqlite", [Concept("x:1", "gout", "disease", ())], [])
     encoder = open_encoder("use")
     graph = Graph.open(tmp_path / "graph.sqlite")
-    GramIndex.provide(graph)
-    NameIndex.provide(graph, encoder)
+    NgramIndex.open_or_build(graph)
+    NameIndex.open_or_build(graph, encoder)
     stopped = cache.parent / "index" / f"{graph.hash[:16]}-st_other-1.faiss.part"
     stopped.mkdir()
     (stopped / "rows.f16").write_bytes(b"x" * 100)

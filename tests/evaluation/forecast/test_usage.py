@@ -13,15 +13,15 @@ from imapeval.evaluation.forecast.usage import TaskForecast, UsageForecast, fore
 from imapeval.evaluation.imap_files import ImapRecord, dump_record
 from imapeval.evaluation.pipeline import LlmSettings, open_graph, open_matcher, prepare_metrics
 from imapeval.evaluation.samples import read
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.lexicon import LexiconReader
+from imapeval.extraction.lexicon.reader import LexiconReader
+from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm import tokens
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Parts
-from imapeval.metrics.judges.judge import ask_each
+from imapeval.metrics.base import Case, MetricResources
+from imapeval.metrics.judges.base import score_each
 from imapeval.types import Sample, Score
 
 OpenOver = Callable[..., DryRun]
@@ -49,7 +49,7 @@ def judge_live(model: ScriptedModel, cached: CachedModel) -> Callable[..., Await
     """Score for real and return how many requests there were of each kind."""
 
     async def judge(names: Sequence[str], samples: Sequence[Sample] = SAMPLES) -> Counter[str]:
-        results = await evaluate(samples, metrics=prepare_metrics(registry.choose(names), Parts(llm=cached)))
+        results = await evaluate(samples, metrics=prepare_metrics(registry.choose(names), MetricResources(llm=cached)))
         assert all(isinstance(result.outcome, Score) for result in results)
         return Counter(map(task_name, model.requests))
 
@@ -137,13 +137,13 @@ class Stranger:
 
     model: object = None
     name = "strange"
-    summary = citation = signature = lacks = ""
+    summary = citation = signature = missing_requirements = ""
     requires = frozenset({"llm"})
     languages = frozenset({"en", "zh"})
     range = (0.0, 1.0)
     higher_is_better = True
 
-    def prepare(self, parts: Parts):
+    def prepare(self, parts: MetricResources):
         return replace(self, model=parts.llm)
 
     def score(self, cases):
@@ -154,7 +154,7 @@ class Stranger:
             request = Request((Message("user", f"Rate {case.response}"),), schema_name="strange-rating")
             return Score(float((await self.model.complete(request)).text))
 
-        return await ask_each(cases, judge, at_a_time=1)
+        return await score_each(cases, judge, at_a_time=1)
 
 
 async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over: OpenOver):
@@ -197,7 +197,7 @@ async def test_each_reading_is_judged(open_over: OpenOver):
 
 async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
     graph = open_graph()
-    extractor, matcher = TwoStep(LexiconReader(graph)), open_matcher(graph)
+    extractor, matcher = TwoStepExtractor(LexiconReader(graph)), open_matcher(graph)
     samples = read("sample-en")[:4]
     lines: list[str] = []
     for sample in samples:

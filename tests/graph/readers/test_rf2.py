@@ -8,9 +8,9 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
+from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.record import Record
 from imapeval.graph.readers.rf2 import FORMAT
-from imapeval.graph.readers.source import Source
-from imapeval.graph.record import Record
 
 SAMPLE = Path(__file__).parent / "data/rf2"
 INFARCT, DISEASE, HEART, VENTRICLE, INACTIVE, TUMOUR, IBUPROFEN = (f"SNOMEDCT:900000{n}" for n in range(1, 8))

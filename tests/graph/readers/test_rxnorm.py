@@ -7,9 +7,9 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
+from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.record import Record
 from imapeval.graph.readers.rxnorm import FORMAT
-from imapeval.graph.readers.source import Source
-from imapeval.graph.record import Record
 
 SAMPLE = Path(__file__).parent / "data/rxnorm"
 

@@ -4,10 +4,10 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
+from imapeval.graph.readers.base import Source
 from imapeval.graph.readers.formats import find_format
-from imapeval.graph.readers.source import Source
+from imapeval.graph.readers.record import Record
 from imapeval.graph.readers.table import FORMAT
-from imapeval.graph.record import Record
 
 OWN = Path(__file__).parents[3] / "kg" / "names"
 

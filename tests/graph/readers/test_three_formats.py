@@ -7,7 +7,7 @@ import pytest
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.formats import open_source
-from imapeval.graph.record import Record
+from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.semantic_types import TYPES, choose_type
-from imapeval.graph.readers.source import Source
+from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.parsing.semantic_types import SEMANTIC_TYPES, type_of_semantic_types
+from imapeval.graph.readers.record import Record
 from imapeval.graph.readers.umls import FORMAT
-from imapeval.graph.record import Record
 
 SAMPLE = Path(__file__).parent / "data/umls"
 INFARCT, DISEASE, HEART, VENTRICLE, IBUPROFEN, NSAID = (f"UMLS:C900000{n}" for n in range(1, 7))
@@ -109,8 +109,8 @@ def test_types() -> None:
 
 def test_all_semantic_types_are_known() -> None:
     # UMLS Semantic Network, SemGroups: 127 types.
-    assert len(TYPES) == 127
-    assert choose_type([]) == choose_type(["T999"]) == choose_type(["T109"]) == "other"
+    assert len(SEMANTIC_TYPES) == 127
+    assert type_of_semantic_types([]) == type_of_semantic_types(["T999"]) == type_of_semantic_types(["T109"]) == "other"
 
 
 def test_release_folder_its_meta_folder_or_the_table_itself(meta: Path) -> None:

@@ -223,7 +223,7 @@ class Length:
     languages = frozenset({"en", "zh"})
     range = (0.0, None)
     higher_is_better = False
-    lacks = ""
+    missing_requirements = ""
     signature = "length"
 
     def score(self, cases: Any) -> Any:
@@ -289,7 +289,7 @@ def test_another_kind_of_test_case():
 
 
 def test_a_server_that_is_down_is_no_score(unused_url, monkeypatch):
-    monkeypatch.setattr(retry, "_PATIENCE_AT_FIRST", 0.0)
+    monkeypatch.setattr(retry, "_LONGEST_OUTAGE_AT_START", 0.0)
     metric = ImapScoreMetric(llm="openai:x", base_url=unused_url, threshold=0.0)
     for run_async in (True, False):
         with pytest.raises(ServiceError, match="cannot be reached"):

@@ -251,7 +251,7 @@ def open_local(url: str, **settings: Any) -> LocalModel:
 
 
 def test_a_local_server_that_is_down(unused_url, monkeypatch):
-    monkeypatch.setattr(retry, "_PATIENCE_AT_FIRST", 0.0)
+    monkeypatch.setattr(retry, "_LONGEST_OUTAGE_AT_START", 0.0)
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", "1")
     with pytest.raises(ServiceError, match="Is the server running"):
         score_with(open_local(unused_url))
@@ -259,8 +259,8 @@ def test_a_local_server_that_is_down(unused_url, monkeypatch):
 
 async def test_what_it_says_without_asking_is_no_sign_of_a_server(monkeypatch):
     # A server that was there is waited for much longer than one that never was.
-    monkeypatch.setattr(retry, "_PATIENCE_AT_FIRST", 0.0)
-    monkeypatch.setattr(retry, "_PATIENCE", 1e6)
+    monkeypatch.setattr(retry, "_LONGEST_OUTAGE_AT_START", 0.0)
+    monkeypatch.setattr(retry, "_LONGEST_OUTAGE", 1e6)
     model = retry.RetryingModel(DeepEvalModel(Host(ConnectionRefusedError("refused"))))
     with pytest.raises(ProviderError, match="this form"):
         await model.complete(Request(ASKED.messages, json=True))

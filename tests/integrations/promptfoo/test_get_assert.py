@@ -14,8 +14,8 @@ import pytest
 
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
+from imapeval.integrations.adapter import shared_scorer
 from imapeval.integrations.promptfoo import get_assert
-from imapeval.scoring import shared_scorer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

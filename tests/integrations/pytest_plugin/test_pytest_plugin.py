@@ -284,7 +284,7 @@ class Length:
     languages = frozenset({"en", "zh"})
     range = (0.0, None)
     higher_is_better = False
-    lacks = ""
+    missing_requirements = ""
     signature = "length|v:1"
 
     def score(self, cases):

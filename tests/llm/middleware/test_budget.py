@@ -13,19 +13,19 @@ PRICE = Price(1.0, 4.0)
 
 
 class Server:
-    """A model that takes a moment, and says what it used; a text "fail" or "down" is an error."""
+    """A model that reports its usage; the texts "fail", "garbled" and "down" raise errors."""
 
     identity = "server"
     concurrency = 64
 
     def __init__(self, completion_tokens=lambda: 100, *, prompt_tokens: int = 1000, usage: bool = True):
-        self.asked = 0
+        self.calls = 0
         self._completion_tokens = completion_tokens
         self._prompt_tokens = prompt_tokens
         self._usage = usage
 
     async def complete(self, request: Request) -> Completion:
-        self.asked += 1
+        self.calls += 1
         await asyncio.sleep(0.001)
         usage = Usage(self._prompt_tokens, self._completion_tokens()) if self._usage else Usage(0, 0)
         match request.messages[0].content:
@@ -54,7 +54,7 @@ async def test_paid_free_and_failed_calls(tmp_path):
     for text in ("fail", "garbled"):
         with pytest.raises(ProviderError):
             await model.complete(ask(text))
-    # Two were asked, three shared their answers; the truncated one is paid for like any other.
+    # Two calls were made and three shared their completions; the truncated one is paid for like any other.
     expected = UsageTotals(7, cached=3, failed=2, prompt_tokens=3000, completion_tokens=300, usd=pytest.approx(0.0042))
     assert ledger.spent == expected
     assert (model.identity, model.concurrency) == ("server", 64)
@@ -70,7 +70,7 @@ async def test_a_second_run_is_free(tmp_path):
         assert ledger.spent == expected
 
 
-async def test_no_price_is_not_for_nothing():
+async def test_an_unknown_price_is_not_zero():
     ledger = Ledger()
     await BudgetedModel(Server(), ledger).complete(ask("x"))
     assert ledger.report()["usd"] is None
@@ -85,7 +85,7 @@ async def test_tokens_that_the_server_does_not_count_are_estimated():
     assert "(estimated for 1)" in format_report(ledger.report())
 
 
-async def test_who_gave_up_waiting_pays_all_the_same(tmp_path):
+async def test_a_cancelled_caller_is_charged_nevertheless(tmp_path):
     ledger = Ledger(price=PRICE)
     call = asyncio.create_task(chain(Server(), ledger, tmp_path / "c.sqlite").complete(ask("x")))
     await asyncio.sleep(0)
@@ -95,7 +95,7 @@ async def test_who_gave_up_waiting_pays_all_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_sixty_four_at_a_time_stay_below_the_limit(seed: int):
+async def test_concurrent_calls_stay_within_the_budget(seed: int):
     numbers = random.Random(seed)
     server = Server(lambda: numbers.randint(20, 180))
     ledger = Ledger(price=PRICE, max_cost=0.5)
@@ -115,32 +115,32 @@ async def test_sixty_four_at_a_time_stay_below_the_limit(seed: int):
     assert "--max-cost" in str(errors[0])
     spent = ledger.spent.usd
     assert spent is not None
-    # The prompts are 1 token by the estimate and 1,000 by the server's count: 64 of them may be too many.
+    # Prompts are estimated at 1 token but counted as 1,000 by the server, so 64 calls may exceed the budget.
     assert 0.5 - 0.002 <= spent <= 0.5 + 64 * 0.001
-    assert server.asked == ledger.spent.calls
+    assert server.calls == ledger.spent.calls
 
 
-async def test_the_first_calls_are_held_back_until_one_has_shown_its_length():
-    # 2,048 tokens would cost 0.008 each: of 64 at once only three fit, but all fit once 20 are known to do.
+async def test_the_first_calls_wait_until_the_length_of_a_completion_is_known():
+    # At 2,048 tokens a call could cost 0.008, so only 3 of 64 fit; once 20 tokens are known to suffice, all fit.
     server = Server(lambda: 20, prompt_tokens=1)
     ledger = Ledger(price=PRICE, max_cost=0.03)
     model = BudgetedModel(server, ledger)
     calls = [asyncio.create_task(model.complete(ask(number))) for number in range(64)]
     await asyncio.sleep(0)
-    assert server.asked == 3
+    assert server.calls == 3
     await asyncio.gather(*calls)
     assert ledger.spent.calls == 64
 
 
-async def test_a_call_that_cannot_be_paid_is_not_made():
+async def test_a_call_beyond_the_budget_is_not_made():
     server = Server()
-    with pytest.raises(ServiceError, match=r"has cost USD 0\.00.*up to USD 0\.0082") as caught:
+    with pytest.raises(ServiceError, match=r"USD 0\.0082.* 0\.005") as caught:
         await BudgetedModel(server, Ledger(price=PRICE, max_cost=0.005)).complete(ask("x"))
     assert caught.value.kind == "over-budget"
-    assert server.asked == 0
+    assert server.calls == 0
 
 
-async def test_what_is_kept_is_free_when_nothing_is_left(tmp_path):
+async def test_cached_completions_are_free_when_the_budget_is_used_up(tmp_path):
     path = tmp_path / "c.sqlite"
     await chain(Server(), Ledger(), path).complete(ask("x"))
     model = chain(Server(), Ledger(price=PRICE, max_cost=0), path)
@@ -150,7 +150,7 @@ async def test_what_is_kept_is_free_when_nothing_is_left(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["fail", "garbled", "down"])
-async def test_an_error_gives_back_what_was_set_aside(text: str):
+async def test_an_error_releases_the_reservation(text: str):
     ledger = Ledger(price=PRICE, max_cost=0.02)
     model = BudgetedModel(Server(), ledger)
     for _ in range(5):
@@ -159,7 +159,7 @@ async def test_an_error_gives_back_what_was_set_aside(text: str):
     await model.complete(ask("x"))
 
 
-def test_who_waits_in_one_loop_is_woken_from_another():
+def test_a_call_that_waits_in_one_loop_is_woken_from_another():
     ledger = Ledger(price=PRICE, max_cost=0.009)
     server = Server(lambda: 5, prompt_tokens=1)
     model = BudgetedModel(server, ledger)
@@ -175,7 +175,7 @@ def test_who_waits_in_one_loop_is_woken_from_another():
     assert ledger.spent.calls == 8
 
 
-async def test_who_gives_up_waiting_leaves_the_queue():
+async def test_a_cancelled_call_leaves_the_queue():
     ledger = Ledger(price=PRICE, max_cost=0.009)
     model = BudgetedModel(Server(), ledger)
     first, second = (asyncio.create_task(model.complete(ask(number))) for number in range(2))
@@ -185,7 +185,7 @@ async def test_who_gives_up_waiting_leaves_the_queue():
     assert ledger.spent.calls == 1
 
 
-def test_a_limit_needs_a_price():
+def test_a_budget_needs_a_price():
     with pytest.raises(UsageError, match="--price"):
         Ledger(max_cost=1.0)
 
@@ -200,7 +200,7 @@ def test_earlier_sessions_count():
     assert ledger.spent == UsageTotals(3, 0, 1, 0, 3000, 300, 500, pytest.approx(2 * 0.0014 + 0.0028))
 
 
-def test_a_price_known_to_one_session_is_that_of_all():
+def test_a_price_known_to_one_session_applies_to_all():
     unpriced = Ledger()
     unpriced.record_call(Usage(1000, 100))
     priced = Ledger(price=PRICE)
@@ -212,7 +212,7 @@ def test_a_price_known_to_one_session_is_that_of_all():
     assert late.spent.usd == 0.0028
 
 
-def test_the_line_for_people():
+def test_format_report():
     report = {
         "calls": 1204,
         "cached": 310,

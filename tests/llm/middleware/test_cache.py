@@ -28,7 +28,7 @@ def ask(number: int) -> Request:
     return Request((Message("user", str(number)),))
 
 
-async def test_an_answer_is_paid_for_once(tmp_path):
+async def test_a_completion_is_paid_for_once(tmp_path):
     path = tmp_path / "deep" / "c.sqlite"
     model = ScriptedModel(["头痛 <b>\ud83d"])
     cached = CachedModel(model, path)
@@ -40,7 +40,7 @@ async def test_an_answer_is_paid_for_once(tmp_path):
     assert cached.identity == "scripted"
 
 
-async def test_usage_and_finish_reason_are_kept(tmp_path):
+async def test_usage_and_finish_reason_are_cached(tmp_path):
     class Counting:
         identity = "counting"
 
@@ -62,34 +62,34 @@ async def test_usage_and_finish_reason_are_kept(tmp_path):
         replace(REQUEST, messages=(Message("user", "头痛"),)),
     ],
 )
-async def test_another_request_is_another_answer(tmp_path, other):
+async def test_requests_that_differ_have_different_entries(tmp_path, other):
     model = ScriptedModel(["a", "b"])
     cached = CachedModel(model, tmp_path / "c.sqlite")
     assert [(await cached.complete(request)).text for request in (REQUEST, other)] == ["a", "b"]
 
 
-async def test_another_model_is_another_answer(tmp_path):
+async def test_models_have_different_entries(tmp_path):
     path = tmp_path / "c.sqlite"
     assert (await CachedModel(ScriptedModel(["a"], identity="m"), path).complete(REQUEST)).text == "a"
     assert (await CachedModel(ScriptedModel(["b"], identity="n"), path).complete(REQUEST)).text == "b"
 
 
 @pytest.mark.parametrize("kind", ["refusal", "truncated", "rate-limit"])
-async def test_errors_are_never_kept(tmp_path, kind):
+async def test_errors_are_never_cached(tmp_path, kind):
     cached = CachedModel(ScriptedModel([ProviderError("no", kind=kind), "good"]), tmp_path / "c.sqlite")
     with pytest.raises(ProviderError):
         await cached.complete(REQUEST)
     assert (await cached.complete(REQUEST)).text == "good"
 
 
-async def test_what_was_of_no_use_is_asked_anew_by_whoever_begins_later(tmp_path):
+async def test_later_processes_ask_again_for_an_unusable_completion(tmp_path):
     path = tmp_path / "c.sqlite"
     model = ScriptedModel(["<html>", "still <html>", "good"])
-    first, beside = CachedModel(model, path), CachedModel(model, path)
+    first, concurrent = CachedModel(model, path), CachedModel(model, path)
     await first.complete(REQUEST)
     first.reject(REQUEST)
-    # A run pays for it once, and so do those that run beside it.
-    assert [(await cached.complete(REQUEST)).text for cached in (first, beside)] == ["<html>"] * 2
+    # A run, and those that run at the same time, pay for it once.
+    assert [(await cached.complete(REQUEST)).text for cached in (first, concurrent)] == ["<html>"] * 2
     second = CachedModel(model, path)
     assert second.get(REQUEST) is None
     assert (await second.complete(REQUEST)).text == "still <html>"
@@ -101,7 +101,7 @@ async def test_what_was_of_no_use_is_asked_anew_by_whoever_begins_later(tmp_path
     assert len(model.requests) == 3
 
 
-async def test_a_process_that_lives_long_asks_anew_too(tmp_path, monkeypatch):
+async def test_a_long_lived_process_asks_again_after_a_while(tmp_path, monkeypatch):
     cached = CachedModel(ScriptedModel(["<html>", "good"]), tmp_path / "c.sqlite")
     await cached.complete(REQUEST)
     cached.reject(REQUEST)
@@ -110,7 +110,7 @@ async def test_a_process_that_lives_long_asks_anew_too(tmp_path, monkeypatch):
     assert (await cached.complete(REQUEST)).text == "good"
 
 
-async def test_a_full_disk_loses_no_completion_and_is_written_to_once_there_is_room(tmp_path, caplog):
+async def test_completions_are_held_in_memory_while_the_disk_is_full(tmp_path, caplog):
     path = tmp_path / "c.sqlite"
     model = ScriptedModel(lambda request: echo(request) * 2000)
     cached = CachedModel(model, path)
@@ -134,17 +134,17 @@ async def test_a_full_disk_loses_no_completion_and_is_written_to_once_there_is_r
     assert len(caplog.records) == 1
 
 
-async def test_an_import_says_that_it_cannot_be_written(tmp_path):
+async def test_storing_on_a_full_disk_raises(tmp_path):
     cached = CachedModel(ScriptedModel([]), tmp_path / "c.sqlite")
     cached.get(REQUEST)
     (pages,) = cached._connection.execute("PRAGMA page_count").fetchone()
     cached._connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(ResourceError, match=r"c\.sqlite.*full"):
+    with pytest.raises(ResourceError, match=r"c\.sqlite"):
         cached.store(REQUEST, Completion("text" * 5000, "stop", "m", Usage(1, 1)))
 
 
 class Slow:
-    """Answers when it is told to."""
+    """Answers once `go` is set."""
 
     identity = "slow"
 
@@ -170,7 +170,7 @@ async def test_identical_requests_in_flight_share_one_call(tmp_path):
     assert model.calls == 1
 
 
-async def test_who_gives_up_waiting_takes_nothing_from_the_others(tmp_path):
+async def test_a_cancelled_caller_does_not_cancel_the_call_of_the_others(tmp_path):
     model = Slow()
     cached = CachedModel(model, tmp_path / "c.sqlite")
     first, second = (asyncio.create_task(cached.complete(REQUEST)) for _ in range(2))
@@ -183,23 +183,23 @@ async def test_who_gives_up_waiting_takes_nothing_from_the_others(tmp_path):
     assert model.calls == 1
 
 
-async def test_a_shared_call_fails_for_all_and_is_tried_again_later(tmp_path):
+async def test_a_failed_call_is_not_cached(tmp_path):
     model = Slow()
     model.go.set()
     cached = CachedModel(model, tmp_path / "c.sqlite")
     for _ in range(2):
-        failed = await asyncio.gather(*[cached.complete(replace(REQUEST, seed=1))] * 1, return_exceptions=True)
-        assert isinstance(failed[0], ProviderError)
+        with pytest.raises(ProviderError):
+            await cached.complete(replace(REQUEST, seed=1))
     assert model.calls == 2
 
 
-def test_works_in_one_event_loop_after_another(tmp_path):
+def test_can_be_used_in_several_event_loops(tmp_path):
     cached = CachedModel(ScriptedModel(echo), tmp_path / "c.sqlite")
     texts = [asyncio.run(cached.complete(ask(number))).text for number in (1, 2, 1)]
     assert texts == ["re: 1", "re: 2", "re: 1"]
 
 
-async def test_the_request_stands_beside_the_answer(tmp_path):
+async def test_the_request_is_stored_beside_the_completion(tmp_path):
     path = tmp_path / "c.sqlite"
     await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
     connection = sqlite3.connect(path)
@@ -210,15 +210,15 @@ async def test_the_request_stands_beside_the_answer(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"this is no database, but a text of some length\n" * 40, b"SQLite format 3\0junk"]
 )
-async def test_a_damaged_file_is_named_with_the_mend(tmp_path, content):
+async def test_a_damaged_file_is_named_and_not_touched(tmp_path, content):
     path = tmp_path / "c.sqlite"
     path.write_bytes(content)
-    with pytest.raises(ResourceError, match=r"c\.sqlite.*move it away"):
+    with pytest.raises(ResourceError, match=r"c\.sqlite"):
         await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
     assert path.read_bytes() == content
 
 
-async def test_a_damaged_entry_is_named_with_the_mend(tmp_path):
+async def test_the_file_of_a_damaged_entry_is_named(tmp_path):
     path = tmp_path / "c.sqlite"
     await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
     connection = sqlite3.connect(path)
@@ -229,16 +229,16 @@ async def test_a_damaged_entry_is_named_with_the_mend(tmp_path):
         await CachedModel(ScriptedModel(["b"]), path).complete(REQUEST)
 
 
-async def test_a_file_of_another_format_is_left_alone(tmp_path):
+async def test_a_file_of_another_format_is_rejected(tmp_path):
     path = tmp_path / "c.sqlite"
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(ResourceError, match="its format is 99"):
+    with pytest.raises(ResourceError, match="99"):
         await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
 
 
-async def test_a_place_that_cannot_be_written_is_named(tmp_path):
+async def test_a_path_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResourceError, match=r"file/c\.sqlite"):
         await CachedModel(ScriptedModel(["a"]), tmp_path / "file" / "c.sqlite").complete(REQUEST)
@@ -276,10 +276,10 @@ async def test_two_processes_share_a_file(tmp_path):
         assert (await cached.complete(ask(number))).text == f"re: {number}"
 
 
-async def test_a_file_that_another_process_is_making_is_waited_for(tmp_path):
+async def test_waits_for_another_process_that_creates_the_file(tmp_path):
     path = tmp_path / "c.sqlite"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")  # in the middle of it; SQLite itself does not wait for that
+    other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait in this state
     timer = threading.Timer(0.2, other.close)
     timer.start()
     assert (await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)).text == "a"
@@ -291,11 +291,11 @@ async def test_a_file_that_stays_locked_is_named(tmp_path, monkeypatch):
     path = tmp_path / "c.sqlite"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ResourceError, match=r"c\.sqlite.*locked"):
+        with pytest.raises(ResourceError, match=r"c\.sqlite"):
             await CachedModel(ScriptedModel(["a"]), path).complete(REQUEST)
 
 
-async def test_kill_9_loses_nothing_that_was_paid_for(tmp_path):
+async def test_kill_9_loses_no_completion(tmp_path):
     path = tmp_path / "c.sqlite"
     with run(path, 0, 20, "stay") as process:
         assert process.stdout is not None

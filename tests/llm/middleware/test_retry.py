@@ -19,11 +19,11 @@ def ask(number=0):
 
 
 class Server:
-    """Answers in virtual time, as a function of the request's number and the attempt says.
+    """Answers in virtual time, as `behave(number of the request, time)` says.
 
     Attributes:
-        calls: Number and time of every attempt.
-        most: Most attempts under way at a time.
+        calls: Number of the request and time of every attempt.
+        peak: Most concurrent attempts.
     """
 
     identity = "server"
@@ -31,17 +31,17 @@ class Server:
     def __init__(self, behave, *, concurrency=64, seconds=1.0):
         self.concurrency = concurrency
         self.calls = []
-        self.most = 0
+        self.peak = 0
         self._behave = behave
         self._seconds = seconds
-        self._inside = 0
+        self._in_flight = 0
 
     async def complete(self, request):
         loop = asyncio.get_running_loop()
         number = int(request.messages[0].content)
         self.calls.append((number, loop.time()))
-        self._inside += 1
-        self.most = max(self.most, self._inside)
+        self._in_flight += 1
+        self.peak = max(self.peak, self._in_flight)
         try:
             await asyncio.sleep(self._seconds)
             fault = self._behave(number, loop.time())
@@ -49,11 +49,11 @@ class Server:
                 raise fault
             return Completion("text", "stop", "m", Usage(1, 1))
         finally:
-            self._inside -= 1
+            self._in_flight -= 1
 
 
 def fail(kind, *, times=10**9, retry_after=None):
-    """Fail so often, then answer."""
+    """Fail `times` times, then answer."""
     left = times
 
     def behave(_number, _time):
@@ -72,48 +72,48 @@ async def ask_all(model, numbers):
     return await asyncio.gather(*(model.complete(ask(number)) for number in numbers), return_exceptions=True)
 
 
-def patient(server, **options):
+def retrying(server, **options):
     return RetryingModel(server, random=Random(1), **options)
 
 
 @pytest.mark.parametrize("kind", ["timeout", "rate-limit", "server", "unreadable-reply", "unreachable"])
-def test_what_passes_is_tried_again(timeless, kind):
+def test_transient_failures_are_retried(timeless, kind):
     server = Server(fail(kind, times=2))
-    completion, seconds = timeless(patient(server).complete(ask()))
+    completion, seconds = timeless(retrying(server).complete(ask()))
     assert completion.text == "text"
     assert len(server.calls) == 3
     assert 3 < seconds < 3 + 1 + 2
 
 
 @pytest.mark.parametrize(("kind", "attempts"), [("timeout", 3), ("server", 5), ("unreadable-reply", 5)])
-def test_what_does_not_pass_is_given_up(timeless, kind, attempts):
+def test_lasting_failures_are_given_up(timeless, kind, attempts):
     server = Server(fail(kind))
     with pytest.raises(ProviderError) as caught:
-        timeless(patient(server).complete(ask()))
+        timeless(retrying(server).complete(ask()))
     assert caught.value.kind == kind
     assert len(server.calls) == attempts
 
 
 @pytest.mark.parametrize("kind", ["bad-request", "too-long", "unsupported", "refusal", "truncated"])
-def test_what_is_the_requests_own_is_not(timeless, kind):
+def test_failures_caused_by_the_request_are_not_retried(timeless, kind):
     server = Server(fail(kind))
     with pytest.raises(ProviderError) as caught:
-        timeless(patient(server).complete(ask()))
+        timeless(retrying(server).complete(ask()))
     assert caught.value.kind == kind
     assert len(server.calls) == 1
 
 
 @pytest.mark.parametrize("kind", ["auth", "not-found", "over-budget"])
-def test_what_concerns_every_request_is_not(timeless, kind):
+def test_service_errors_are_not_retried(timeless, kind):
     server = Server(lambda *_: ServiceError("no", kind=kind))
     with pytest.raises(ServiceError):
-        timeless(patient(server).complete(ask()))
+        timeless(retrying(server).complete(ask()))
     assert len(server.calls) == 1
 
 
-def test_one_bad_request_is_given_up_and_the_others_are_answered(timeless):
+def test_one_failing_request_does_not_affect_the_others(timeless):
     server = Server(lambda number, _time: ProviderError("boom", kind="server") if number == 3 else None)
-    results, _ = timeless(ask_all(patient(server), range(20)))
+    results, _ = timeless(ask_all(retrying(server), range(20)))
     assert [number for number, result in enumerate(results) if isinstance(result, ProviderError)] == [3]
     assert len(server.calls) == 19 + 5
 
@@ -130,31 +130,31 @@ def test_pauses_grow_and_are_random(timeless):
         assert 0.9 * longest < max(pauses) <= longest
 
 
-def test_the_pause_that_is_asked_for_is_kept_by_all(timeless):
+def test_all_requests_respect_retry_after(timeless):
     server = Server(fail("rate-limit", times=1, retry_after=30), seconds=0.5, concurrency=2)
-    timeless(ask_all(patient(server), range(6)))
+    timeless(ask_all(retrying(server), range(6)))
     early = [time for _, time in server.calls if time < 30]
-    assert early == [0, 0]  # what was under way when it came
+    assert early == [0, 0]  # already in flight
     assert len(server.calls) == 7
 
 
-def test_rate_limits_are_waited_for_longer(timeless):
+def test_rate_limits_get_more_attempts(timeless):
     server = Server(fail("rate-limit", times=11))
-    assert timeless(patient(server).complete(ask()))[0].text == "text"
+    assert timeless(retrying(server).complete(ask()))[0].text == "text"
 
 
-def test_a_server_that_lets_nothing_through_ends_the_run(timeless):
+def test_a_server_that_rejects_everything_ends_the_run(timeless):
     server = Server(fail("rate-limit"))
-    with pytest.raises(ServiceError, match=r"let nothing through for [0-9]+ minutes") as caught:
-        timeless(patient(server).complete(ask()))
+    with pytest.raises(ServiceError) as caught:
+        timeless(retrying(server).complete(ask()))
     assert caught.value.kind == "rate-limit"
 
 
-def test_where_others_get_through_one_that_does_not_is_one_failure(timeless):
+def test_a_single_rate_limited_request_is_one_failure(timeless):
     server = Server(lambda number, _time: ProviderError("slow", kind="rate-limit") if number == 0 else None)
 
     async def main():
-        model = patient(server)
+        model = retrying(server)
         call = asyncio.create_task(model.complete(ask(0)))
         while not call.done():
             await model.complete(ask(1))
@@ -167,50 +167,52 @@ def test_where_others_get_through_one_that_does_not_is_one_failure(timeless):
 
 def test_a_pause_of_hours_ends_the_run(timeless):
     server = Server(fail("rate-limit", retry_after=7200))
-    with pytest.raises(ServiceError, match="pause of 120 minutes"):
-        timeless(patient(server).complete(ask()))
+    with pytest.raises(ServiceError, match="120") as caught:
+        timeless(retrying(server).complete(ask()))
+    assert caught.value.kind == "rate-limit"
+    assert len(server.calls) == 1
 
 
-def test_overload_halves_what_is_under_way(timeless):
+def test_overload_halves_the_requests_in_flight(timeless):
     server = Server(lambda number, time: ProviderError("", kind="rate-limit") if time < 1.5 else None)
-    model = patient(server)
+    model = retrying(server)
     results, _ = timeless(ask_all(model, range(200)))
-    assert server.most == 64
+    assert server.peak == 64
     assert not [result for result in results if isinstance(result, Exception)]
     late = [time for _, time in server.calls if 1.5 < time < 2.5]
     assert 0 < len(late) <= 40
 
 
-def test_waiting_for_a_place_is_no_timeout(timeless):
-    """A place is waited for outside of the attempt, which alone is limited in time."""
+def test_queueing_does_not_count_towards_the_timeout(timeless):
+    """A request queues outside the attempt, and only the attempt has a timeout."""
     server = Server(lambda *_: None, concurrency=1, seconds=500)
-    results, seconds = timeless(ask_all(patient(server), range(10)))
+    results, seconds = timeless(ask_all(retrying(server), range(10)))
     assert all(isinstance(result, Completion) for result in results)
-    assert server.most == 1
+    assert server.peak == 1
     assert seconds == pytest.approx(5000)
 
 
-def test_limits_by_the_minute_are_kept(timeless):
+def test_requests_per_minute_are_limited(timeless):
     server = Server(lambda *_: None)
-    _, seconds = timeless(ask_all(patient(server, rpm=120), range(100)))
+    _, seconds = timeless(ask_all(retrying(server, rpm=120), range(100)))
     assert seconds == pytest.approx(99 / 2 + 1)
 
 
 @pytest.mark.parametrize("kind", ["unreachable", "server"])
-def test_a_server_that_comes_back_is_waited_for_by_all(timeless, kind, caplog):
-    """As a restart of `vllm serve` in the middle of the night: nothing is lost, and nobody storms it."""
+def test_all_requests_wait_for_a_server_that_comes_back(timeless, kind, caplog):
+    """As when `vllm serve` restarts: no request is lost, and the server is not flooded."""
     server = Server(lambda number, time: down(110, kind)(number, time) if time > 10 else None)
-    model = patient(server)
+    model = retrying(server)
 
     async def main():
-        await ask_all(model, range(100))  # it has been seen
+        await ask_all(model, range(100))  # the server has been seen
         await asyncio.sleep(15)
         return await ask_all(model, range(100, 400))
 
     results, seconds = timeless(main())
     assert not [result for result in results if isinstance(result, Exception)]
     attempts = [time for _, time in server.calls if 18 < time < 105]
-    assert len(attempts) < 20  # one looks, with pauses
+    assert len(attempts) < 20  # a single prober, with pauses
     assert seconds < 110 + 16 + 5 + 300 / 64
     assert "waiting for the server" in caplog.text
     assert "answers again" in caplog.text
@@ -218,44 +220,43 @@ def test_a_server_that_comes_back_is_waited_for_by_all(timeless, kind, caplog):
 
 def test_a_server_that_stays_down_ends_the_run_after_two_minutes(timeless):
     server = Server(lambda number, time: None if time < 2 else ProviderError("down.", kind="unreachable"), seconds=0.1)
-    model = patient(server)
+    model = retrying(server)
 
     async def main():
         await ask_all(model, range(10))
         await asyncio.sleep(5)
         begun = asyncio.get_running_loop().time()
         results = await ask_all(model, range(200))
-        # Those that were still to come hear it at once.
+        # Later requests fail at once.
         late = await ask_all(model, range(5))
         return results + late, asyncio.get_running_loop().time() - begun
 
     (results, seconds), _ = timeless(main())
     assert {type(result) for result in results} == {ServiceError}
     assert {result.kind for result in results} == {"unreachable"}
-    assert "down. It was given up after" in str(results[0])
-    assert "the same command goes on" in str(results[0])
+    assert "down." in str(results[0])
     assert 90 < seconds < 130
     assert len(server.calls) < 10 + 64 + 30
 
 
-def test_a_server_that_never_was_there_is_given_up_in_seconds(timeless):
+def test_a_server_that_was_never_seen_is_given_up_in_seconds(timeless):
     server = Server(fail("unreachable"), seconds=0.1)
     with pytest.raises(ServiceError) as caught:
-        timeless(patient(server).complete(ask()))
+        timeless(retrying(server).complete(ask()))
     assert caught.value.kind == "unreachable"
-    (_, seconds) = timeless(ask_all(patient(Server(fail("unreachable"), seconds=0.1)), range(100)))
+    (_, seconds) = timeless(ask_all(retrying(Server(fail("unreachable"), seconds=0.1)), range(100)))
     assert seconds < 11
 
 
-def test_a_server_that_is_still_loading_is_waited_for(timeless):
-    """llama.cpp says 503 until the model is read: somebody is there."""
+def test_requests_wait_for_a_server_that_is_still_loading(timeless):
+    """llama.cpp answers 503 until the model is loaded, so there is a server."""
     server = Server(down(60, "server"))
-    results, _ = timeless(ask_all(patient(server), range(10)))
+    results, _ = timeless(ask_all(retrying(server), range(10)))
     assert not [result for result in results if isinstance(result, Exception)]
 
 
-def test_a_request_that_breaks_the_server_each_time_is_given_up(timeless):
-    """It comes back after 20 seconds; the others must not wait for ever, nor be given up too."""
+def test_a_request_that_crashes_the_server_each_time_is_given_up(timeless):
+    """The server returns after 20 s; the other requests must neither wait forever nor be given up too."""
     up_at = 0.0
 
     def behave(number, time):
@@ -267,14 +268,14 @@ def test_a_request_that_breaks_the_server_each_time_is_given_up(timeless):
             return ProviderError("crash", kind="server")
         return None
 
-    results, _ = timeless(ask_all(patient(Server(behave, concurrency=4)), range(40)))
+    results, _ = timeless(ask_all(retrying(Server(behave, concurrency=4)), range(40)))
     assert [number for number, result in enumerate(results) if isinstance(result, Exception)] == [3]
     assert isinstance(results[3], ProviderError)
 
 
-def test_a_verdict_is_not_for_ever(timeless):
+def test_a_server_that_was_given_up_is_probed_again_later(timeless):
     server = Server(down(100), seconds=0.1)
-    model = patient(server)
+    model = retrying(server)
 
     async def main():
         with pytest.raises(ServiceError):
@@ -285,9 +286,9 @@ def test_a_verdict_is_not_for_ever(timeless):
     assert timeless(main())[0].text == "text"
 
 
-def test_who_gives_up_looking_leaves_it_to_the_next(timeless):
+def test_a_cancelled_probe_passes_to_the_next_request(timeless):
     server = Server(lambda number, time: None if time < 2 else down(20)(number, time))
-    model = patient(server)
+    model = retrying(server)
 
     async def main():
         await model.complete(ask())
@@ -302,9 +303,9 @@ def test_who_gives_up_looking_leaves_it_to_the_next(timeless):
 
 
 def test_may_be_used_in_one_event_loop_after_another(timeless):
-    """Interrupted in the middle of an outage, and called again."""
+    """Interrupted during an outage, then used in a new event loop."""
     server = Server(down(3))
-    model = patient(server)
+    model = retrying(server)
 
     async def interrupted():
         calls = [asyncio.create_task(model.complete(ask(number))) for number in range(5)]
@@ -319,8 +320,8 @@ def test_may_be_used_in_one_event_loop_after_another(timeless):
     assert not [result for result in results if isinstance(result, Exception)]
 
 
-def test_the_models_own_words():
-    model = patient(Server(lambda *_: None, concurrency=7))
+def test_identity_and_concurrency_are_the_wrapped_models():
+    model = retrying(Server(lambda *_: None, concurrency=7))
     assert (model.identity, model.concurrency) == ("server", 7)
 
 
@@ -331,11 +332,11 @@ WHOLE = {
 }
 
 
-async def test_an_empty_reply_is_counted_as_often_as_it_is_paid(faulty, monkeypatch):
+async def test_every_paid_empty_reply_is_counted(faulty, monkeypatch):
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
     ledger = Ledger(price=Price(1.0, 4.0))
     model = add_middleware(OpenAIModel("stub", base_url=faulty.url), ledger=ledger)
-    # A page that stands in for the server costs nothing.
+    # An HTML error page costs nothing.
     faulty.script = [EMPTY, "html", EMPTY, WHOLE]
     assert (await model.complete(ask())).text == "text"
     assert ledger.spent == UsageTotals(3, failed=2, prompt_tokens=27, completion_tokens=2, usd=pytest.approx(35e-6))
@@ -346,7 +347,7 @@ async def test_an_empty_reply_is_counted_as_often_as_it_is_paid(faulty, monkeypa
     assert (ledger.spent.calls, ledger.spent.failed, ledger.spent.prompt_tokens) == (3 + 5, 2 + 5, 27 + 45)
 
 
-async def test_an_empty_reply_whose_cost_is_not_told_is_estimated(faulty, monkeypatch):
+async def test_the_cost_of_an_empty_reply_without_usage_is_estimated(faulty, monkeypatch):
     monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
     ledger = Ledger()
     faulty.script = [{**EMPTY, "usage": None}]
@@ -357,8 +358,8 @@ async def test_an_empty_reply_whose_cost_is_not_told_is_estimated(faulty, monkey
 
 
 @pytest.mark.parametrize("seconds", [0.001, 1.0])
-def test_what_is_asked_again_stays_below_the_limit(timeless, seconds):
-    # An empty reply costs what the next attempt costs once more. The prompt has 100 tokens by the estimate as well.
+def test_retries_stay_within_the_budget(timeless, seconds):
+    # Each empty reply costs as much as the attempt after it. The prompt is estimated at 100 tokens, too.
     cost = (100 * 1.0 + 10 * 4.0) / 1e6
 
     class Forgetful(Server):

@@ -58,7 +58,7 @@ class Server(ThreadingHTTPServer):
         self.seconds = 0.05
 
     def handle_error(self, request, client_address):
-        """Nothing: who is killed breaks off its connections."""
+        """Ignore it: a killed process breaks its connections."""
 
 
 @pytest.fixture
@@ -107,22 +107,22 @@ def start(path, server, *arguments):
 
 
 @pytest.mark.slow
-def test_each_request_is_asked_by_one_of_two_processes(server, tmp_path):
+def test_each_request_is_sent_by_only_one_of_two_processes(server, tmp_path):
     path = tmp_path / "c.sqlite"
     with start(path, server, REQUESTS) as one, start(path, server, REQUESTS) as other:
-        told = [[*map(int, process.communicate(timeout=120)[0].split())] for process in (one, other)]
+        counts = [[*map(int, process.communicate(timeout=120)[0].split())] for process in (one, other)]
     assert (one.returncode, other.returncode) == (0, 0)
     assert server.seen.total() == len(server.seen) == REQUESTS
-    assert [calls for calls, _, _ in told] == [REQUESTS, REQUESTS]
-    # What the one paid for is free to the other.
-    assert sum(cached for _, cached, _ in told) == REQUESTS
-    assert sum(tokens for _, _, tokens in told) == 10 * REQUESTS
+    assert [calls for calls, _, _ in counts] == [REQUESTS, REQUESTS]
+    # What one process paid for is free for the other.
+    assert sum(cached for _, cached, _ in counts) == REQUESTS
+    assert sum(tokens for _, _, tokens in counts) == 10 * REQUESTS
 
 
 @pytest.mark.slow
-def test_a_process_that_died_here_holds_up_nobody(server, tmp_path):
+def test_a_process_that_died_on_this_machine_holds_up_no_other(server, tmp_path):
     path = tmp_path / "c.sqlite"
-    server.seconds = 60  # nobody is answered
+    server.seconds = 60  # no request is answered
     with start(path, server, 16, 600.0, 1.0) as killed:
         deadline = time.monotonic() + 60
         while len(server.seen) < 16 and time.monotonic() < deadline:
@@ -136,10 +136,10 @@ def test_a_process_that_died_here_holds_up_nobody(server, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_path):
-    # Until it is waited for, a killed process counts as alive, as one on another machine does.
+def test_claims_of_a_killed_process_expire_with_the_lease(server, tmp_path):
+    # Until it is reaped, a killed process counts as running, like one on another machine.
     path = tmp_path / "c.sqlite"
-    server.seconds = 60  # nobody is answered
+    server.seconds = 60  # no request is answered
     lease = 3.0
     with start(path, server, 40, lease, 1.0) as killed:
         deadline = time.monotonic() + 60
@@ -147,7 +147,7 @@ def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_p
             time.sleep(0.02)
         with start(path, server, 40, lease, 1.0) as living:
             time.sleep(2 * lease)
-            # The claims were renewed meanwhile.
+            # The claims have been renewed.
             assert server.seen.total() == 16
             server.seconds = 0.01
             os.kill(killed.pid, signal.SIGKILL)
@@ -160,18 +160,18 @@ def test_what_a_killed_process_was_asking_is_asked_after_the_lease(server, tmp_p
 
 
 class Slow:
-    """Answers when it is told to, or fails."""
+    """Answers, or fails, once `go` is set."""
 
     identity = "slow"
     concurrency = 4
 
     def __init__(self):
-        self.asked = 0
+        self.calls = 0
         self.go = asyncio.Event()
         self.fails = False
 
     async def complete(self, request):
-        self.asked += 1
+        self.calls += 1
         await self.go.wait()
         if self.fails:
             raise ProviderError("no", kind="server")
@@ -184,29 +184,29 @@ async def wait_for(condition):
             await asyncio.sleep(0.01)
 
 
-async def test_who_waits_asks_itself_where_the_other_fails(tmp_path):
+async def test_a_waiting_process_asks_itself_if_the_other_fails(tmp_path):
     path = tmp_path / "c.sqlite"
     first, second = Slow(), Slow()
     second.go.set()
     asking = asyncio.create_task(CachedModel(first, path).complete(ask(1)))
-    await wait_for(lambda: first.asked)
+    await wait_for(lambda: first.calls)
     waiting = asyncio.create_task(CachedModel(second, path).complete(ask(1)))
     await asyncio.sleep(0.2)
-    assert not second.asked
+    assert not second.calls
     first.fails = True
     first.go.set()
     with pytest.raises(ProviderError):
         await asking
     assert not (await waiting).cached
-    assert second.asked == 1
+    assert second.calls == 1
 
 
-async def test_who_is_stopped_lets_go_of_its_claims(tmp_path):
+async def test_a_cancelled_request_releases_its_claim(tmp_path):
     path = tmp_path / "c.sqlite"
     first = Slow()
     cached = CachedModel(first, path)
     asking = asyncio.create_task(cached.complete(ask(1)))
-    await wait_for(lambda: first.asked)
+    await wait_for(lambda: first.calls)
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
     await asyncio.gather(asking, return_exceptions=True)
@@ -215,10 +215,10 @@ async def test_who_is_stopped_lets_go_of_its_claims(tmp_path):
 
 
 @pytest.mark.parametrize("until", [-1.0, 86_400.0])
-async def test_a_claim_that_ran_out_or_is_of_another_clock_holds_nobody_up(tmp_path, until):
+async def test_expired_claims_and_those_from_a_wrong_clock_are_ignored(tmp_path, until):
     path = tmp_path / "c.sqlite"
     cached = CachedModel(ScriptedModel(["a"]), path)
-    cached.get(ask(1))  # makes the file
+    cached.get(ask(1))  # creates the file
     connection = sqlite3.connect(path)
     key = cache.cache_key(cache.canonical_json(ask(1), "scripted"))
     with connection:
@@ -228,7 +228,7 @@ async def test_a_claim_that_ran_out_or_is_of_another_clock_holds_nobody_up(tmp_p
         assert (await cached.complete(ask(1))).text == "a"
 
 
-async def test_no_claim_is_left_over(tmp_path):
+async def test_claims_are_removed_after_success_and_failure(tmp_path):
     path = tmp_path / "c.sqlite"
     cached = CachedModel(ScriptedModel(["a", ProviderError("no", kind="refusal")]), path)
     await cached.complete(ask(1))

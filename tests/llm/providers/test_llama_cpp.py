@@ -14,7 +14,7 @@ import pytest
 
 from imapeval._optional import installed
 from imapeval.errors import MissingExtraError, ProviderError, ResourceError, ServiceError, UsageError
-from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.llm_reader import LLMReader
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers import llama_cpp, weights
 from imapeval.llm.providers.llama_cpp import LlamaCppModel
@@ -136,7 +136,7 @@ async def test_both_languages_with_one_server_that_ends_with_the_model(capfd, ca
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "far too weak" in caplog.text
 
-    reader = PromptedReader(model, max_tokens=256)
+    reader = LLMReader(model, max_tokens=256)
     imaps = await asyncio.gather(
         reader.read_question("How is a mild ankle sprain treated?", lang="en"),
         reader.read_question("轻度踝关节扭伤怎么治疗？", lang="zh"),

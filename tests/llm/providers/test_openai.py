@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from imapeval.errors import ExtractionError, ProviderError, SampleError, ServiceError, UsageError
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.llm_reader import LLMReader
+from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.protocol import Message, Request, Usage
@@ -193,11 +193,11 @@ async def test_no_fault_becomes_an_imap_or_is_kept(faulty, fault, tmp_path):
     good = reply('{"query": ["treatment"], "constraint": []}')
     faulty.script = [fault]
     model = OpenAIModel("stub", base_url=faulty.url)
-    extractor = TwoStep(PromptedReader(CachedModel(model, tmp_path / "c.sqlite")))
+    extractor = TwoStepExtractor(LLMReader(CachedModel(model, tmp_path / "c.sqlite")))
     with pytest.raises((ProviderError, ServiceError)):
         await extractor.extract(Sample("1", "What now?", ("Rest.",), "Rest."))
     faulty.script = [good, reply('{"inform": []}')]
-    fresh = TwoStep(PromptedReader(CachedModel(model, tmp_path / "c.sqlite")))
+    fresh = TwoStepExtractor(LLMReader(CachedModel(model, tmp_path / "c.sqlite")))
     (imap,) = await fresh.extract(Sample("1", "What now?", ("Rest.",), "Rest."))
     assert imap.query[0].term == "treatment"
 
@@ -205,7 +205,7 @@ async def test_no_fault_becomes_an_imap_or_is_kept(faulty, fault, tmp_path):
 async def test_a_completion_cut_by_the_server_is_no_imap(faulty):
     """Some servers say "stop" where they mean "length"."""
     faulty.script = [reply('{"query": ["treatment"], "constraint": [{"te')]
-    reader = PromptedReader(OpenAIModel("stub", base_url=faulty.url))
+    reader = LLMReader(OpenAIModel("stub", base_url=faulty.url))
     with pytest.raises(ExtractionError) as caught:
         await reader.read_question("What now?", lang="en")
     assert caught.value.kind == "truncated"
@@ -257,12 +257,12 @@ async def test_a_real_server_end_to_end(llama_url, tmp_path, sample):
     """Shape only: the model of 135M parameters is far too weak to extract facts."""
     model = Counting(RetryingModel(OpenAIModel("smollm2", base_url=llama_url)))
     path = tmp_path / "completions.sqlite"
-    reader = PromptedReader(CachedModel(model, path), max_tokens=100)
+    reader = LLMReader(CachedModel(model, path), max_tokens=100)
     asked = await reader.read_question(sample.question, lang=sample.lang)
     assert asked.query
     assert all(pair.value == "?" for pair in asked.query)
     calls = model.calls
-    again = PromptedReader(CachedModel(model, path), max_tokens=100)
+    again = LLMReader(CachedModel(model, path), max_tokens=100)
     assert await again.read_question(sample.question, lang=sample.lang) == asked
     assert model.calls == calls
     answer = sample.references[0]

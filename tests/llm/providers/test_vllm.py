@@ -20,15 +20,15 @@ import pytest
 
 from imapeval.errors import MissingExtraError, ProviderError, ServiceError, UsageError
 from imapeval.evaluation import extract
-from imapeval.extraction.extractor import TwoStep
-from imapeval.extraction.prompted import PromptedReader
+from imapeval.extraction.llm_reader import LLMReader
+from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.providers import vllm
 from imapeval.llm.providers.echo_logprobs import token_ends
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.vllm import VLLMModel
 from imapeval.llm.registry import open_model
-from imapeval.metrics.judges.scores import weigh
+from imapeval.metrics.judges.parsing.scores import weight_by_logprobs
 from imapeval.types import Failure, Sample
 
 INSTALLED = importlib.util.find_spec("vllm") is not None
@@ -391,7 +391,7 @@ class TestReal:
         request = ask("Rate it from 1 to 3.", schema=score, max_tokens=20, logprobs=20)
         completion = await model.complete(request)
         assert "".join(token.text for token in completion.tokens).startswith(completion.text)
-        weighed = weigh(completion)
+        weighed = weight_by_logprobs(completion)
         assert 1 <= weighed.value <= 3
         assert 0 < weighed.mass <= 1
         assert all(len(token.top) >= 20 and token.logprob <= 0 for token in completion.tokens)
@@ -406,7 +406,7 @@ class TestReal:
         assert all(token.logprob < 0 for token in completion.tokens[1:])
 
     async def test_samples_of_both_languages_are_read(self, model):
-        extractor = TwoStep(PromptedReader(model, max_tokens=32))
+        extractor = TwoStepExtractor(LLMReader(model, max_tokens=32))
         outcomes = {sample.id: made async for sample, made in extract.extract(SAMPLES, extractor=extractor)}
         assert outcomes.keys() == {"en", "zh"}
         # The model is far too weak to be right; what it says is nevertheless an imap, or a failure of its own.

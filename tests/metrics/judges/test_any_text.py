@@ -5,7 +5,7 @@ import json
 import pytest
 
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Score
 
@@ -45,7 +45,7 @@ def case_of(text, lang):
 @pytest.mark.parametrize("metric", build(), ids=lambda metric: metric.name)
 async def test_any_text_has_an_outcome(metric, lang):
     model = ScriptedModel(lambda request: COMPLETIONS[request.schema_name])
-    prepared = metric.prepare(Parts(llm=model))
+    prepared = metric.prepare(MetricResources(llm=model))
     outcomes = dict(zip(TEXTS, await prepared.ask([case_of(text, lang) for text in TEXTS.values()]), strict=True))
     low, high = metric.range
     for outcome in outcomes.values():
@@ -63,7 +63,7 @@ async def test_any_text_has_an_outcome(metric, lang):
 
 
 def test_every_kind_of_request_was_answered():
-    tasks = {task for metric in build() for task in getattr(metric, "tasks", ())}
+    tasks = {task for metric in build() for task in getattr(metric, "prompt_names", ())}
     rated = {task for task in tasks if task.startswith("geval-") and task != "geval-noref"}
     assert tasks - rated - {"prometheus-rubric"} == COMPLETIONS.keys()
 
@@ -71,4 +71,4 @@ def test_every_kind_of_request_was_answered():
 def test_edge_cases(check_edge_cases):
     model = ScriptedModel(lambda request: COMPLETIONS[request.schema_name])
     # On imaps the same judge sees short texts; an empty one is the empty response.
-    check_edge_cases(metric.prepare(Parts(llm=model)) for metric in build() if "+imap" not in metric.name)
+    check_edge_cases(metric.prepare(MetricResources(llm=model)) for metric in build() if "+imap" not in metric.name)

@@ -8,9 +8,9 @@ import pytest
 from imapeval.errors import InputError, ProviderError, ServiceError, UsageError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
-from imapeval.metrics.base import Case, Parts
-from imapeval.metrics.judges import knowledge
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.factscore import build_factscore
+from imapeval.metrics.judges.prompts import knowledge_source
 from imapeval.metrics.options import list_options, set_options
 from imapeval.types import Failure, Score
 
@@ -29,7 +29,7 @@ def reply(request):
 
 async def judge(model, case, **options):
     metric = set_options(METRIC, {key: str(value) for key, value in options.items()})
-    (outcome,) = await metric.prepare(Parts(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
     return outcome
 
 
@@ -152,7 +152,7 @@ def test_what_it_needs_and_how_it_is_signed(passages, tmp_path):
 
 
 def test_passages_are_found_by_their_words(passages):
-    books = knowledge.load(str(passages))
+    books = knowledge_source.load(str(passages))
     assert [text[:5] for text in books.search("squeeze boil")] == ["Never", "Boils"]
     assert books.search("热敷") == ["疖子可以用热敷治疗。"]
     assert books.search("COLCHICINE") == ["Gout\nColchicine is a medicine for gout."]
@@ -163,14 +163,14 @@ def test_passages_are_found_by_their_words(passages):
 def test_a_line_ends_where_json_lines_do(tmp_path):
     path = tmp_path / "books.jsonl"
     path.write_bytes('{"text": "warm\u2028cloths"}\r\n{"text": "rest\u0085well"}\n'.encode())
-    assert knowledge.load(str(path)).passages == ("warm\u2028cloths", "rest\u0085well")
+    assert knowledge_source.load(str(path)).passages == ("warm\u2028cloths", "rest\u0085well")
 
 
 def test_passages_are_ranked_as_by_bm25(tmp_path):
     """Robertson and Zaragoza 2009, worked out by hand: k1 = 1.5, b = .75, passages of 3, 1 and 2 words."""
     path = tmp_path / "books.txt"
     path.write_text("cough cough fever\n\ncough\n\nrash itch", encoding="utf-8")
-    books = knowledge.load(str(path))
+    books = knowledge_source.load(str(path))
     # Apart from its weight, "cough" gives the short passage 1 * 2.5 / (1 + 1.5 * (.25 + .75 / 2)) = 1.290, and the long
     # one 2 * 2.5 / (2 + 1.5 * (.25 + .75 * 3 / 2)) = 1.231.
     assert books.search("cough") == ["cough", "cough cough fever"]
@@ -192,4 +192,4 @@ def test_a_faulty_source_is_named(tmp_path, name, content, message):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        knowledge.load(str(path))
+        knowledge_source.load(str(path))

@@ -13,9 +13,9 @@ from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
-from imapeval.metrics.base import Asking, Case, Parts, Preparable
+from imapeval.metrics.base import Asking, Case, MetricResources, Preparable
+from imapeval.metrics.judges.client import SAMPLING_TEMPERATURE
 from imapeval.metrics.judges.geval import DIMENSIONS, build_geval
-from imapeval.metrics.judges.jury import SAMPLING_TEMPERATURE
 from imapeval.metrics.options import list_options, set_options
 from imapeval.types import Failure, Lang, Score
 
@@ -27,7 +27,7 @@ CASE_ZH = Case("2", "疖子怎么治？", "每天热敷三次。", "用热毛巾
 
 def prepared(name, model, **options):
     metric = set_options(METRICS[name], {key: str(value) for key, value in options.items()})
-    return metric.prepare(Parts(llm=model))
+    return metric.prepare(MetricResources(llm=model))
 
 
 def likely(chances: dict[int, float]) -> Completion:
@@ -320,7 +320,7 @@ def test_without_a_model_it_says_how_to_name_one():
     with pytest.raises(
         UsageError, match=r"the metric 'geval' asks a language model, and none is named\. Add --llm openai:NAME"
     ):
-        METRICS["geval"].prepare(Parts())
+        METRICS["geval"].prepare(MetricResources())
     with pytest.raises(UsageError, match=r"Call prepare\(\) first"):
         METRICS["geval"].score([CASE])
 

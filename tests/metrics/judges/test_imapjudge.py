@@ -6,7 +6,7 @@ import pytest
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics import imapscore
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
 from imapeval.metrics.judges.blend import build_blend, list_judges
 from imapeval.metrics.judges.imapjudge import build_imapjudge
@@ -32,7 +32,7 @@ RATED = json.dumps({"why": "It lacks the doctor.", "accuracy": 5, "completeness"
 
 
 async def judge(metric, model, case=CASE):
-    (outcome,) = await metric.prepare(Parts(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
     return outcome
 
 
@@ -106,7 +106,7 @@ async def test_a_response_without_facts_is_the_worst_and_not_asked_about():
 
 
 async def test_a_blend_is_the_mean_of_both_on_one_scale():
-    graded = imapscore.graded(IMAP, MATCHES)
+    graded = imapscore.score_graded(IMAP, MATCHES)
     model = ScriptedModel(lambda _: '{"score": 4}')
     blend = set_options(BLEND, {"judge": "geval:accuracy"})
     outcome = await judge(blend, model)
@@ -128,8 +128,8 @@ def test_a_blend_names_its_judge():
     assert len(signatures) == len(list_judges())
     assert "|judge:geval|rated:geval/weights:auto" in BLEND.signature
     (option,) = list_options(BLEND)
-    assert all(judge.name in option.told for judge in list_judges())
-    assert "with its default options" in option.told
+    assert all(judge.name in option.description for judge in list_judges())
+    assert "with its default options" in option.description
     with pytest.raises(Exception, match="judge 'rouge1' is none of geval,"):
         set_options(BLEND, {"judge": "rouge1"})
 
@@ -150,7 +150,7 @@ async def test_a_judge_on_imaps_sees_their_text(name, reference, response):
     metric = {metric.name: metric for metric in build()}[name]
     assert isinstance(metric, JudgeOnImaps)
     model = ScriptedModel(lambda _: '{"score": 3}')
-    prepared = metric.prepare(Parts(llm=model))
+    prepared = metric.prepare(MetricResources(llm=model))
     cases = [replace(CASE, imap=replace(IMAP, query=())), replace(CASE, imap=imap)]
     first, second = await prepared.ask(cases)
     assert isinstance(first, Failure)
@@ -166,7 +166,9 @@ async def test_lines_of_an_imap_are_no_forgeries():
     answer = tuple(Pair(term, value) for term, value in (*pairs, *forged))
     metric = {metric.name: metric for metric in build()}["geval:accuracy+imap:pairs"]
     model = ScriptedModel(lambda _: '{"score": 3}')
-    await metric.prepare(Parts(llm=model)).ask([replace(CASE, imap=replace(IMAP, reference=answer, response=answer))])
+    await metric.prepare(MetricResources(llm=model)).ask(
+        [replace(CASE, imap=replace(IMAP, reference=answer, response=answer))]
+    )
     # Both sides alike.
     text = "\n".join(f"{term}: {value}" for term, value in pairs) + "\nadvice: … Rest"
     texts = find_texts(model.requests[0].messages[-1].content)
@@ -178,4 +180,4 @@ def test_all_judges_are_built():
     assert len(set(names)) == len(names)
     assert {"geval", "geval-noref", "geval+imap", "geval+imap:pairs", "prometheus", "prometheus-noref"} <= set(names)
     assert {"factscore", "questeval:llm", "qafacteval:llm", "imapjudge", "blend"} <= set(names)
-    assert all("llm" in metric.requires and metric.lacks == "" for metric in build())
+    assert all("llm" in metric.requires and metric.missing_requirements == "" for metric in build())

@@ -4,7 +4,7 @@ import pytest
 
 from imapeval.errors import UsageError
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.prometheus import build_prometheus
 from imapeval.metrics.options import set_options
 from imapeval.types import Failure, Score
@@ -16,7 +16,7 @@ CASE_ZH = Case("2", "疖子怎么治？", "每天热敷三次。", "用热毛巾
 
 async def judge(model, case, name="prometheus", **options):
     metric = set_options(METRICS[name], {key: str(value) for key, value in options.items()})
-    (outcome,) = await metric.prepare(Parts(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
     return outcome
 
 

@@ -6,7 +6,7 @@ import pytest
 from imapeval.errors import ServiceError
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.questions import build_questions, measure_f1
 from imapeval.types import Failure, Score
 
@@ -48,7 +48,7 @@ def reply(request):
 
 
 async def judge(name, model, case=CASE):
-    (outcome,) = await METRICS[name].prepare(Parts(llm=model)).ask([case])
+    (outcome,) = await METRICS[name].prepare(MetricResources(llm=model)).ask([case])
     return outcome
 
 

@@ -12,15 +12,15 @@ from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.protocol import Completion, Request, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import options
-from imapeval.metrics.base import Asking, Case, Metric, Parts, Preparable
+from imapeval.metrics.base import Asking, Case, Metric, MetricResources, Preparable
 from imapeval.metrics.likelihood import build
-from imapeval.metrics.likelihood.likelihood import Likelihood
-from imapeval.metrics.likelihood.reading import Given, Reading
-from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.likelihood.base import LikelihoodMetric
+from imapeval.metrics.likelihood.logprobs import Continuation, TokenLogprobs
+from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.types import Failure, Imap, Pair, Sample, Score
 
-METRICS = {metric.name: metric for metric in build() if isinstance(metric, Likelihood)}
-ON_IMAPS = {metric.name: metric for metric in build() if isinstance(metric, OnImaps)}
+METRICS = {metric.name: metric for metric in build() if isinstance(metric, LikelihoodMetric)}
+ON_IMAPS = {metric.name: metric for metric in build() if isinstance(metric, MetricOnImaps)}
 CASE = Case("1", "What helps?", "Rest helps.", "Drink and rest.", "en")
 CHINESE = Case("1", "怎么办？", "注意休息。", "多喝水，注意休息。", "zh")
 
@@ -35,20 +35,20 @@ class Reader:
     identity = "characters#1"
 
     def __init__(self) -> None:
-        self.given: list[Given] = []
+        self.given: list[Continuation] = []
 
-    def read(self, given: Sequence[Given]) -> list[Reading | Failure]:
+    def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
         self.given += given
         return [self._read(one) for one in given]
 
-    def _read(self, one: Given) -> Reading | Failure:
+    def _read(self, one: Continuation) -> TokenLogprobs | Failure:
         if one.whole and len(one.prefix + one.text) > 2000:
             return Failure("metric", "too-long", "too long")
         logprobs = tuple(map(weigh, one.text))
-        return Reading(logprobs, tuple(range(1, len(one.text) + 1)), 1 + len(one.prefix + one.text) // 2000)
+        return TokenLogprobs(logprobs, tuple(range(1, len(one.text) + 1)), 1 + len(one.prefix + one.text) // 2000)
 
 
-def ready(name: str, **settings: str | int) -> Likelihood:
+def ready(name: str, **settings: str | int) -> LikelihoodMetric:
     return replace(METRICS[name], reader=Reader(), **settings)
 
 
@@ -64,7 +64,7 @@ def total(text: str) -> float:
 def test_perplexities_are_those_of_the_reference_after_the_question() -> None:
     metric = ready("perplexity")
     [outcome] = metric.score([CASE])
-    assert metric.reader.given == [Given("Question: What helps?\nAnswer:", " Rest helps.")]
+    assert metric.reader.given == [Continuation("Question: What helps?\nAnswer:", " Rest helps.")]
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(math.exp(-total(" Rest helps.") / 2))
     assert outcome.parts == {
@@ -80,7 +80,7 @@ def test_chinese() -> None:
     assert measure("perplexity", CHINESE).kind == "language"
     metric = ready("byte-perplexity")
     metric.score([CHINESE])
-    assert metric.reader.given == [Given("问题：怎么办？\n回答：", "注意休息。")]
+    assert metric.reader.given == [Continuation("问题：怎么办？\n回答：", "注意休息。")]
 
 
 def test_relaxed_perplexity_looks_for_the_reference_at_each_step_of_the_response() -> None:
@@ -88,8 +88,8 @@ def test_relaxed_perplexity_looks_for_the_reference_at_each_step_of_the_response
     [outcome] = metric.score([CASE])
     prompt = "Question: What helps?\nAnswer:"
     assert metric.reader.given == [
-        Given(prompt, " Drink and rest."),
-        *(Given(prompt + start, " Rest helps.", whole=True) for start in ("", " ", " D", " Dr")),
+        Continuation(prompt, " Drink and rest."),
+        *(Continuation(prompt + start, " Rest helps.", whole=True) for start in ("", " ", " D", " Dr")),
     ]
     expected = 4 * total(" Rest helps.") / (3 + 12)
     assert isinstance(outcome, Score)
@@ -112,8 +112,8 @@ def test_gptscore() -> None:
     metric = ready("gptscore", direction="both")
     [outcome] = metric.score([CASE])
     assert metric.reader.given == [
-        Given(f"{instruction}Rest helps. In other words ,", " Drink and rest.", whole=True),
-        Given(f"{instruction}Drink and rest. In other words ,", " Rest helps.", whole=True),
+        Continuation(f"{instruction}Rest helps. In other words ,", " Drink and rest.", whole=True),
+        Continuation(f"{instruction}Drink and rest. In other words ,", " Rest helps.", whole=True),
     ]
     response, reference = total(" Drink and rest.") / 16, total(" Rest helps.") / 12
     assert isinstance(outcome, Score)
@@ -123,7 +123,7 @@ def test_gptscore() -> None:
     assert measure("gptscore", direction="reference").value == pytest.approx(reference)
     bare = ready("gptscore", aspect="none")
     bare.score([CHINESE])
-    assert bare.reader.given == [Given("注意休息。换句话说，", "多喝水，注意休息。", whole=True)]
+    assert bare.reader.given == [Continuation("注意休息。换句话说，", "多喝水，注意休息。", whole=True)]
 
 
 @pytest.mark.parametrize(
@@ -195,15 +195,15 @@ def test_what_is_told_about_them() -> None:
     for name, metric in METRICS.items():
         assert metric.requires == {"reference", "logprobs"}
         assert metric.higher_is_better == (name == "gptscore")
-        assert metric.lacks == ""
+        assert metric.missing_requirements == ""
         assert isinstance(metric, Preparable)
         with pytest.raises(UsageError, match=f"--set {name}.model=FOLDER"):
-            metric.prepare(Parts())
+            metric.prepare(MetricResources())
         with pytest.raises(UsageError, match="prepare"):
             metric.score([CASE])
         absent = options.set_options(metric, {"model": "/nowhere"})
         assert absent.requires == {"reference", "weights"}
-        assert absent.lacks != ""
+        assert absent.missing_requirements != ""
     assert METRICS["relaxed-perplexity"].signature == "relaxed-perplexity|steps:50|model:none|v:1"
     assert ready("gptscore").signature == ("gptscore|aspect:informativeness|direction:response|model:characters#1|v:1")
 
@@ -223,7 +223,7 @@ def ask(metric: Metric, cases: Sequence[Case]) -> list[Score | Failure]:
 @pytest.mark.parametrize("name", METRICS)
 def test_a_server_gives_the_same(name: str) -> None:
     cases = [CASE, CHINESE, replace(CASE, response=""), replace(CASE, reference="")]
-    asked = METRICS[name].prepare(Parts(llm=ScriptedModel(echo, identity="echo")))
+    asked = METRICS[name].prepare(MetricResources(llm=ScriptedModel(echo, identity="echo")))
     outcomes = ask(asked, cases)
     for outcome, expected in zip(outcomes, ready(name).score(cases), strict=True):
         if isinstance(expected, Score):
@@ -244,7 +244,7 @@ def test_what_fails_at_the_server_fails_alone() -> None:
             return ProviderError("8,192 tokens at most", kind="too-long")
         return echo(request)
 
-    asked = METRICS["perplexity"].prepare(Parts(llm=ScriptedModel(answer)))
+    asked = METRICS["perplexity"].prepare(MetricResources(llm=ScriptedModel(answer)))
     outcomes = ask(asked, [CASE, replace(CASE, reference="a long one"), CASE])
     assert outcomes[1] == Failure("llm", "too-long", "8,192 tokens at most")
     assert isinstance(outcomes[0], Score)
@@ -253,7 +253,7 @@ def test_what_fails_at_the_server_fails_alone() -> None:
 
 def test_a_server_that_tells_none_ends_the_run() -> None:
     error = ServiceError("does not tell", kind="unsupported")
-    asked = METRICS["relaxed-perplexity"].prepare(Parts(llm=ScriptedModel(lambda _: error)))
+    asked = METRICS["relaxed-perplexity"].prepare(MetricResources(llm=ScriptedModel(lambda _: error)))
     with pytest.raises(ServiceError, match="does not tell"):
         ask(asked, [CASE, CASE])
 
@@ -276,7 +276,7 @@ def test_gptscore_on_imaps_behind_a_server_and_loaded_here(name: str) -> None:
     metric = ON_IMAPS[name]
     assert metric.requires == {"reference", "imap", "logprobs"}
     model = ScriptedModel(echo, identity="echo")
-    asked = metric.prepare(Parts(llm=model))
+    asked = metric.prepare(MetricResources(llm=model))
     good = replace(CASE, imap=IMAP, matches=())
     silent, unasked = replace(good, imap=replace(IMAP, response=())), replace(good, imap=replace(IMAP, query=()))
     outcomes = ask(asked, [unasked, good, silent])
@@ -305,14 +305,14 @@ async def test_evaluate_waits_for_gptscore_on_imaps() -> None:
         async def match(self, imaps: Sequence[Imap], **_: Sequence[str]) -> list[tuple[()]]:
             return [() for _ in imaps]
 
-    metric = ON_IMAPS["gptscore+imap"].prepare(Parts(llm=ScriptedModel(echo)))
+    metric = ON_IMAPS["gptscore+imap"].prepare(MetricResources(llm=ScriptedModel(echo)))
     samples = [Sample("1", "q", ("a",), "b", "en")]
     [result] = await evaluate(samples, metrics=[metric], extractor=Reads(), matcher=Matches())
     assert isinstance(result.outcome, Score)
 
 
 async def test_evaluate_keeps_the_best_reference() -> None:
-    metric = METRICS["bits-per-byte"].prepare(Parts(llm=ScriptedModel(echo)))
+    metric = METRICS["bits-per-byte"].prepare(MetricResources(llm=ScriptedModel(echo)))
     samples = [Sample("1", "q", ("aaaa", "zzzz"), "x", "en"), Sample("2", "q", (), "x", "en")]
     first, second = [result.outcome for result in await evaluate(samples, metrics=[metric], references="best")]
     assert isinstance(first, Score)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from imapeval.errors import InputError, MissingExtraError, ResourceError, UsageError
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.neural import bertscore
 from imapeval.metrics.neural.bertscore import BertScore
-from imapeval.metrics.on_imaps import OnImaps
+from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.types import Failure, Imap, Lang, Outcome, Pair, Score
 
 EXPECTED = Path(__file__).parents[1] / "expected"
@@ -42,7 +42,9 @@ def test_it_is_bert_scores_number(
     model: str, lang: Lang, how: str, find_model: Callable[[str], Path], tmp_path: Path
 ) -> None:
     folder = find_model(model)
-    metric = BertScore(str(folder), MAKE["LAYERS"][model], **write_settings(tmp_path, lang, how)).prepare(Parts())
+    metric = BertScore(str(folder), MAKE["LAYERS"][model], **write_settings(tmp_path, lang, how)).prepare(
+        MetricResources()
+    )
     cases = read_cases(lang)
     assert len(cases) >= 50
     outcomes = metric.score(cases)
@@ -60,7 +62,7 @@ def score(metric: BertScore, reference: str, response: str, lang: Lang = "en") -
 @pytest.mark.neural
 def test_by_hand(tiny_bert: Path) -> None:
     """Zhang et al. 2020, section 3, token by token in plain Python."""
-    from imapeval.metrics.neural.embeddings import open_embedder
+    from imapeval.metrics.neural.models.embeddings import open_embedder
 
     made = open_embedder(str(tiny_bert), 2, device="cpu").embed(["take ibuprofen", "rest with food"])
     rows = [[vector.tolist() for vector in text.vectors] for text in made.values()]
@@ -72,7 +74,9 @@ def test_by_hand(tiny_bert: Path) -> None:
     # [CLS] and [SEP] weigh nothing, but a word may be most similar to them.
     recall = sum(max(cosine(word, other) for other in rows[1]) for word in rows[0][1:-1]) / 2
     precision = sum(max(cosine(word, other) for other in rows[0]) for word in rows[1][1:-1]) / 3
-    outcome = score(BertScore(str(tiny_bert), 2).prepare(Parts(device="cpu")), "take ibuprofen", "rest with food")
+    outcome = score(
+        BertScore(str(tiny_bert), 2).prepare(MetricResources(device="cpu")), "take ibuprofen", "rest with food"
+    )
     assert isinstance(outcome, Score)
     assert outcome.parts == pytest.approx(
         {
@@ -87,7 +91,7 @@ def test_by_hand(tiny_bert: Path) -> None:
 
 @pytest.mark.neural
 def test_edges(tiny_bert: Path, tmp_path: Path) -> None:
-    metric = BertScore(str(tiny_bert), 2).prepare(Parts())
+    metric = BertScore(str(tiny_bert), 2).prepare(MetricResources())
     assert score(metric, "rest", " ") == Score(0.0, {"precision": 0.0, "recall": 0.0, "f1": 0.0, "truncated": 0.0})
     nothing = score(metric, " ", "rest")
     assert isinstance(nothing, Failure)
@@ -102,7 +106,7 @@ def test_edges(tiny_bert: Path, tmp_path: Path) -> None:
         assert outcome.parts["truncated"] == float(len(text) > 1000)
     baseline = tmp_path / "baseline.tsv"
     baseline.write_text("LAYER,P,R,F\n2,.2,.4,.5\n", encoding="utf-8")
-    rescaled = score(BertScore(str(tiny_bert), 2, rescale=str(baseline)).prepare(Parts()), "rest", "")
+    rescaled = score(BertScore(str(tiny_bert), 2, rescale=str(baseline)).prepare(MetricResources()), "rest", "")
     # bert_score rescales the 0 of an empty text too: (0 - b) / (1 - b).
     assert isinstance(rescaled, Score)
     assert rescaled.parts == pytest.approx({"precision": -0.25, "recall": -2 / 3, "f1": -1.0, "truncated": 0.0})
@@ -110,8 +114,8 @@ def test_edges(tiny_bert: Path, tmp_path: Path) -> None:
 
 @pytest.mark.neural
 def test_on_imaps_with_the_same_vectors(tiny_bert: Path) -> None:
-    metric = BertScore(str(tiny_bert), 2).prepare(Parts())
-    on_imaps = OnImaps(BertScore(str(tiny_bert), 2)).prepare(Parts())
+    metric = BertScore(str(tiny_bert), 2).prepare(MetricResources())
+    on_imaps = MetricOnImaps(BertScore(str(tiny_bert), 2)).prepare(MetricResources())
     assert isinstance(on_imaps.metric, BertScore)
     assert on_imaps.metric.ready is not None
     assert metric.ready is not None
@@ -124,7 +128,7 @@ def test_on_imaps_with_the_same_vectors(tiny_bert: Path) -> None:
 def test_a_text_that_weighs_nothing(tiny_bert: Path, tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
     samples.write_text('{"reference": "rest"}\n{"reference": "rest with food"}\n', encoding="utf-8")
-    metric = BertScore(str(tiny_bert), 2, idf=str(samples)).prepare(Parts())
+    metric = BertScore(str(tiny_bert), 2, idf=str(samples)).prepare(MetricResources())
     outcome = score(metric, "rest", "food")
     assert isinstance(outcome, Failure)
     assert outcome.kind == "no-weight"
@@ -134,10 +138,10 @@ def test_a_text_that_weighs_nothing(tiny_bert: Path, tmp_path: Path) -> None:
 @pytest.mark.neural
 def test_both_languages_in_one_batch(tiny_bert: Path, tiny_roberta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bertscore, "DEFAULTS", {"en": str(tiny_roberta), "zh": str(tiny_bert)})
-    metric = BertScore(layer=1).prepare(Parts())
+    metric = BertScore(layer=1).prepare(MetricResources())
     english, chinese = Case("a", "", "rest", "food", "en"), Case("b", "", "多喝水", "喝水", "zh")
     outcomes = metric.score([chinese, english, chinese])
-    (alone,) = BertScore(str(tiny_bert), 1).prepare(Parts()).score([chinese])
+    (alone,) = BertScore(str(tiny_bert), 1).prepare(MetricResources()).score([chinese])
     assert isinstance(alone, Score)
     for outcome in (outcomes[0], outcomes[2]):
         assert isinstance(outcome, Score)
@@ -149,14 +153,14 @@ def test_both_languages_in_one_batch(tiny_bert: Path, tiny_roberta: Path, monkey
 @pytest.mark.neural
 def test_the_signature_names_weights_not_paths(tiny_bert: Path, tmp_path: Path) -> None:
     metric = BertScore(str(tiny_bert), 2, **write_settings(tmp_path, "en", "rescaled"))
-    assert metric.lacks == ""
-    ready = metric.prepare(Parts(device="cpu"))
+    assert metric.missing_requirements == ""
+    ready = metric.prepare(MetricResources(device="cpu"))
     assert str(tmp_path) not in ready.signature
     assert "@2-baseline.tsv#" in ready.signature
     assert "precision:float32" in ready.signature
-    assert BertScore(str(tiny_bert), 3).prepare(Parts(device="cpu")).signature != ready.signature
+    assert BertScore(str(tiny_bert), 3).prepare(MetricResources(device="cpu")).signature != ready.signature
     assert "idf:samples.jsonl#" in (
-        BertScore(str(tiny_bert), 2, **write_settings(tmp_path, "en", "idf")).prepare(Parts()).signature
+        BertScore(str(tiny_bert), 2, **write_settings(tmp_path, "en", "idf")).prepare(MetricResources()).signature
     )
 
 
@@ -174,21 +178,25 @@ def test_the_layer_that_bert_score_takes() -> None:
 @pytest.mark.neural
 def test_a_layer_that_the_model_lacks(tiny_bert: Path) -> None:
     with pytest.raises(UsageError, match="layer 9 of a model with 6"):
-        BertScore(str(tiny_bert), 9).prepare(Parts())
+        BertScore(str(tiny_bert), 9).prepare(MetricResources())
 
 
 def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from imapeval.metrics.neural import weights
+    from imapeval.metrics.neural.models.loading import weights
 
     monkeypatch.setattr(weights, "installed", lambda _: False)
-    assert BertScore().lacks == "pip install 'imapeval[neural]'"
+    assert BertScore().missing_requirements == "pip install 'imapeval[neural]'"
     monkeypatch.setattr(weights, "installed", lambda _: True)
     monkeypatch.setattr(weights, "_find_in_cache", lambda _: None)
-    assert BertScore().lacks.startswith("weights of roberta-large and bert-base-chinese: --set bertscore.model=FOLDER")
-    assert BertScore().lacks.endswith("(the models of both languages are needed, whichever the texts are in)")
-    assert BertScore(model="mine").lacks.startswith("weights of mine")
+    assert BertScore().missing_requirements.startswith(
+        "weights of roberta-large and bert-base-chinese: --set bertscore.model=FOLDER"
+    )
+    assert BertScore().missing_requirements.endswith(
+        "(the models of both languages are needed, whichever the texts are in)"
+    )
+    assert BertScore(model="mine").missing_requirements.startswith("weights of mine")
     with pytest.raises((MissingExtraError, ResourceError)):
-        BertScore(model="/no/such", layer=1).prepare(Parts())
+        BertScore(model="/no/such", layer=1).prepare(MetricResources())
     with pytest.raises(TypeError, match="has to be prepared"):
         BertScore().score([])
 

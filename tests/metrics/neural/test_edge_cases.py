@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from imapeval._optional import installed
-from imapeval.metrics.base import Metric, Parts
+from imapeval.metrics.base import Metric, MetricResources
 from imapeval.metrics.neural.bertscore import BertScore
 from imapeval.metrics.neural.moverscore import MoverScore
 
@@ -16,4 +16,4 @@ def test_edge_cases(tiny_bert: Path, check_edge_cases: Callable[[Iterable[Metric
     if not installed("POT"):
         pytest.skip("needs POT: pip install 'imapeval[neural]'")
     metrics = (BertScore(str(tiny_bert), 2), MoverScore(str(tiny_bert)))
-    check_edge_cases(metric.prepare(Parts(device="cpu")) for metric in metrics)
+    check_edge_cases(metric.prepare(MetricResources(device="cpu")) for metric in metrics)

@@ -11,7 +11,7 @@ import pytest
 
 from imapeval._optional import installed
 from imapeval.errors import InputError
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.neural import moverscore
 from imapeval.metrics.neural.moverscore import MoverScore
 from imapeval.types import Failure, Lang, Outcome, Score
@@ -51,7 +51,7 @@ def test_it_is_the_authors_number(
         ngram=ngram,
         idf=str(tmp_path / "idf") if how == "idf" else "",
         stop_words=str(tmp_path / "stop") if how == "stop" else "",
-    ).prepare(Parts())
+    ).prepare(MetricResources())
     outcomes = metric.score([Case(row["id"], "", row["reference"], row["response"], lang) for row in rows])
     expected = TOLD[f"{model}-{lang}"]["moverscore"]["-".join(filter(None, (str(version), str(ngram), how)))]
     assert len(expected) >= 50
@@ -68,7 +68,7 @@ def score(metric: MoverScore, reference: str, response: str, lang: Lang = "en") 
 @pytest.mark.parametrize("version", [1, 2])
 def test_by_hand(version: int, tiny_bert: Path) -> None:
     """As many tokens on both sides, of equal weight: the best of all ways to pair them."""
-    from imapeval.metrics.neural.embeddings import open_embedder
+    from imapeval.metrics.neural.models.embeddings import open_embedder
 
     pool = "last" if version == 2 else "power-means"
     texts = ["take ibuprofen with food", "rest and drink fluids"]
@@ -83,7 +83,7 @@ def test_by_hand(version: int, tiny_bert: Path) -> None:
     least = min(
         sum(cost(rows[0][i], rows[1][j]) for i, j in enumerate(order)) for order in itertools.permutations(range(6))
     )
-    outcome = score(MoverScore(str(tiny_bert), version=version).prepare(Parts(device="cpu")), *texts)
+    outcome = score(MoverScore(str(tiny_bert), version=version).prepare(MetricResources(device="cpu")), *texts)
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(1 - least / 6, abs=1e-5)
 
@@ -91,7 +91,7 @@ def test_by_hand(version: int, tiny_bert: Path) -> None:
 @pytest.mark.neural
 @pytest.mark.parametrize(("version", "ngram"), [(2, 1), (1, 1), (1, 2)])
 def test_edges(version: int, ngram: int, tiny_bert: Path) -> None:
-    metric = MoverScore(str(tiny_bert), version=version, ngram=ngram).prepare(Parts())
+    metric = MoverScore(str(tiny_bert), version=version, ngram=ngram).prepare(MetricResources())
     assert score(metric, "rest", " ") == Score(0.0, {"truncated": 0.0})
     nothing = score(metric, " ", "rest")
     assert isinstance(nothing, Failure)
@@ -112,13 +112,13 @@ def test_edges(version: int, ngram: int, tiny_bert: Path) -> None:
 @pytest.mark.neural
 def test_what_does_not_count(tiny_bert: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("the\nand with", encoding="utf-8")
-    metric = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(Parts())
+    metric = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(MetricResources())
     assert metric.ready is not None
     ready = metric.ready["en"]
     import torch
 
     (made,) = ready.embedder.embed(["take food, with the xyz!"]).values()
-    units, masses = moverscore._make_units(ready, made, "references", 1, torch=torch)
+    units, masses = moverscore._make_ngrams(ready, made, "references", 1, torch=torch)
     # [CLS] take food x [SEP]; "xyz" is x, ##y, ##z.
     assert len(units) == len(masses) == 5
 
@@ -128,7 +128,7 @@ def test_a_text_that_weighs_nothing(tiny_bert: Path, tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
     rows = [{"reference": "rest", "response": "food"}, {"reference": "rest with food", "response": "food"}]
     samples.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    metric = MoverScore(str(tiny_bert), idf=str(samples)).prepare(Parts())
+    metric = MoverScore(str(tiny_bert), idf=str(samples)).prepare(MetricResources())
     for reference, response in (("rest", "take"), ("take", "food")):
         outcome = score(metric, reference, response)
         assert isinstance(outcome, Failure)
@@ -139,7 +139,7 @@ def test_a_text_that_weighs_nothing(tiny_bert: Path, tmp_path: Path) -> None:
 @pytest.mark.neural
 def test_a_text_of_stop_words_only(tiny_bert: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("[CLS] [SEP] rest", encoding="utf-8")
-    metric = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(Parts())
+    metric = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(MetricResources())
     outcome = score(metric, "food", "rest rest")
     assert isinstance(outcome, Failure)
     assert outcome.kind == "no-weight"
@@ -148,11 +148,11 @@ def test_a_text_of_stop_words_only(tiny_bert: Path, tmp_path: Path) -> None:
 @pytest.mark.neural
 def test_the_signature_names_weights_not_paths(tiny_bert: Path, tmp_path: Path) -> None:
     (tmp_path / "words").write_text("the", encoding="utf-8")
-    ready = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(Parts(device="cpu"))
+    ready = MoverScore(str(tiny_bert), stop_words=str(tmp_path / "words")).prepare(MetricResources(device="cpu"))
     assert ready.signature.startswith(f"moverscore|model:en={tiny_bert.name}#")
     assert "|version:2|ngram:1|idf:|stop_words:words#" in ready.signature
     assert str(tmp_path) not in ready.signature
-    assert MoverScore(str(tiny_bert)).lacks == ""
+    assert MoverScore(str(tiny_bert)).missing_requirements == ""
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moverscore, "installed", lambda _: False)
-    assert MoverScore().lacks == "pip install 'imapeval[neural]'"
+    assert MoverScore().missing_requirements == "pip install 'imapeval[neural]'"
     monkeypatch.setattr(moverscore, "installed", lambda _: True)
     monkeypatch.setattr(moverscore, "say_lack", lambda *named: " ".join(named))
-    assert MoverScore().lacks == "moverscore distilbert-base-uncased bert-base-chinese"
+    assert MoverScore().missing_requirements == "moverscore distilbert-base-uncased bert-base-chinese"

@@ -1,14 +1,13 @@
 """`imapeval study disagreements`."""
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Dimensions, Labels, Mapping, RatingsFile, RunFolders, Scales, read_rated
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,46 +18,40 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Sample
 
 _SHOWN = 400
-"""Most characters of a text that are printed: the start of a paragraph. --json has all."""
+"""Characters of a text that are printed: the start of a paragraph. --json has all."""
 
 
+@expand_options
 def disagreements(
     folders: RunFolders,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Whose scores.")],
-    ratings: RatingsFile = None,
-    dimensions: Dimensions = None,
-    count: Annotated[int, typer.Option(min=1, help="How many answers, for each dimension.")] = 10,
-    scales: Scales = None,
-    mapping: Mapping = None,
-    labels: Labels = None,
+    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of answers for each dimension.")] = 10,
     json_output: Json = False,
 ) -> None:
-    """List the answers that a metric and the raters place furthest apart, with what matched in them."""
+    """List the answers on which a metric and the raters disagree most, with what matched in them."""
     from imapeval.study.subgroups.disagreements import find_disagreements
 
-    rated = read_rated(
-        folders, ratings, metrics=metric, dimensions=dimensions, scales=scales, mapping=mapping, labels=labels
-    ).rated
+    rated = options.read(folders, metrics=metric).rated
     found = [row for name in rated.dimensions for row in find_disagreements(rated, metric, name, count=count)]
     samples, records = _read_texts(folders, {row.id for row in found})
     if json_output:
-        content = [_disagreement_to_dict(row, samples[row.id], records.get(row.id, [])) for row in found]
-        echo(json.dumps(content, ensure_ascii=False, indent=2))
+        emit_json([_disagreement_to_dict(row, samples[row.id], records.get(row.id, [])) for row in found])
         return
     for dimension in rated.dimensions:
         rows = [row for row in found if row.dimension == dimension]
         for title, side in (
-            (f"{metric} is too high, beside {dimension}", [r for r in rows if r.score_rank > r.rating_rank]),
-            (f"{metric} is too low, beside {dimension}", [r for r in rows if r.score_rank < r.rating_rank]),
+            (f"{metric} is too high, relative to {dimension}", [r for r in rows if r.score_rank > r.rating_rank]),
+            (f"{metric} is too low, relative to {dimension}", [r for r in rows if r.score_rank < r.rating_rank]),
         ):
             echo(f"{title}: {len(side)} of the {len(rows)} largest gaps\n")
             for row in side:
                 _print(row, samples[row.id], records.get(row.id, []))
-    echo("Places are among all answers with a score and a rating, from 0 (worst) to 1 (best).")
+    echo("Ranks are among all answers with a score and a rating, from 0 (worst) to 1 (best).")
 
 
 def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, Sample], dict[str, list[ImapRecord]]]":
-    """Return the samples and imaps of these answers; of several runs the first that has them."""
+    """Return the samples and imaps of these answers, from the first run that has them."""
     from imapeval.evaluation.runs import Run
 
     samples: dict[str, Sample] = {}
@@ -77,7 +70,7 @@ def _read_texts(folders: "Sequence[Path]", ids: "set[str]") -> "tuple[dict[str, 
 
 def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> dict[str, Any]:
     from imapeval.explain.evidence import explain_match
-    from imapeval.metrics.imapscore import credit
+    from imapeval.metrics.imapscore import compute_credit
 
     return {
         **asdict(row),
@@ -98,7 +91,7 @@ def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Seque
                         "response": match.response,
                         "response_term": match.response_term,
                         "relation": match.relation,
-                        "credit": credit(match),
+                        "credit": compute_credit(match),
                         "decided_by": match.decided_by,
                         "evidence": list(explain_match(match)),
                     }
@@ -111,39 +104,37 @@ def _disagreement_to_dict(row: "Disagreement", sample: "Sample", records: "Seque
 
 
 def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     echo(
-        f"{row.id}: score {row.score:.3g} (place {row.score_rank:.2f}), {row.dimension} {row.rating:g} "
-        f"(place {row.rating_rank:.2f})"
+        f"{row.id}: score {row.score:.3g} (rank {row.score_rank:.2f}), {row.dimension} {row.rating:g} "
+        f"(rank {row.rating_rank:.2f})"
     )
     texts = [("question", sample.question), *(("reference", text) for text in sample.references)]
     for name, text in (*texts, ("response", sample.response)):
         echo(f"  {name}: {_shorten(text)}")
+    headings = ("term", "reference", "best in the response", "relation", "credit", "why")
+    columns = [
+        Column[tuple[str, ...]](heading, lambda cells, place=place: cells[place], text=True)
+        for place, heading in enumerate(headings)
+    ]
     for record in records:
-        table = Table("term", "reference", "best in the response", "relation", "credit", "why")
-        for cells in _list_best(record):
-            table.add_row(*map(Text, cells))
-        # Where nobody looks at a terminal nothing is cut off.
-        print_table(table, width=200)
-    echo("" if records else "  There is no imap in the run: score with imapscore to see what matched.\n")
+        emit(_list_best(record), columns, width=UNLIMITED)
+    echo("" if records else "  The run has no imaps. Score with imapscore to see what matched.\n")
 
 
 def _list_best(record: "ImapRecord") -> list[tuple[str, str, str, str, str, str]]:
     """Return a line for each value of the reference with its best match, then the other values of the response.
 
-    What contradicts comes first.
+    Contradictions come first.
     """
     from imapeval.explain.evidence import explain_match
     from imapeval.explain.facts import find_best_matches
-    from imapeval.metrics.imapscore import credit
+    from imapeval.metrics.imapscore import compute_credit
     from imapeval.types import Relation
 
     def show(match: "Match") -> tuple[str, str, str, str, str, str]:
         terms = f"{match.term} / {match.other_term}" if match.other_term else match.term
         why = "; ".join(explain_match(match))
-        return terms, match.reference, match.response, match.relation, f"{credit(match):.2f}", why
+        return terms, match.reference, match.response, match.relation, f"{compute_credit(match):.2f}", why
 
     best = find_best_matches(record.matches or ())
     others = dict.fromkeys((pair.term, pair.value) for pair in record.imap.response)

@@ -1,54 +1,53 @@
 """`imapeval study matrix`."""
 
-import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from imapeval.cli.commands.study.inputs import Metrics, RunFolders, read_rated
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import RunFolders, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import MetricMatrix
 
 
-def matrix(folders: RunFolders, metrics: Metrics = None, json_output: Json = False) -> None:
-    """Tell which metrics say the same: each with each other, over all answers, rated or not."""
+@expand_options
+def matrix(folders: RunFolders, options: Annotated[StudyOptions, ("metrics",)], json_output: Json = False) -> None:
+    """Correlate the metrics with each other over all answers, rated or not, to find those that say the same."""
     from imapeval.study.correlation.metric_matrix import correlate_metrics
 
-    found = correlate_metrics(read_rated(folders, metrics=metrics, unrated=True).rated)
+    found = correlate_metrics(options.read(folders, unrated=True).rated)
     if json_output:
-        echo(json.dumps(asdict(found), ensure_ascii=False, indent=2))
+        emit_json(found)
         return
     _print(found)
     echo(
         f"Each pair over the answers that both scored, {found.smallest} or more; {found.n} have a score of every "
-        "metric. Metrics of which a low score is good are turned round."
+        "metric. Metrics for which a low score is good are reversed."
     )
-    for sentence in _describe_clusters(found):
-        echo(sentence)
+    echo("\n".join(["Clusters, by 1 - |rho| (average linkage):", *_describe_clusters(found)]))
 
 
 def _print(found: "MetricMatrix") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.number_format import format_number
 
-    table = Table("", title="Spearman's rho, similar metrics together", title_justify="left")
-    for number in range(len(found.metrics)):
-        table.add_column(str(number + 1), justify="right", no_wrap=True)
-    for number, (metric, row) in enumerate(zip(found.metrics, found.values, strict=True), 1):
-        table.add_row(Text(f"{number} {metric}"), *("-" if value is None else format_number(value) for value in row))
-    # Where nobody looks at a terminal nothing is cut off, however many metrics there are.
-    print_table(table, width=60 + 8 * len(found.metrics))
+    def show(number: float | None) -> str | None:
+        return None if number is None else format_number(number)
+
+    rows = [(f"{number} {metric}", found.values[number - 1]) for number, metric in enumerate(found.metrics, 1)]
+    columns = [
+        Column(f"{place + 1}", lambda row, place=place: show(row[1][place]), wrap=False)
+        for place in range(len(found.metrics))
+    ]
+    names: Column[tuple[str, tuple[float | None, ...]]] = Column("", lambda row: row[0], text=True)
+    # Wide enough for any number of metrics where the output is not a terminal.
+    emit(rows, [names, *columns], title="Spearman's rho, similar metrics together", width=60 + 8 * len(rows))
 
 
 def _describe_clusters(found: "MetricMatrix") -> list[str]:
-    """Return the merges as sentences, nearest first."""
+    """Return the merges of clusters as text, the nearest first."""
     groups = [[metric] for metric in found.metrics]
-    said: list[str] = []
+    merges: list[str] = []
     for first, second, distance, _ in found.merges:
         groups.append(groups[first] + groups[second])
-        said.append(f"{distance:.3f}: {', '.join(groups[first])} with {', '.join(groups[second])}")
-    return ["Clusters, by 1 - |rho| (average linkage):", *said]
+        merges.append(f"{distance:.3f}: {', '.join(groups[first])} with {', '.join(groups[second])}")
+    return merges

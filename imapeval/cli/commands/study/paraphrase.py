@@ -1,90 +1,48 @@
 """`imapeval study paraphrase`."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm_options import make_llm_settings
-from imapeval.cli.options import (
-    BaseUrl,
-    Concurrency,
-    Data,
-    Json,
-    Limit,
-    Loader,
-    Map,
-    MaxCost,
-    MaxFailures,
-    Missing,
-    Price,
-    Rpm,
-    Tpm,
-    exit_code,
-    make_file_stem,
-    parse_columns,
-)
-from imapeval.cli.output import echo
+from imapeval.cli.llm_options import LlmOptions
+from imapeval.cli.options import Data, DataOptions, Json, MaxFailures, exit_code, expand_options, make_file_stem
+from imapeval.cli.output import echo, emit_json, require_new_file, write_lines
 from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
-from imapeval.files import replace_file
 from imapeval.types import Failure
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from imapeval.types import Sample
-
-
+@expand_options
 def paraphrase(
     data: Data,
+    data_options: DataOptions,
+    llm_options: Annotated[LlmOptions, ("base_url", "concurrency", "rpm", "tpm", "price", "max_cost")],
     llm: Annotated[
         str, typer.Option(metavar="SPEC", help="The language model that rewords: openai:NAME, vllm:NAME or local:NAME.")
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write.  [default: <data stem>-reworded.jsonl]")
+        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-reworded.jsonl]")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="How many rewordings of each answer.")] = 1,
-    loader: Loader = None,
-    map_: Map = None,
-    missing: Missing = None,
-    limit: Limit = None,
-    base_url: BaseUrl = None,
-    concurrency: Concurrency = None,
-    rpm: Rpm = None,
-    tpm: Tpm = None,
-    price: Price = None,
-    max_cost: MaxCost = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of rewordings of each answer.")] = 1,
     max_failures: MaxFailures = None,
     json_output: Json = False,
 ) -> None:
     """Write the answers in other words, to be scored and compared with `imapeval study robustness`.
 
-    Read some of them: whether the meaning is kept, no program can tell.
+    Read a few of them: no program can check that the meaning is kept.
     """
     from imapeval.evaluation.pipeline import open_ledger, open_llm
-    from imapeval.evaluation.samples import read
     from imapeval.llm.middleware.budget import format_report
-    from imapeval.study.robustness.rewording import reword_answers, rewording_signature
+    from imapeval.study.robustness.rewording import reword_answers, rewording_signature, sample_to_json_line
 
-    settings = make_llm_settings(
-        llm,
-        base_url=base_url,
-        votes=1,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        price=price,
-        max_cost=max_cost,
-    )
+    settings = replace(llm_options, llm=llm).make_settings(relating=False)
     if settings is None:
-        raise UsageError("rewording needs a language model. Name one: --llm openai:NAME.")
-    samples = read(data, loader=loader, columns=parse_columns(map_), missing=missing or (), limit=limit)
-    path = out or Path(f"{make_file_stem(data)}-reworded.jsonl")
-    if path.exists():
-        raise UsageError(f"{path} exists. Choose another file with --out, or remove it.")
+        raise UsageError("--llm is empty. Give openai:NAME, vllm:NAME or local:NAME.")
+    samples = data_options.read(data)
+    path = require_new_file(out or Path(f"{make_file_stem(data)}-reworded.jsonl"))
     ledger = open_ledger(settings)
     model = open_llm(settings, ledger=ledger)
     try:
@@ -93,14 +51,14 @@ def paraphrase(
                 lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance)
             )
     except Interrupted as interrupted:
-        echo("Stopped. What the model has written is kept: the same command goes on.", err=True)
+        echo("Stopped. Completed rewordings are cached: repeat the command to resume.", err=True)
         raise typer.Exit(interrupted.code) from interrupted
     reworded = [item for sample in samples for item in made[sample.id] if not isinstance(item, Failure)]
     failures = [(s.id, n, f) for s in samples for n, f in enumerate(made[s.id], 1) if isinstance(f, Failure)]
-    _write(reworded, path)
+    write_lines(path, map(sample_to_json_line, reworded))
     if json_output:
-        told = {
-            "file": str(path),
+        content = {
+            "file": path,
             "samples": len(samples),
             "reworded": len(reworded),
             "failures": [
@@ -110,7 +68,7 @@ def paraphrase(
             "by": rewording_signature(model),
             "usage": ledger.report(),
         }
-        echo(json.dumps(told, ensure_ascii=False))
+        emit_json(content, compact=True)
     else:
         for id_, number, failure in failures:
             echo(f"{id_}, rewording {number}: {failure.message}", err=True)
@@ -118,13 +76,3 @@ def paraphrase(
         echo(f"usage: {format_report(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
     raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))
-
-
-def _write(samples: "Sequence[Sample]", path: Path) -> None:
-    from imapeval.study.robustness.rewording import sample_to_json_line
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, "".join(f"{sample_to_json_line(sample)}\n" for sample in samples).encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file with --out.") from error

@@ -1,24 +1,23 @@
 """`imapeval study ratings`."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Dimensions, Labels, Mapping, Scales, parse_labels, parse_names
-from imapeval.cli.options import Json, parse_columns
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
+from imapeval.cli.options import Json, expand_options
+from imapeval.cli.output import Column, echo, emit, emit_json
 
 if TYPE_CHECKING:
     from imapeval.study.data.ratings.summary import RatingsSummary
 
 _WIDEST_BAR = 40
-"""Characters of the longest bar: with its rating and its number it fits into a narrow terminal."""
+"""Characters of the longest bar, which with its rating and count fits into a narrow terminal."""
 
 
+@expand_options
 def ratings(
     file: Annotated[
         Path,
@@ -27,37 +26,27 @@ def ratings(
             help="A table (.csv, .jsonl, .json, .parquet), or an export of Label Studio or Argilla.",
         ),
     ],
-    dimensions: Dimensions = None,
-    scale: Scales = None,
-    mapping: Mapping = None,
-    labels: Labels = None,
+    options: Annotated[StudyOptions, RATINGS_FORMAT],
     json_output: Json = False,
 ) -> None:
-    """Show what a file of ratings holds: who rated what, how often, and on which scale. No run is needed."""
+    """Summarise a file of ratings: who rated what, how often, and on which scale. Needs no run."""
     from imapeval.study.data.join_report import describe_reading
-    from imapeval.study.data.ratings import parse_scales, read_ratings
     from imapeval.study.data.ratings.summary import summarise_ratings
 
-    found = read_ratings(
-        file,
-        columns=parse_columns(mapping),
-        labels=parse_labels(labels),
-        scales=parse_scales(scale or ()),
-        dimensions=parse_names(dimensions, "--dimensions"),
-    )
+    found = options.read_ratings(file)
     summaries = summarise_ratings(found)
-    passed_over = describe_reading(found.left_out, found.unread, found.notes)
+    notes = describe_reading(found.left_out, found.unread, found.notes)
     if json_output:
         content = {
             "kind": found.kind,
             "answers": len(found.ids),
             "raters": list(found.raters),
-            "dimensions": [asdict(summary) for summary in summaries],
-            "notes": list(passed_over),
+            "dimensions": summaries,
+            "notes": list(notes),
         }
-        echo(json.dumps(content, ensure_ascii=False, indent=2))
+        emit_json(content)
         return
-    who = "nobody says who rated"
+    who = "raters not named"
     if found.raters:
         who = "1 rater" if len(found.raters) == 1 else f"{len(found.raters)} raters"
     echo(f"{found.kind}: {len(found.ids)} answers, {who}.")
@@ -65,36 +54,32 @@ def ratings(
     if found.raters:
         _print_raters(summaries, found.raters)
     _print_bars(summaries)
-    for sentence in passed_over:
+    for sentence in notes:
         echo(sentence)
 
 
 def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    table.add_column("dimension", no_wrap=True)
-    for column in ("ratings", "answers", "not rated", "low", "mean", "high"):
-        table.add_column(column, justify="right")
-    for row in summaries:
-        numbers = (row.ratings, row.answers, row.missing)
-        table.add_row(Text(row.dimension), *map(str, numbers), f"{row.low:g}", f"{row.mean:.2f}", f"{row.high:g}")
-    print_table(table)
+    columns: list[Column[RatingsSummary]] = [
+        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+        Column("ratings", lambda row: row.ratings),
+        Column("answers", lambda row: row.answers),
+        Column("not rated", lambda row: row.missing),
+        Column("low", lambda row: f"{row.low:g}"),
+        Column("mean", lambda row: f"{row.mean:.2f}"),
+        Column("high", lambda row: f"{row.high:g}"),
+    ]
+    emit(summaries, columns)
 
 
 def _print_raters(summaries: "Sequence[RatingsSummary]", raters: Sequence[str]) -> None:
-    from rich.table import Table
-    from rich.text import Text
+    def show(summary: "RatingsSummary", rater: str) -> str | None:
+        cell = summary.by_rater.get(rater)
+        return None if cell is None else f"{cell.ratings}, {cell.mean:.2f}"
 
     echo("Number and mean of each rater's ratings:")
-    table = Table("rater")
-    for row in summaries:
-        table.add_column(Text(row.dimension), justify="right")
-    for rater in raters:
-        cells = (row.by_rater.get(rater) for row in summaries)
-        table.add_row(Text(rater), *("-" if cell is None else f"{cell.ratings}, {cell.mean:.2f}" for cell in cells))
-    print_table(table)
+    columns: list[Column[str]] = [Column("rater", lambda rater: rater, text=True)]
+    columns += [Column(row.dimension, lambda rater, row=row: show(row, rater)) for row in summaries]
+    emit(raters, columns)
 
 
 def _print_bars(summaries: "Sequence[RatingsSummary]") -> None:

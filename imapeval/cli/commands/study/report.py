@@ -11,7 +11,6 @@ from imapeval.cli.output import echo, emit_json
 from imapeval.errors import UsageError
 
 
-
 @expand_options
 def report(
     folders: RunFolders,

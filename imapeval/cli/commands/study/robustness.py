@@ -1,15 +1,13 @@
 """`imapeval study robustness`."""
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import Metrics, RatingsFile, Resamples, Seed, parse_names, read_rated
-from imapeval.cli.options import Json
-from imapeval.cli.output import echo, print_table
+from imapeval.cli.commands.study.inputs import Resamples, Seed, StudyOptions
+from imapeval.cli.options import Json, expand_options, parse_names
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,21 +37,22 @@ _NOTES: "dict[RepeatKind, str]" = {
 }
 
 
+@expand_options
 def robustness(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs: originals and rewordings, or the same data again."),
+        typer.Argument(metavar="RUN...", help="Folders of runs: on originals and rewordings, or on the same data again."),
     ],
-    metrics: Metrics = None,
-    ratings: RatingsFile = None,
+    options: Annotated[StudyOptions, ("metrics", "ratings")],
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Tell how far scores move when an answer is reworded, scored again, sampled again or read several times.
+    """Measure how far scores move when an answer is reworded, scored again, sampled again or read several times.
 
-    What was done again is found in the runs: a sample with a column `original` rewords the one of that id, and so does
-    one of the same id with another response in another run; the same response in several runs was scored again.
+    Repetitions are found in the runs: a sample whose column `original` has the id of another one rewords it, and so
+    does a sample with the same id and another response in another run; the same response in several runs was scored
+    again.
     """
     from imapeval.evaluation.runs import Run
     from imapeval.study.robustness.measures import measure_robustness
@@ -61,18 +60,17 @@ def robustness(
 
     for folder in folders:
         if [other.resolve() for other in folders].count(folder.resolve()) > 1:
-            raise UsageError(f"{folder} is named twice, and a run repeats nothing of itself. Name each run once.")
-    found = gather_repeats([Run(folder) for folder in folders], metrics=parse_names(metrics, "--metrics"))
+            raise UsageError(f"{folder} is named twice. Name each run once.")
+    found = gather_repeats([Run(folder) for folder in folders], metrics=parse_names(options.metrics, "--metrics"))
     rows = [row for repeats in found for row in measure_robustness(repeats, seed=seed, resamples=resamples)]
-    stable, errors = _read_stability(folders, metrics, ratings, seed=seed, resamples=resamples)
+    stable, errors = _read_stability(folders, options, seed=seed, resamples=resamples)
     if not rows and not stable:
         raise UsageError(
-            "nothing was done again in these runs. Name a run of the same data scored again, or of reworded answers "
-            "(`imapeval study paraphrase` writes some), or one that read texts several times (--votes)."
+            "these runs repeat nothing. Name a run on the same data, or on reworded answers (see `imapeval study "
+            "paraphrase`), or one that read its texts several times (--votes)."
         )
     if json_output:
-        content = {"robustness": rows, "stability": stable, "stability_errors": errors}
-        echo(json.dumps({k: [asdict(row) for row in v] for k, v in content.items()}, ensure_ascii=False, indent=2))
+        emit_json({"robustness": rows, "stability": stable, "stability_errors": errors})
         return
     for repeats in found:
         _print([row for row in rows if (row.kind, row.lang) == (repeats.kind, repeats.lang)])
@@ -82,16 +80,16 @@ def robustness(
 
 
 def _read_stability(
-    folders: "Sequence[Path]", metrics: str | None, ratings: Path | None, *, seed: int, resamples: int
+    folders: "Sequence[Path]", options: StudyOptions, *, seed: int, resamples: int
 ) -> "tuple[list[Stability], list[StabilityError]]":
-    """Return how stable the first run's scores are over readings, and how that goes with their errors."""
+    """Return how stable the first run's scores are over readings, and how stability correlates with their errors."""
     from imapeval.evaluation.runs import Run
     from imapeval.study.robustness.stability import read_stability, relate_stability, summarise_stability
 
     results = Run(folders[0]).results()
     if not read_stability(results, ()):
         return [], []
-    rated = read_rated(folders[:1], ratings, metrics=metrics, unrated=True).rated
+    rated = options.read(folders[:1], unrated=True).rated
     rows: list[Stability] = []
     errors: list[StabilityError] = []
     for metric, stability in read_stability(results, rated.ids).items():
@@ -102,24 +100,23 @@ def _read_stability(
 
 
 def _print(rows: "Sequence[Robustness]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from imapeval.study.robustness.measures import describe_robustness
 
     cells = {(row.metric, row.statistic): row for row in rows}
     statistics = list(dict.fromkeys(row.statistic for row in rows))
     kind, lang = rows[0].kind, rows[0].lang
-    table = Table("metric", title=Text(f"{_TITLES[kind]} ({lang})"), title_justify="left")
-    for statistic in statistics:
-        table.add_column(statistic, justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    for metric in dict.fromkeys(row.metric for row in rows):
+
+    def count(metric: str) -> str:
         first = cells[metric, statistics[0]]
-        counts = f"{first.n}\n{first.scores} scores" + (f"\n{first.missing} failed" if first.missing else "")
-        table.add_row(Text(metric), *(_format_cell(cells[metric, statistic]) for statistic in statistics), counts)
-    # Where nobody looks at a terminal nothing is cut off.
-    print_table(table, width=200)
+        return f"{first.n}\n{first.scores} scores" + (f"\n{first.missing} failed" if first.missing else "")
+
+    columns: list[Column[str]] = [Column("metric", lambda metric: metric, text=True)]
+    columns += [
+        Column(name, lambda metric, name=name: _format_cell(cells[metric, name]), wrap=False) for name in statistics
+    ]
+    columns.append(Column("n", count, wrap=False))
+    metrics = dict.fromkeys(row.metric for row in rows)
+    emit(metrics, columns, title=f"{_TITLES[kind]} ({lang})", width=UNLIMITED)
     for sentence in describe_robustness(rows):
         echo(sentence)
     echo(_NOTES[kind])
@@ -127,37 +124,25 @@ def _print(rows: "Sequence[Robustness]") -> None:
     echo("".join(f"Not computed: {reason}.\n" for reason in reasons))
 
 
-def _format_cell(row: "Robustness") -> str:
-    if row.value is None:
-        return "-"
-    ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"
-    return f"{row.value:.3f}\n{ends}"
+def _format_cell(row: "Robustness") -> str | None:
+    return None if row.value is None else f"{row.value:.3f}
+{format_interval(row.low, row.high)}"
 
 
 def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityError]") -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    if not rows:
-        return
-    table = Table("metric", "answers", "group", title="Stability over readings, 0 to 1", title_justify="left")
-    for column in ("mean", "95% interval", "lowest tenth", "n"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        ends = "-" if row.low is None or row.high is None else f"{row.low:.3f} .. {row.high:.3f}"
-        table.add_row(
-            Text(row.metric),
-            Text(row.facet),
-            Text(row.group),
-            f"{row.mean:.3f}",
-            ends,
-            f"{row.lowest_tenth:.3f}",
-            str(row.n),
-        )
-    print_table(table)
+    columns: list[Column[Stability]] = [
+        Column("metric", lambda row: row.metric, text=True),
+        Column("answers", lambda row: row.facet, text=True),
+        Column("group", lambda row: row.group, text=True),
+        Column("mean", lambda row: f"{row.mean:.3f}"),
+        Column("95% interval", lambda row: format_interval(row.low, row.high)),
+        Column("lowest tenth", lambda row: f"{row.lowest_tenth:.3f}"),
+        Column("n", lambda row: row.n),
+    ]
+    emit(rows, columns, title="Stability over readings, 0 to 1")
     for row in errors:
         if row.value is None:
-            echo(f"{row.metric}, {row.dimension}: stability and error cannot be compared: {row.reason}.")
+            echo(f"{row.metric}, {row.dimension}: stability and error cannot be correlated: {row.reason}.")
         else:
             ends = "" if row.low is None or row.high is None else f" ({row.low:.2f} to {row.high:.2f})"
             echo(

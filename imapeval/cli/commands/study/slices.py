@@ -20,9 +20,14 @@ def slices(
     options: StudyOptions,
     facets: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Properties to group answers by: system, dimension, language, compression ...  [default: all]"),
+        typer.Option(
+            metavar="A,B",
+            help="Properties to group answers by: system, dimension, language, compression ...  [default: all]",
+        ),
     ] = None,
-    bins: Annotated[int, typer.Option(min=2, help="Number of equally large groups for numeric properties such as length.")] = 4,
+    bins: Annotated[
+        int, typer.Option(min=2, help="Number of equally large groups for numeric properties such as length.")
+    ] = 4,
     coefficient: Annotated[
         str, typer.Option(metavar="NAME", help="spearman, kendall_tau_b, kendall_tau_c or pearson.")
     ] = "spearman",

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Case, Parts
-from imapeval.metrics.neural import checkpoints, comet
+from imapeval.metrics.base import Case, MetricResources
+from imapeval.metrics.neural import comet
 from imapeval.metrics.neural.alignscore import AlignScore, _cut_into_chunks
 from imapeval.metrics.neural.bleurt import Bleurt, _encode
 from imapeval.metrics.neural.comet import Comet
 from imapeval.metrics.neural.entailment import Entailment
+from imapeval.metrics.neural.models.loading import checkpoints
 from imapeval.types import Score
 
 pytestmark = pytest.mark.neural
 
-CPU = Parts(device="cpu")
+CPU = MetricResources(device="cpu")
 
 
 class Code:
@@ -91,33 +92,33 @@ def test_the_identity_of_settings_is_that_of_the_content(tmp_path: Path) -> None
     one.mkdir(parents=True)
     (one / "config.json").write_text("{}")
     (one / "vocab.txt").write_text("a")
-    identity = checkpoints.identify_settings(str(one))
+    identity = checkpoints.identify_config(str(one))
     two = shutil.copytree(one, tmp_path / "two" / "small")
     (two / "model.safetensors").write_text("weights are not read")
-    assert checkpoints.identify_settings(str(two)) == identity
+    assert checkpoints.identify_config(str(two)) == identity
     assert identity.startswith("small#")
     (two / "vocab.txt").write_text("b")
-    assert checkpoints.identify_settings(str(two)) != identity
+    assert checkpoints.identify_config(str(two)) != identity
     with pytest.raises(ResourceError, match="not on this computer"):
-        checkpoints.identify_settings(str(tmp_path / "none"))
+        checkpoints.identify_config(str(tmp_path / "none"))
 
 
 def test_settings_of_an_encoder_are_found_without_its_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub.constants
 
-    assert checkpoints.find_settings(str(tmp_path)) is None
+    assert checkpoints.find_config(str(tmp_path)) is None
     (tmp_path / "config.json").write_text("{}")
-    assert checkpoints.find_settings(str(tmp_path)) == tmp_path
-    assert checkpoints.find_settings("no such/name at/the hub") is None
+    assert checkpoints.find_config(str(tmp_path)) == tmp_path
+    assert checkpoints.find_config("no such/name at/the hub") is None
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     with pytest.raises(ResourceError, match="configuration and vocabulary of 'roberta-nowhere' are neither"):
-        checkpoints.fetch_settings("roberta-nowhere")
+        checkpoints.fetch_config("roberta-nowhere")
 
 
 def test_comet_without_its_encoder_says_what_is_lacking(changed: Path) -> None:
     rewrite(changed, pretrained_model="xlm-roberta-nowhere")
     metric = Comet(model=str(changed))
-    assert metric.lacks == (
+    assert metric.missing_requirements == (
         "configuration and vocabulary of xlm-roberta-nowhere: --set comet.encoder=FOLDER, or let them be fetched from "
         "the Hugging Face hub"
     )
@@ -128,11 +129,11 @@ def test_comet_without_its_encoder_says_what_is_lacking(changed: Path) -> None:
 def test_comet_takes_the_encoder_that_is_set(changed: Path, comet_folder: Path) -> None:
     rewrite(changed, pretrained_model="xlm-roberta-nowhere")
     metric = Comet(model=str(changed), encoder=str(comet_folder / "xlm-roberta-small"))
-    assert metric.lacks == ""
+    assert metric.missing_requirements == ""
     case = Case("1", "What helps?", "Rest.", "Sleep.", "en")
     assert metric.prepare(CPU).score([case]) == Comet(model=str(comet_folder)).prepare(CPU).score([case])
     ready = metric.prepare(CPU)
-    assert f"encoder:{checkpoints.identify_settings(metric.encoder)}" in ready.signature
+    assert f"encoder:{checkpoints.identify_config(metric.encoder)}" in ready.signature
     # Another vocabulary under the same name: other scores, and another signature.
     other = Path(shutil.copytree(metric.encoder, changed / "other" / "xlm-roberta-small"))
     config = other / "config.json"
@@ -160,7 +161,7 @@ def test_comet_without_settings(changed: Path) -> None:
     (changed / "hparams.yaml").write_text("pool: avg\n")
     with pytest.raises(ResourceError, match="does not say how COMET's network is built"):
         Comet(model=str(changed)).prepare(CPU)
-    assert "does not say how COMET's network is built" in Comet(model=str(changed)).lacks
+    assert "does not say how COMET's network is built" in Comet(model=str(changed)).missing_requirements
 
 
 def test_comet_with_two_checkpoints(changed: Path) -> None:
@@ -241,10 +242,14 @@ def test_alignscore_checkpoint_in_a_folder(small_models: ModuleType, tmp_path: P
     folder = AlignScore(model=str(tmp_path), checkpoint=checkpoint.name, encoder=str(encoder))
     assert folder.prepare(CPU).score([case]) == file.score([case])
     assert folder.prepare(CPU).signature == file.signature
-    assert f"encoder:{checkpoints.identify_settings(str(encoder))}" in file.signature
-    assert folder.lacks == AlignScore(model=str(checkpoint), encoder=str(encoder)).lacks == ""
+    assert f"encoder:{checkpoints.identify_config(str(encoder))}" in file.signature
+    assert (
+        folder.missing_requirements
+        == AlignScore(model=str(checkpoint), encoder=str(encoder)).missing_requirements
+        == ""
+    )
     other = AlignScore(model=str(tmp_path), encoder=str(encoder))
-    assert other.lacks == (
+    assert other.missing_requirements == (
         f"AlignScore-large.ckpt in {tmp_path}: --set alignscore.checkpoint=FILE, or --set alignscore.model=FOLDER"
     )
     with pytest.raises(ResourceError, match="AlignScore-large"):
@@ -281,8 +286,8 @@ def test_bleurt_cuts_as_its_authors_do() -> None:
         row = _encode(pieces, reference, response, 8)
         assert row.fields["input_ids"] == [-1, *[97] * left[0], -2, *[98] * left[1], -2]
         assert row.fields["token_type_ids"] == [0] * (left[0] + 2) + [1] * (left[1] + 1)
-        assert row.cut
-    assert not _encode(pieces, "aaa", "bb", 8).cut
+        assert row.truncated
+    assert not _encode(pieces, "aaa", "bb", 8).truncated
 
 
 @pytest.mark.parametrize("spoil", ["config.json", "spm.model", "classifier", "embedding_size"])

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Case, Metric, Parts
+from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.neural import alignscore, bartscore, bleurt, comet, entailment, unieval
-from imapeval.metrics.neural.learned import settle
-from imapeval.metrics.on_imaps import put_on_imaps
+from imapeval.metrics.neural.base import settle
+from imapeval.metrics.on_imaps import make_imap_variants
 from imapeval.types import Failure, Lang, Score
 
 pytestmark = [pytest.mark.neural, pytest.mark.usefixtures("punkt")]
@@ -61,7 +61,7 @@ def small(small_models: ModuleType, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def prepared(small: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a metric by name, prepared with its small model."""
-    return cache(lambda name: small(name).prepare(Parts(device="cpu")))
+    return cache(lambda name: small(name).prepare(MetricResources(device="cpu")))
 
 
 @pytest.fixture(scope="module")
@@ -188,12 +188,12 @@ def test_identity(name: str, prepared: Any) -> None:
     assert "#" in metric.signature
     assert metric.signature.endswith("|precision:float32|v:1")
     assert "/" not in metric.signature, "no path of this computer"
-    assert [found.name for found in put_on_imaps([metric])] == [f"{name}+imap", f"{name}+imap:pairs"]
+    assert [found.name for found in make_imap_variants([metric])] == [f"{name}+imap", f"{name}+imap:pairs"]
 
 
 @pytest.mark.parametrize("name", ["comet", "bleurt", "alignscore"])
 def test_a_network_is_loaded_once_for_all_that_use_it(name: str, small: Any, prepared: Any) -> None:
-    assert small(name).prepare(Parts(device="cpu")).network is prepared(name).network
+    assert small(name).prepare(MetricResources(device="cpu")).network is prepared(name).network
 
 
 @pytest.mark.parametrize("module", [bartscore, entailment, unieval, alignscore, comet, bleurt])
@@ -208,7 +208,7 @@ def test_without_weights_it_says_what_is_lacking(module: Any, tmp_path: Path, mo
     with pytest.raises(TypeError, match="is not prepared"):
         metric.score([Case("1", "?", "Rest.", "Rest.", "en")])
     with pytest.raises(ResourceError, match="neither a folder here"):
-        metric.prepare(Parts(device="cpu"))
+        metric.prepare(MetricResources(device="cpu"))
 
 
 def test_numbers_that_overflow_are_no_score() -> None:

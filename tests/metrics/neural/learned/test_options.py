@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.metrics.base import Case, Parts
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.neural import bartscore, entailment, unieval
 from imapeval.metrics.options import list_options, set_options
 from imapeval.types import Score
 
 CASE = Case("1", "What helps?", "Drink fluids. Rest.", "Rest well. Sleep.", "en")
-CPU = Parts(device="cpu")
+CPU = MetricResources(device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from imapeval.errors import ResourceError
 from imapeval.metrics import nltk_data
-from imapeval.metrics.neural import sentences
+from imapeval.metrics.neural.models.loading import sentences
 
 # Not for the splitter: the small models of the fixtures are torch's.
 pytestmark = pytest.mark.neural
@@ -14,17 +14,17 @@ pytestmark = pytest.mark.neural
 
 def test_sentences_and_abbreviations(punkt: Path) -> None:
     text = "See Dr. Smith, e.g. on Monday.  Rest!\nIs it better? Yes"
-    assert sentences.split(text) == ["See Dr. Smith, e.g. on Monday.", "Rest!", "Is it better?", "Yes"]
-    assert sentences.split("") == []
-    assert sentences.split(" \n") == []
-    assert sentences.say_lack() == ""
+    assert sentences.split_sentences(text) == ["See Dr. Smith, e.g. on Monday.", "Rest!", "Is it better?", "Yes"]
+    assert sentences.split_sentences("") == []
+    assert sentences.split_sentences(" \n") == []
+    assert sentences.describe_missing_punkt() == ""
 
 
 def test_the_same_as_sent_tokenize(punkt: Path) -> None:
     from nltk.tokenize import sent_tokenize
 
     text = "Take 2.5 mg daily. Do not stop it (see below). It costs $3.50... Really? I.e. ask Mr. Lee."
-    assert sentences.split(text) == sent_tokenize(text)
+    assert sentences.split_sentences(text) == sent_tokenize(text)
 
 
 def test_without_its_model(punkt: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -34,16 +34,16 @@ def test_without_its_model(punkt: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(nltk_data, "_SYSTEM", ())
     monkeypatch.setattr(nltk.data, "path", [])
-    assert sentences.say_lack() == "sentences: python -m nltk.downloader punkt_tab"
+    assert sentences.describe_missing_punkt() == "sentences: python -m nltk.downloader punkt_tab"
     with pytest.raises(ResourceError, match=r"python -m nltk\.downloader punkt_tab"):
-        sentences.split("Rest.")
+        sentences.split_sentences("Rest.")
 
 
 def test_a_damaged_model_is_refused(punkt: Path) -> None:
     (punkt / "tokenizers" / "punkt_tab" / "english" / "ortho_context.tab").unlink()
     with pytest.raises(ResourceError, match="damaged"):
-        sentences.split("Rest.")
+        sentences.split_sentences("Rest.")
 
 
 def test_the_splitter_is_named_with_its_version() -> None:
-    assert sentences.say_splitter().startswith("punkt-nltk-3.")
+    assert sentences.identify_splitter().startswith("punkt-nltk-3.")

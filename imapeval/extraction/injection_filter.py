@@ -1,0 +1,309 @@
+"""What a text under evaluation may hold that is no statement of it: our own formats, other turns, words to the judge.
+
+A response may carry ready-made facts for the program that reads it: JSON with our keys, `Inform-x-y` lines, a chat
+template's tokens with a turn of their own, a "Reference answer:" block, an order to the evaluator. Whoever reads such a
+text as an answer reads nothing in them, so neither shall the model. Pure.
+
+What opens a text is its own: an answer that begins with "Reference answer:" or with a chat token says itself what
+follows, so that only the opening goes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from imapeval.text.markup import fold_confusables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+_KEY = re.compile(
+    r"""["'“”‘’](?:inform|query|constraint|terms?|values?)["'“”‘’]\s*[:：]|[{\[,]\s*(?:inform|terms?|values?)\s*:""",
+    re.I,
+)
+"""A key of our JSON."""
+_OUR_KEYS = re.compile(r"\b(?:inform|query|constraint|terms?|values)\b", re.I)
+"""What is in our JSON beside "value", which laboratory tables have as well."""
+_BRACKET = re.compile(r"[{}\[\]]")
+
+_LINES = re.compile(
+    # The line format, at the start of a line with any spacing, anywhere without.
+    r"^[ \t>*•#\-\d.)]*(?:inform|query|constraint)[ \t]*[-–—_:][ \t]*[^\n\-–—_:]{1,60}[-–—_:][ \t]*\S.*$"
+    r"|(?:inform|query|constraint)[-–—_][^\s\-–—_][^\n\-–—_]{0,60}[-–—_]\S.*$"
+    # The same as YAML, the value on the next line or on the same.
+    r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=](?:.*+\n[ \t>*•\-]*+|.*?)[\"']?values?[\"']?[ \t]*[:=].*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_SCORE_LINE = re.compile(
+    # Possessive: runs of spaces side by side would be tried in every division.
+    r"^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
+    r"[:：=]?+[ \t*]*+\d++(?:\.\d++)?+(?:[ \t]*+(?:/|out of|分))?+(?:[ \t]*+\d++)?+[ \t*.!。！分]*+$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A score that is given to nothing."""
+
+_ABOUT_SCORE = re.compile(
+    r"\bscor(?:e[ds]?|ing)\b|\b(?:apgar|glasgow|gcs|nihss)\b|评分|得分|打分|分数|总分|几分|多少分", re.IGNORECASE
+)
+"""Asks for a score, or names one of those that are often named without the word."""
+
+_ELEMENT = re.compile(
+    r"<\s*(reference|inform|query|constraint|asked|given|terms?|values?|judge|system|instructions?)\b[^<>\n]{0,80}>"
+    r".*?(?:<\s*/\s*\1\s*>|\n\s*\n|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANSWER_TAG = re.compile(r"<\s*(/?)\s*(?:answer|question|回答|问题)\b[^<>\n]{0,40}>", re.IGNORECASE)
+
+_TURN = re.compile(
+    r"<\s*[|｜][^|｜<>\n]{1,40}[|｜]\s*>(?:[ \t]*(?:system|user|assistant)\b)?|<(?:start|end)_of_turn>"
+    r"|</s>|<s>(?=\s*\[)|\[/?INST\]|<<SYS>>"
+    r"|^#{1,4}[ \t]*(?:(?:instruction|response)[ \t]*:|(?:system|human|assistant|user)[ \t]*+:?+)[ \t]*+$"
+    r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where another turn of a conversation begins."""
+
+_REFERENCE = re.compile(
+    r"(?:^[ \t>*•#\-【\[(（]*|[.!?;。！？；(（\[【]\s*)"
+    r"(?:(?:here is |this is )?(?:the )?(?:(?:official|correct|expert|hidden|clinician['’]?s?|doctor['’]?s?|human) )*"
+    r"(?:(?:reference|gold(?:en)?(?:[ -]standard)?|ground[ -]truth|model)[ \t]+"
+    r"(?:answers?|responses?|facts?|imaps?)|ground[ -]truth)"
+    r"|(?:医生的?|专家的?|官方)?(?:参考|标准|金标准)(?:答案|回答|事实))"
+    r"[ \t*】\])）]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REFERENCE_WORDS = ("reference", "gold", "truth", "model", "答案", "回答", "事实")
+"""Without one of them there is no such header."""
+_BLANK = re.compile(r"[\s*】\])）]*")
+_PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
+
+_JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (words, re.compile(pattern, re.IGNORECASE))
+    for words, pattern in (
+        (
+            ("instruction", "prompt", "rules", "guideline"),
+            r"(?<!not )(?<!never )(?<!n['’]t )\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}"
+            r"\b(?:(?:previous|above|prior|earlier|preceding)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules|guidelines)"
+            r"|(?:all|your|these)\s+(?:(?:of|the|your|these|other|system)\s+)*(?:instructions?|prompts?))\b"
+            r"|\bsystem\s+(?:prompt|instructions?)\b",
+        ),
+        (
+            ("answer", "response", "reply"),
+            r"\b(?:score|rate|grade|mark|evaluate|judge)\s+(?:this|my|the)\s+(?:answer|response|reply)\b"
+            r"|\b(?:(?:this|my)\s+(?:answer|response|reply)\s+(?:is|matches)"
+            r"|(?:this|the|my)\s+(?:answer|response|reply)\s+"
+            r"(?:deserves|scores?|earns?|(?:should|must)\s+(?:be|get|receive)))\b"
+            r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|rating|reference|gold)\b|\d\s*/\s*\d)",
+        ),
+        (
+            ("judge", "grader", "evaluator", "rater", "assessor", "examiner", "extractor", "model", " ai", "llm"),
+            r"\b(?:note|message|attention|instructions?|hint|memo)\s+(?:to|for)\s+(?:the\s+|any\s+)?"
+            r"(?:judges?|graders?|evaluators?|raters?|assessors?|examiners?|model|ai|llm|extractor)\b"
+            r"|(?<![\w,;] )(?:\bdear\s+)?\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
+            r"|\b(?:judge|grader|evaluator|extractor|llm)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b"
+            r"|\b(?:model|ai)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b[^.\n]{0,20}"
+            r"\b(?:output|extract|write|copy|award|assign|record|score|rate)\b",
+        ),
+        (
+            ("output", "extract", "return", "copy", "award", "assign", "record", "include", "write"),
+            r"\byou\s+(?:must|should|will|shall|are\s+(?:to|instructed\s+to|required\s+to))\s+(?:now\s+|only\s+)?"
+            r"(?:output|award|assign)\b"
+            r"|\b(?:output|extract|return|copy|record|include|write)\b[^.\n]{0,50}"
+            r"\b(?:(?:following|these)\s+(?:facts?|pairs?|entries)\b|(?:facts|pairs|entries)\s*:|imap\b|json\b)",
+        ),
+        (
+            ("full ", "maximum", "highest"),
+            r"\bfull\s+(?:marks|credit)\b|\b(?:deserve|give|award|assign)[^.\n]{0,40}"
+            r"\b(?:full|maximum|highest)\s+(?:marks|scores?|credit|points)\b",
+        ),
+        (
+            ("指令", "指示", "提示", "规则", "说明", "系统消息"),
+            r"(?<!不要)(?<!不能)(?<!不可)(?<!切勿)(?<!别)(?:忽略|无视|忘记|忘掉|不要理会)[^。\n]{0,6}"
+            r"(?:以上|上述|上面|之前|先前|前面|所有|一切|你的)[^。\n]{0,12}(?:指令|指示|提示|规则|说明)|系统(?:提示|消息|指令)\s*[:：]",
+        ),
+        (
+            ("分", "回答", "答案", "回复"),
+            r"(?:给|打|评为|判)[^。，\n]{0,10}(?:满分|高分)"
+            r"|(?:本|此|这个?|该|我的|上述|以上)(?:回答|答案|回复)[^。\n]{0,20}"
+            r"(?:满分|完美|\d\s*分(?!钟)|全部正确|完全正确|与(?:参考|标准)[^。\n]{0,6}一致)",
+        ),
+        (("评", "裁判", "打分"), r"(?:评审|评委|裁判|打分)(?:者|员|人|模型|老师|系统|程序)|评分(?:者|员|老师)"),
+        (
+            ("输出", "提取", "抽取", "复制", "返回", "写入", "加入"),
+            r"(?:输出|提取|抽取|复制|返回|加入|写入)(?:[^。\n]{0,4}(?:以下|下列|下面|上述|这些)[^。\n]{0,8}(?:事实|条目)"
+            r"|[^。\n]{0,20}(?:JSON|inform|values?\b|\bterm))",
+        ),
+    )
+)
+"""Words to the evaluator, each with the words without which a text, in lower case, cannot hold it."""
+
+_SENTENCE_START = re.compile(r"(?:[.!?](?=\s)|[。！？\n])\s*")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？\n]|\Z")
+_LINE_END = re.compile(r"(?:(?P<colon>[:：])[ \t*]*+)?(?P<end>\n)\s*")
+
+
+def is_about_score(*texts: str) -> bool:
+    """Say whether a question or a reference speaks of a score, so that a line of an answer may state one."""
+    return any(map(_ABOUT_SCORE.search, texts))
+
+
+def find_injections(text: str, *, score_asked: bool = False) -> list[Span]:
+    """Return the stretches of a text that are no statement of it, in order and without overlap.
+
+    Args:
+        text: Without zero-width characters, which could hide what is looked for.
+        score_asked: Whether it answers a question about a score, so that a line such as "Score: 7" states one.
+    """
+    text = fold_confusables(text)
+    lower = text.lower()
+    layout = _Layout(text)
+    found = sorted(
+        (
+            *_find_json(text, layout),
+            *(line.span() for line in _LINES.finditer(text)),
+            *(() if score_asked else (line.span() for line in _SCORE_LINE.finditer(text))),
+            *(_find_tags(text) if "<" in text else ()),
+            *_find_turns(text),
+            *(_find_references(text, layout) if any(word in lower for word in _REFERENCE_WORDS) else ()),
+            *_find_judge_instructions(text, lower, layout),
+        )
+    )
+    merged: list[Span] = []
+    for start, end in found:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif start < end:
+            merged.append((start, end))
+    return merged
+
+
+class _Layout:
+    """Where lines, sentences and paragraphs of a text begin and end.
+
+    Looked for once: what begins in thousands of places of one line would look for its end as often.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._paragraph_ends = [end.span() for end in _PARAGRAPH_END.finditer(text)]
+        self._sentence_starts = [0, *(start.end() for start in _SENTENCE_START.finditer(text))]
+        self._sentence_ends = [(end.start(), end.end()) for end in _SENTENCE_END.finditer(text)]
+        lines = list(_LINE_END.finditer(text))
+        self._line_ends = [line.start("end") for line in lines]
+        self._lines = [(line.start("colon"), line.end()) for line in lines]
+
+    def find_paragraph_end(self, at: int) -> Span:
+        """Return the blank lines behind the paragraph in which a place is; of the last one, the end of the text."""
+        return self._paragraph_ends[bisect_left(self._paragraph_ends, (at, at))]
+
+    def find_sentence_start(self, at: int) -> int:
+        """Return where the sentence begins in which a place is."""
+        return self._sentence_starts[bisect_right(self._sentence_starts, at) - 1]
+
+    def find_sentence_end(self, at: int) -> int:
+        """Return where the sentence ends in which a place is, with its full stop."""
+        return self._sentence_ends[bisect_left(self._sentence_ends, (at, at))][1]
+
+    def find_listing(self, at: int) -> int | None:
+        """Return where the next line with words begins, where what is behind the place ends its line with a colon."""
+        line = bisect_left(self._line_ends, at)
+        if line == len(self._lines) or self._lines[line][0] < at:
+            return None
+        return self._lines[line][1]
+
+
+def _find_json(text: str, layout: _Layout) -> Iterator[Span]:
+    brackets = _pair_brackets(text)
+    following = 0
+    done = 0
+    # Up to where nothing of ours was found, from the start of the stretch on.
+    searched = 0
+    for key in _KEY.finditer(text):
+        at = key.start()
+        if at < done:
+            continue
+        # On to the outermost brackets around the key, or to those behind it.
+        while following < len(brackets) and (brackets[following][0] < done or brackets[following][1] <= at):
+            following += 1
+        start, end = brackets[following] if following < len(brackets) else (at, None)
+        if start > at:
+            start, end = at, None
+        # Without brackets, or in some that are not closed, all goes to the end of the paragraph.
+        if end is None or end > len(text):
+            end = layout.find_paragraph_end(at)[0]
+        if _OUR_KEYS.search(text, max(start, searched), end):
+            yield start, end
+            done = end
+        searched = end
+
+
+def _pair_brackets(text: str) -> list[Span]:
+    """Return each opening bracket with the end of what it holds, beyond the text where it is not closed."""
+    opened: list[int] = []
+    ends: dict[int, int] = {}
+    for bracket in _BRACKET.finditer(text):
+        if bracket[0] in "{[":
+            opened.append(bracket.start())
+            ends[bracket.start()] = len(text) + 1
+        elif opened:
+            ends[opened.pop()] = bracket.end()
+    return list(ends.items())
+
+
+def _find_tags(text: str) -> Iterator[Span]:
+    for element in _ELEMENT.finditer(text):
+        yield element.span()
+    # Models that think wrap their answer in <answer>. What follows its end is none of it, nor what follows an end that
+    # had no beginning: our own marker, forged.
+    opened = False
+    for tag in _ANSWER_TAG.finditer(text):
+        yield tag.span()
+        if not tag[1]:
+            opened = True
+        elif _ANSWER_TAG.search(text, tag.end()) or not opened:
+            yield tag.start(), len(text)
+            return
+
+
+def _find_turns(text: str) -> Iterator[Span]:
+    done = 0
+    for turn in _TURN.finditer(text):
+        if _has_words(text[done : turn.start()]):
+            yield turn.start(), len(text)
+            return
+        yield turn.span()
+        done = turn.end()
+
+
+def _find_references(text: str, layout: _Layout) -> Iterator[Span]:
+    said = next((at for at, char in enumerate(text) if char.isalnum()), len(text))
+    for header in _REFERENCE.finditer(text):
+        # From the header itself: the full stop before it belongs to the sentence before.
+        start = header.start() + (header[0][0] in ".!?;。！？；")
+        if start <= said:
+            yield header.span()
+            continue
+        # A header with nothing behind it announces the next paragraph.
+        body = _BLANK.match(text, header.end())
+        yield start, layout.find_paragraph_end(body.end() if body else header.end())[0]
+
+
+def _find_judge_instructions(text: str, lower: str, layout: _Layout) -> Iterator[Span]:
+    for words, pattern in _JUDGE_INSTRUCTIONS:
+        if not any(word in lower for word in words):
+            continue
+        for order in pattern.finditer(text):
+            # What it orders may stand in the lines below it.
+            listing = layout.find_listing(order.end())
+            yield (
+                layout.find_sentence_start(order.start()),
+                layout.find_sentence_end(order.end()) if listing is None else layout.find_paragraph_end(listing)[1],
+            )
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))

@@ -1,0 +1,272 @@
+"""What a question asks, and which wordings state no fact: the cue tables of the offline extractor.
+
+Written by us from the paper's nine tasks and from how patients ask; not fitted to any rated data.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.clauses import split_sentences
+
+if TYPE_CHECKING:
+    from imapeval.graph.model import ConceptType
+    from imapeval.types import Lang
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A query term that the offline extractor knows.
+
+    Attributes:
+        key: Name across languages, the English label.
+        zh: The Chinese label.
+        asked: What in a question asks for it, per language.
+        types: Concept types whose mention in an answer informs of it.
+        told: What in an answer's clause informs of it where no concept decides; None where only types do.
+    """
+
+    key: str
+    zh: str
+    question_cues: dict[Lang, re.Pattern[str]]
+    types: tuple[ConceptType, ...] = ()
+    answer_cue: re.Pattern[str] | None = None
+
+    def label(self, lang: Lang) -> str:
+        """Return the term as it stands in imaps of that language."""
+        return self.zh if lang == "zh" else self.key
+
+
+def _make_term(
+    key: str, zh: str, asked_en: str, asked_zh: str, types: tuple[ConceptType, ...] = (), told: str | None = None
+) -> QueryTerm:
+    return QueryTerm(
+        key,
+        zh,
+        {"en": re.compile(asked_en, re.IGNORECASE), "zh": re.compile(asked_zh)},
+        types,
+        None if told is None else re.compile(told, re.IGNORECASE),
+    )
+
+
+TERMS: tuple[QueryTerm, ...] = (
+    _make_term(
+        "diagnosis",
+        "诊断",
+        r"\bwhat (?:is|could|can|might|may) (?:it|this|that|these|be|the (?:problem|matter))|\bwhat(?:'s| is| are) wrong"
+        r"|\bwhat (?:disease|condition|illness|disorder|do i have|does (?:he|she) have|am i (?:suffering|dealing))"
+        r"|\bdiagnos\w+|\bcould (?:it|this|that|i|he|she) (?:be|have)\b|\bdo i have\b|\bis (?:it|this) (?:a|an)\b"
+        r"|\bmost likely (?:disease|condition|explanation)\b|\bwhat (?:happened|happens|is happening|is going on)",
+        r"什么病|何病|啥病|哪种病|什么疾病|哪种疾病|什么问题|诊断(?!出|为|结果|后|的)|(?:可能|会)是什么|是不是(?!需要|要|可以|应该)"
+        r"|怎么回事|咋回事|怎么了|得了什么|患(?:有|了)?什么|患了哪|可能患|什么类型|哪种类型|什么情况",
+        ("disease",),
+        r"\bdiagnos|suggest(?:s|ive)|consistent with|诊断为|考虑为|提示|属于",
+    ),
+    _make_term(
+        "cause",
+        "病因",
+        r"\bwhy\b|\bcauses?\b|\bcausing\b|\breasons?\b|\bdue to what|\bresult of what|\bwhat (?:led|leads) to|\btrigger",
+        r"为什么|为何|原因|病因|怎么引起|什么引起|引起的吗|导致的吗|怎么导致|什么导致|何致|怎么会|怎么得|诱因|发病机制",
+        ("disease", "factor", "organism"),
+        r"\bbecause\b|\bdue to\b|\bcaused? by\b|\bresults? (?:of|from)\b|引起|导致|由于|所致|造成|诱发",
+    ),
+    _make_term(
+        "treatment",
+        "治疗",
+        r"\btreat(?:ment|ments|ed|ing|s)?\b|\bcur(?:e|ed|able)\b|\bremed|\bget rid\b|\bwhat (?:should|can|do|must|shall) (?:i|we|he|she) do"
+        r"|\btherap|\bmanage(?:d|ment)?\b|\bsurgery\b|\boperation\b|\bhow (?:to|do|can|should) (?:i|we) (?:stop|reduce|relieve|get|fix|heal)"
+        r"|\bfirst[- ]aid\b|\brelie[fv]|\bsolution\b",
+        r"怎么治|如何治|怎样治|治疗|疗法|怎么办|咋办|怎样处理|如何处理|怎么处理|如何缓解|怎么缓解|手术|急救|能治|根治|治愈|怎么解决",
+        ("drug", "procedure"),
+        r"\btreat|\bsurg|\btherap|\boperation|手术|治疗|疗法|用药|服用|口服",
+    ),
+    _make_term(
+        "medicine",
+        "药物",
+        r"\b(?:which|what|any|some|other|recommend|suggest|prescribe|take|taking|best)\b[^.?!]{0,30}"
+        r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|antibiotics?|ointments?|creams?|syrups?|drops?|painkillers?)\b",
+        r"什么药|哪些药|何药|啥药|哪种药|吃药|用药|药物|药品|抗生素",
+        ("drug",),
+        r"\bmedicin|\bmedicat|\bdrugs?\b|\btablets?\b|\bpills?\b|\bcapsules?\b|药|片|胶囊|颗粒",
+    ),
+    _make_term(
+        "test",
+        "检查",
+        r"\b(?:which|what|any|other|further|more|need|get|do|require|take)\b[^.?!]{0,30}"
+        r"\b(?:tests?|scans?|investigations?|x-?rays?|exams?|examinations?|screenings?|blood ?work|labs?|checked|tested)\b"
+        r"|\bhow (?:is|can|do|would) (?:it|this|they|doctors?)\b[^.?!]{0,20}\b(?:confirmed?|detected?|diagnosed?)\b",
+        r"(?:哪些|什么|哪种|做|需要|如何|怎么|怎样|进行|应该|何种|啥)[^。？！，]{0,12}(?:检查|化验|检测|检验|筛查|复查|测试)"
+        r"|检查(?:什么|哪些|项目)|怎么查|如何确诊|怎么确诊|如何诊断|怎么诊断|拍片",
+        ("test",),
+        r"\btest|\bscan\b|\bx-?ray|\bultrasound|\bbiops|\bexamin|检查|化验|检测|筛查|检验|造影|活检|测定|试验|抗体|抗原|补体|因子|转氨酶|水平",
+    ),
+    _make_term(
+        "department",
+        "科室",
+        r"\b(?:which|what) (?:kind of |type of |sort of )?(?:doctor|specialist|department|clinic|physician)\b"
+        r"|\bwhom? (?:should|do|to|can) (?:i |we )?(?:see|consult|visit|go)\b|\bwhere should (?:i|we) go\b",
+        r"哪个科|什么科|哪科|何科|哪些科|哪一科|科室|挂(?:哪|什么)|看哪个|找什么医生|去哪里看",
+        ("department",),
+        r"\bspecialist\b|\bdepartment\b|\bclinic\b|科(?:就诊|医生|门诊)?$|就诊|挂号",
+    ),
+    _make_term(
+        "symptom",
+        "症状",
+        r"\b(?:what|which|any|other|early)\b[^.?!]{0,25}\b(?:symptoms?|signs?|manifestations?)\b|\bsymptoms of\b"
+        r"|\bhow (?:do|will|can|would) (?:i|we) (?:know|tell|feel)\b|\bwarning signs?\b",
+        r"(?:哪些|什么|何|有啥|早期|主要|典型)[^。？！，]{0,8}(?:症状|表现|体征|征兆|反应)|症状(?:有|是)|临床表现|有什么感觉",
+        ("symptom",),
+        r"\bsymptom|\bsigns?\b|症状|表现",
+    ),
+    _make_term(
+        "prognosis",
+        "预后",
+        r"\bprognosis\b|\blife expectancy\b|\bsurviv|\brecover|\bhow long\b|\bwill (?:it|this|i|he|she|my|the)\b"
+        r"|\bgo away\b|\bheal(?:s|ed)?\b|\bchances?\b|\bwhen (?:will|can)\b|\bpermanent",
+        r"预后|多久|多长时间|能活|寿命|会好吗|能好吗|恢复|几天|后果|会不会|能否治|治得好|复发|自愈|生存",
+        (),
+        r"\brecover|\bdays?\b|\bweeks?\b|\bmonths?\b|\bresolve|\bheal|恢复|痊愈|好转|复发|[天周月年]内",
+    ),
+    _make_term(
+        "risk",
+        "风险",
+        r"\bdangerous\b|\bserious\b|\bworr(?:y|ied|ying)\b|\brisks?\b|\bsafe(?:ly|ty)?\b|\bharmful\b|\bside[- ]effects?\b"
+        r"|\bcomplications?\b|\bnormal\b|\bconcern(?:ed)?\b|\bbad\b|\bfatal\b|\bharm\b|\baffect\b|\bcontraindicat",
+        r"危险|严重吗|要紧吗|风险|危害|有影响|影响吗|副作用|不良反应|安全|并发症|正常吗|有事吗|致命|禁忌|有害",
+        ("symptom",),
+        r"\brisk|\bdanger|\bserious|\bsafe|\bnormal\b|\bno need to worry|危险|严重|风险|正常|安全",
+    ),
+    _make_term(
+        "contagion",
+        "传染性",
+        r"\bcontagious\b|\binfectious\b|\btransmi(?:t|ss)\w*|\bspreads?\b|\bcatch(?:ing)?\b|\bpass(?:ed)? on\b",
+        r"传染|传播|会传给",
+        (),
+        r"\bcontagious|\btransmi|\bspread|传染|传播",
+    ),
+    _make_term(
+        "heredity",
+        "遗传",
+        r"\bhereditary\b|\bgenetic\b|\binherit|\brun in (?:the )?famil",
+        r"遗传|基因",
+        (),
+        r"遗传|\bgenetic|\binherit",
+    ),
+    _make_term(
+        "prevention",
+        "预防",
+        r"\bprevent(?:ion|ed|ing|s|ive)?\b|\bhow (?:to|can i|do i) avoid\b|\bprotect\b|\bvaccin",
+        r"预防|防止|如何避免|怎么避免|怎样避免|疫苗",
+        ("lifestyle", "procedure"),
+        r"\bprevent|\bavoid|\bvaccin|预防|避免|接种",
+    ),
+    _make_term(
+        "dose",
+        "用法用量",
+        r"\bdos(?:e|es|age|ing)\b|\bhow (?:much|many|often)\b|\bhow should (?:i|it) (?:take|be taken)\b|\bmg\b[^.]{0,20}\?",
+        r"剂量|用量|用法|怎么吃|怎么服|吃多少|几片|几次|多少毫克|服多久|如何服用|怎么用",
+        (),
+        r"\d\s*(?:mg|ml|g|mcg|iu|tablets?|times|drops)\b|\bdaily\b|\bonce\b|\btwice\b|\d\s*(?:毫克|克|毫升|片|次|粒|滴)|每[日天次]",
+    ),
+    _make_term(
+        "diet",
+        "饮食",
+        r"\bdiet(?:ary|s)?\b|\bfoods?\b|\beat(?:ing)?\b|\bdrink\b|\bnutrition|\bsupplements?\b",
+        r"饮食|吃什么(?!药)|能吃(?!药)|忌口|食物|食疗|喝什么|营养|水果",
+        ("lifestyle",),
+        r"\bdiet|\bfood|\beat\b|\bdrink|\bfruit|\bvegetable|饮食|食物|多吃|少吃|忌|多喝|蔬菜|水果",
+    ),
+    _make_term(
+        "meaning",
+        "结果解读",
+        r"\bwhat does (?:this|it|that|the|my)\b[^.?!]{0,40}\bmean|\bmean(?:s|ing)?\b|\binterpret|\bexplain\b|\bnormal range\b"
+        r"|\b(?:my|these|the) (?:results?|reports?)\b",
+        r"什么意思|说明什么|代表什么|意味|怎么看|解读|结果(?:正常|说明|怎|如何)|报告|是什么意思",
+        ("disease", "symptom"),
+        r"\bmeans?\b|\bindicat|\bsuggest|说明|意味|提示|表明|表示",
+    ),
+    _make_term(
+        "advice",
+        "建议",
+        r"\badvi[cs]e\b|\bsuggest(?:ions?)?\b|\bshould (?:i|we|he|she|my)\b|\bcan (?:i|we|he|she)\b|\bis it (?:ok|okay|fine|possible|advisable|necessary)"
+        r"|\bdo (?:i|we) (?:need|have) to\b|\bwhat precautions?\b|\bopinion\b|\bhelp\b|\bguide\b|\bhow (?:to|do|can|should)\b",
+        r"建议|注意什么|注意哪些|注意事项|该怎么|应该怎|怎么做|如何做|可以.{0,15}吗|能.{0,12}吗|需要.{0,15}吗|要不要|需不需要|应注意|如何护理|怎么护理|护理|措施|怎么调理|如何改善",
+        ("lifestyle", "procedure", "drug", "test", "department"),
+        r"\bavoid\b|\btry\b|\bshould\b|\brecommend|\badvis|\bconsult|建议|注意|避免|保持|应",
+    ),
+)
+"""In the order in which they claim a clause that several of them could."""
+
+DEFAULT_TERM = "advice"
+"""What a question without any cue asks for: somebody who writes to a doctor wants to be told what to do."""
+
+_COURTESY: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"^(?:hi|hello|dear|hey|greetings|good (?:morning|evening|day|afternoon)|welcome|thanks?|thank you|regards|cheers"
+        r"|(?:best|warm|kind) (?:wishes|regards)|take care|all the best|get well|best of luck|good luck|god bless)\b"
+        r"|^(?:i|we) (?:can |do |fully |completely |totally |really )*(?:understand|appreciate|have (?:read|gone|reviewed|noted|gone through)|went through|read"
+        r"|hope|wish|am (?:glad|happy|sorry|dr)|(?:would|will) be (?:glad|happy)|hear)\b"
+        r"|^(?:i'?m|we'?re) (?:sorry|glad|happy|here)\b|^(?:hope|wish)(?:ing)?\b|^as an ai\b"
+        r"|^(?:let me know|feel free|do not hesitate|don'?t hesitate|please (?:revert|let me know|feel free|do not hesitate|write back)"
+        r"|revert|get back|write back|for (?:more|further) (?:information|queries|details|assistance)|if you have (?:any )?(?:more |other |further |additional |doubt|questions?|queries))"
+        r"|^(?:however|also|therefore|additionally|in (?:addition|summary|conclusion|general)|overall|finally|please note|it is important to note(?: that)?|note|"
+        r"here are (?:some|a few)\b.*|remember|disclaimer|yes|sure|okay|ok|so|then|well|thus|hence|moreover|furthermore|besides"
+        r"|but|and|or|if|not|etc|e\.?g|i\.?e|you|because|since|when|while)$",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"^(?:您?你?好|尊敬的|感谢|谢谢|祝您?|希望(?:以上|对|我|能|您|你)|欢迎|很高兴|抱歉|对不起|作为(?:一个)?(?:AI|人工智能))"
+        r"|以上(?:是|为|信息|建议|内容|仅|只是|这些|都)|总之$|请注意$|需要注意的是$|注意$|此外$|另外$|同时$|最后$|首先$|其次$|^等(?:等|项目|指标|措施|方法|症状|药物|检查|方式|治疗)?$|^以下|如下$"
+        r"|如(?:果|有)?.{0,6}(?:其他|更多|任何)?(?:疑问|问题).{0,6}(?:请|可以|随时)|(?:这|这些)(?:只)?是一?些"
+        r"|具体(?:的)?.{0,14}(?:根据|由医生|因人而异|遵医嘱|取决于)|根据.{0,10}(?:具体|个体|个人|实际)(?:的)?(?:情况|病情)|因人而异"
+    ),
+}
+
+
+_DISCLAIMER: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:not|no) (?:a |intended as a )?(?:substitute|replacement) for\b|\bfor (?:general )?informational purposes\b"
+        r"|\bthis (?:information|answer|response) is\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"仅供参考|不能(?:代替|替代|取代)(?:医生|专业|面诊)|不构成(?:医疗|诊断|任何)"),
+}
+
+
+def is_courtesy(item: str, *, lang: Lang) -> bool:
+    """Say whether an item is a greeting, a courtesy or a mere connective."""
+    return bool(_COURTESY[lang].search(item))
+
+
+def is_disclaimer(sentence: str, *, lang: Lang) -> bool:
+    """Say whether a sentence, whatever its items are, only limits what the answer is worth."""
+    return bool(_DISCLAIMER[lang].search(sentence))
+
+
+_ASKING: dict[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\?|^(?:what|why|how|which|who|where|when|is|are|can|could|should|do|does|did|will|would|am|may|any)\b"
+        r"|\b(?:please|kindly|advise|suggest|help|tell me|let me know|i (?:want|need|would like) to know|wonder)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"[？?]|吗|呢|什么|怎|如何|哪|是否|请问|为何|多久|多少|何种|能不能|可不可以|要不要|会不会|该不该|是不是"
+    ),
+}
+
+
+def find_asked_terms(question: str, *, lang: Lang) -> tuple[QueryTerm, ...]:
+    """Return the terms that a question asks for, in order of appearance of their first cue.
+
+    Only its asking sentences count, where it has any: "He had surgery. Why does it hurt?" asks for a cause. Several
+    terms may be asked for ("what is it and how to treat it"). Without any cue, `DEFAULT_TERM`.
+    """
+    told = [f"{piece.text}{question[piece.end : piece.end + 1]}" for piece in split_sentences(question)]
+    asking = " \n ".join([sentence for sentence in told if _ASKING[lang].search(sentence)] or told)
+    hits = [(hit.start(), term) for term in TERMS if (hit := term.question_cues[lang].search(asking))]
+    specific = [(at, term) for at, term in hits if term.key != DEFAULT_TERM] or hits
+    if not specific:
+        return tuple(term for term in TERMS if term.key == DEFAULT_TERM)
+    return tuple(term for _, term in sorted(specific, key=lambda hit: hit[0]))

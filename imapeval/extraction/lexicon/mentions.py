@@ -1,0 +1,129 @@
+"""Names of the graph in running text: longest match, left to right, each with its place."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from imapeval.graph.model import Concept, ConceptType
+    from imapeval.types import Lang
+
+_MAX_WORDS_EN = 8  # words; 99.9% of the names that answers contain are shorter
+_MAX_CHARACTERS_ZH = 20  # characters
+_WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
+# Where a name may run on: never across a comma, a bracket or the end of a sentence.
+_STRETCH = re.compile(r"(?:[^,;:!?()\[\]\n.]|\.(?=\S))+")
+_LATIN = re.compile(r"[A-Za-z0-9]")
+
+
+class NameSource(Protocol):
+    """What a scan needs of the graph."""
+
+    @property
+    def hash(self) -> str: ...
+
+    def mention_table(self, lang: Lang) -> Mapping[str, tuple[str, ...]]: ...
+
+    def concept(self, concept_id: str) -> Concept: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name of the graph at `text[start:end]`.
+
+    Attributes:
+        concepts: Ids of the concepts of that name, likeliest first.
+        types: Their types, in the same order.
+    """
+
+    text: str
+    start: int
+    end: int
+    concepts: tuple[str, ...]
+    types: tuple[ConceptType, ...]
+
+
+class MentionScanner:
+    """Finds names of the graph in text. Chinese text is also scanned for English names, not the reverse."""
+
+    def __init__(self, graph: NameSource) -> None:
+        self._graph = graph
+        self._types: dict[str, ConceptType] = {}
+        self._tables = {lang: graph.mention_table(lang) for lang in ("en", "zh")}
+
+    def scan(self, text: str, *, lang: Lang) -> list[Mention]:
+        """Return the mentions in `text`, non-overlapping, in order; the longest name at each place wins."""
+        found = list(self._scan_chinese(text) if lang == "zh" and has_chinese(text) else self._scan_english(text))
+        mentions: list[Mention] = []
+        for start, end, concepts in found:
+            types: tuple[ConceptType, ...] = tuple(self._type_of(concept) for concept in concepts)
+            mentions.append(Mention(text[start:end], start, end, concepts, types))
+        return mentions
+
+    def _type_of(self, concept: str) -> ConceptType:
+        # Remembered, because an answer's few hundred concepts come back in every text.
+        if concept not in self._types:
+            self._types[concept] = self._graph.concept(concept).type
+        return self._types[concept]
+
+    def _scan_english(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        for stretch in _STRETCH.finditer(text):
+            yield from self._scan_stretch(text, *stretch.span())
+
+    def _scan_stretch(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        words = [(m.start(), m.end(), normalise(m.group())) for m in _WORD.finditer(text, start, end)]
+        table = self._tables["en"]
+        first = 0
+        while first < len(words):
+            for size in range(min(_MAX_WORDS_EN, len(words) - first), 0, -1):
+                concepts = table.get(" ".join(word for _, _, word in words[first : first + size]))
+                if concepts:
+                    yield words[first][0], words[first + size - 1][1], concepts
+                    first += size
+                    break
+            else:
+                first += 1
+
+    def _scan_chinese(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        chinese, english = self._tables["zh"], self._tables["en"]
+        letters, places = _fold(text)
+        start = 0
+        while start < len(letters):
+            for end in range(min(len(letters), start + _MAX_CHARACTERS_ZH), start + 1, -1):
+                key = letters[start:end]
+                concepts = chinese.get(key) or english.get(key)
+                if concepts and not _cuts_word(text, places[start]) and not _cuts_word(text, places[end - 1] + 1):
+                    yield places[start], places[end - 1] + 1, concepts
+                    start = end
+                    break
+            else:
+                start += 1
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """Return the letters and digits of a Chinese text in normal form, and where each stands in the text.
+
+    Character by character, because normalising every window would take twenty times as long; for names without
+    English plurals, which Chinese texts do not have, it comes to the same as `normalise`.
+    """
+    letters: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        for letter in unicodedata.normalize("NFKC", char).casefold():
+            if letter.isalnum() or letter in "+%":
+                letters.append(letter)
+                places.append(place)
+    return "".join(letters), places
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    """Say whether position `at` lies inside a run of Latin letters or digits."""
+    return 0 < at < len(text) and bool(_LATIN.match(text[at - 1]) and _LATIN.match(text[at]))

@@ -1,0 +1,215 @@
+"""The offline extractor: cues, clauses and the graph's names. Deterministic; no model, no key, no network.
+
+What is asked comes from cue phrases (`cues`). What is given are the question's concept mentions with age, sex and
+duration. What an answer informs of are its statements (`statements`): a greeting or disclaimer is none, nor what only
+repeats the question; one that is, but for fillers, one name of the graph gives that name; any other gives its own
+wording, with what it denies and its condition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from imapeval.errors import ExtractionError
+from imapeval.extraction.lexicon.clauses import Piece, split_sentences
+from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
+from imapeval.extraction.lexicon.mentions import Mention, MentionScanner, NameSource
+from imapeval.extraction.lexicon.statements import read_items, read_statements
+from imapeval.extraction.offload import offload
+from imapeval.signature import signature
+from imapeval.text.markup import PlainText
+from imapeval.text.negation import ends_with_negator
+from imapeval.text.normalise import normalise
+from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
+from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+MAX_QUESTION_CHARACTERS = 5000
+"""Characters of a question that are looked at for what an answer only repeats; a dialogue may be long."""
+
+MAX_PAIRS = 400
+"""Inform pairs read from one text. Beyond any real answer; bounds the quadratic work of matching."""
+
+NAME_SHARE = 0.67
+"""Share of an item's letters from which a name of the graph stands for the whole item. The rest is filler then; with
+less, context goes that matters, and in Chinese a name may be a piece of a longer word (性治疗 in 支持性治疗)."""
+
+_PERSONAL = re.compile(
+    r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b"
+    r"|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
+    r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
+    r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b"
+    r"|(?<![\d一二三四五六七八九十两半])[\d一二三四五六七八九十两半]++个?(?:天|周|星期|月|年)(?:来|了|前|余)?)",
+    re.IGNORECASE,
+)
+_PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
+# How it is written down that something is denied: "not pregnant", "no fever".
+_NOT: Mapping[Lang, str] = {"en": "not ", "zh": "未"}
+_NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
+_DENIAL_WINDOW = 40
+"""Characters before a word in which its denial is looked for."""
+# The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
+_PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
+_DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
+_CONSTRAINT_TERMS = {
+    "disease": ("disease", "疾病"),
+    "symptom": ("symptom", "症状"),
+    "drug": ("medicine", "药物"),
+    "procedure": ("treatment", "治疗"),
+    "test": ("test", "检查"),
+    "body_part": ("body part", "部位"),
+    "organism": ("organism", "病原体"),
+    "factor": ("factor", "因素"),
+}
+
+
+@dataclass(frozen=True)
+class LexiconReader:
+    """A `Reader` that needs nothing but the graph."""
+
+    graph: NameSource
+    _scanner: MentionScanner = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scanner", MentionScanner(self.graph))
+
+    @property
+    def signature(self) -> str:
+        return signature("lexicon", graph=self.graph.hash[:12], v="3")
+
+    @property
+    def concurrency(self) -> int:
+        """1: nothing here waits for anybody."""
+        return 1
+
+    async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
+        """Return the asked terms and the given mentions.
+
+        Raises:
+            ExtractionError: The question has no letter in it.
+        """
+        return await offload(lambda: self._read_question(question, lang), question)
+
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        """Return one pair for every item of the answer that states something."""
+        return await offload(lambda: self._read_answer(answer, question, imap, lang), answer, question)
+
+    def _read_question(self, question: str, lang: Lang) -> QuestionImap:
+        if not any(char.isalpha() for char in question):
+            raise ExtractionError("the question has no word in it, so nothing is asked", kind="no-query", raw=question)
+        plain = PlainText(_drop_doctor_turns(question)).text
+        query = tuple(Pair(term.label(lang), "?") for term in find_asked_terms(plain, lang=lang))
+        return QuestionImap(query, tuple(dict.fromkeys(self._find_constraints(question, lang))))
+
+    def _read_answer(self, answer: str, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
+        pairs: dict[tuple[str, str], Pair] = {}
+        plain = PlainText(answer)
+        told = _QuestionContent(PlainText(question).text[:MAX_QUESTION_CHARACTERS], lang)
+        for piece in read_statements(plain.text, lang):
+            if told.contains(piece.text):
+                continue
+            mentions = self._scanner.scan(piece.text, lang=lang)
+            term = _choose_term(piece.text, mentions, asked, lang)
+            value, place = _choose_value(piece, mentions, term)
+            label = term.label(lang)
+            pairs.setdefault((label, value), _locate(Pair(label, value), plain, *place))
+            if len(pairs) == MAX_PAIRS:
+                break
+        return AnswerImap(tuple(drop_self_contradictions(pairs.values())))
+
+    def _find_constraints(self, question: str, lang: Lang) -> Iterator[Pair]:
+        plain = PlainText(question)
+        for hit in _PERSONAL.finditer(plain.text):
+            term = _PERSONAL_TERMS[str(hit.lastgroup)][lang == "zh"]
+            denied = ends_with_negator(plain.text[max(0, hit.start() - _DENIAL_WINDOW) : hit.start()])
+            yield _locate(Pair(term, _NOT[lang] + hit.group() if denied else hit.group()), plain, *hit.span())
+        for sentence in split_sentences(plain.text):
+            for item in read_items(sentence, plain.text, lang):
+                own = plain.text[item.start : item.end]
+                # What governs a list stands before each of its items.
+                governor = item.text[: item.text.index(own)]
+                for mention in self._scanner.scan(own, lang=lang):
+                    if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
+                        # "No fever" is given, and not fever.
+                        denied = ends_with_negator(governor + own[: mention.start])
+                        value = _NO[lang] + mention.text if denied else mention.text
+                        start = item.start + mention.start
+                        yield _locate(Pair(labels[lang == "zh"], value), plain, start, start + len(mention.text))
+
+
+def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
+    """Return a pair with its place in the original text and the fields that its value tells."""
+    return replace(annotate_pair(pair), span=plain.to_original(start, end))
+
+
+class _QuestionContent:
+    """What a question tells, which is no fact of an answer that only gives it back.
+
+    Args:
+        question: Without layout.
+        lang: Of the question.
+    """
+
+    def __init__(self, question: str, lang: Lang) -> None:
+        self._question = question
+        self._lang: Lang = lang
+        self._tokens = parse_phrase(question).tokens
+
+    def contains(self, statement: str) -> bool:
+        """Tell whether a statement has no words but the question's, and no stance or amount that is not in it."""
+        phrase = parse_phrase(statement)
+        if not phrase.tokens <= self._tokens:
+            return False
+        return not (phrase.stance.denies or phrase.amounts.items) or normalise(statement) in self._statements
+
+    @cached_property
+    def _statements(self) -> frozenset[str]:
+        return frozenset(normalise(piece.text) for piece in read_statements(self._question, self._lang))
+
+
+def _drop_doctor_turns(question: str) -> str:
+    """Return a dialogue without the doctor's turns: what the doctor asks back is not what the patient asks."""
+    return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
+
+
+def _choose_value(piece: Piece, mentions: Sequence[Mention], term: QueryTerm) -> tuple[str, tuple[int, int]]:
+    """Return the one name that a piece is, but for fillers, if its type fits the term; else the piece's wording."""
+    fitting = [mention for mention in mentions if mention.types[0] in term.types]
+    if len(fitting) == 1:
+        name = fitting[0]
+        phrase = parse_phrase(piece.text)
+        rest = piece.text[: name.start] + piece.text[name.end :]
+        says_more = phrase.condition or phrase.stance.denies or any(char.isdigit() for char in rest)
+        if not says_more and _letters(name.text) >= NAME_SHARE * _letters(piece.text):
+            start = piece.start + name.start
+            in_place = piece.end - piece.start == len(piece.text)
+            return name.text, (start, start + len(name.text)) if in_place else (piece.start, piece.end)
+    return piece.text, (piece.start, piece.end)
+
+
+def _letters(text: str) -> int:
+    return sum(char.isalnum() for char in text)
+
+
+def _choose_term(text: str, mentions: Sequence[Mention], asked: Sequence[QueryTerm], lang: Lang) -> QueryTerm:
+    """Return the asked term that a piece informs of.
+
+    The type of its head (the last name in Chinese, the first in English) and its wording count twice, the types of
+    other names once; ties go to what was asked first, and so does a piece that nothing claims.
+    """
+    types = [mention.types[0] for mention in (reversed(mentions) if lang == "zh" else mentions)]
+
+    def claim(term: QueryTerm) -> int:
+        head = 2 * (types[0] in term.types) if types else 0
+        others = any(other in term.types for other in types[1:])
+        wording = 2 * (term.answer_cue is not None and term.answer_cue.search(text) is not None)
+        return max(head, others) + wording
+
+    return max(asked, key=claim)

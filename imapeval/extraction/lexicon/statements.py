@@ -1,0 +1,359 @@
+"""What an answer states, a phrase for each: lists taken apart with what governs them, conditions with their clause.
+
+Pure and without a dictionary. "Avoid coffee, tea and beer" states three things to avoid, "no biopsy or surgery is
+needed" two things that are not needed, and "if it lasts, see a doctor" one thing under a condition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.lexicon.clauses import Piece, split_items, split_sentences, trim_piece
+from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
+from imapeval.text.language import has_chinese
+from imapeval.text.negation import find_denied_verb, find_denying_predicate, find_governor, strip_final_verb
+from imapeval.text.phrases import is_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from imapeval.types import Lang
+
+MAX_STATEMENT_CHARACTERS = 200
+"""Characters of a statement; a longer clause is cut. Nobody states one fact in more."""
+
+# What opens a statement without adding to it.
+_LEAD: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"^(?:(?:and|or|but|so|then|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally|yet"
+        r"|if possible|please|kindly|usually|generally|typically|overall|in general|in (?:this|your|some|most|many|severe|rare) cases?"
+        r"|sometimes|often|especially|particularly|for now|at present|as well)[, ]+"
+        r"|(?:i|we) (?:would |will |do |can |strongly )*(?:suggest|recommend|advise|think|believe|feel|see)(?: that| you| to)*\s+"
+        r"|(?:it|this|that|there|which|who|these|those|they)(?:'s| is| are| may be| might be| could be| can be| would be| will be| seems(?: to be)?"
+        r"| sounds like| looks like| appears(?: to be)?)(?: also| likely| possible| probably| most likely| advisable"
+        r"| recommended| important| best| better| necessary| essential| crucial| a good idea| possible that| that)*(?: to| that)?\s+"
+        r"|(?:this|it|that|what you (?:describe|have|report)|your (?:story|symptoms?|description|findings?|results?|history))(?: most| very)?(?: likely| probably)?"
+        r" (?:fits?(?: with| best with)?|points? to(?:wards?)?|indicates?|is typical of|are typical of|is due to|means?)(?: that| a diagnosis of)?\s+"
+        r"|(?:you|he|she|they|one|patients?|the patient|the doctor|your doctor|your (?:child|son|daughter|mother|father|baby|wife|husband))"
+        r"(?: may| might| can| could| should| must| need(?:s)? to| have to| has to| will| would| are advised to"
+        r"| are| is| also| just| simply| probably| definitely| then| better| likely)*\s+)+",
+        re.IGNORECASE,
+    ),
+    # With what would make another word of it: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
+    "zh": re.compile(
+        r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|并且|而且|因此|所以|那么|一般(?![状情])|通常|建议|应该|应当|应(?![激用急])|可以"
+        r"|可能|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸])|请|您|你|患者|病人|该|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
+        r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
+        r"|如(?![果何此])|是(?!否)|有(?![助利效关时些氧])|为(?!了)|做|即(?![使将]))+"
+    ),
+}
+_TAIL: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?<!\s)\s++(?:etc|and so on|as well|too|for you|if needed|if necessary|online|soon|now)$", re.IGNORECASE
+    ),
+    "zh": re.compile(
+        r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
+    ),
+}
+# What shows that a piece is a clause of its own: a verb that is finite or commands.
+_CLAUSE: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
+        r"|as|since|because|so|due|this|it|you|which|who|that|improve|helps?|ease|settle)\b"
+        r"|^(?:start|begin|continue|increase|stay|call|ask|contact|seek|monitor|add|switch|choose|prefer|wash|elevate|wear|sip"
+        r"|maintain|replace|rest$)\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"^(?:多(?![发囊动肽种余次个梦糖])|要(?!素)|不[仅但只光]|但|须|宜|早|勤|改|适[当量]|尽[早快]|及时|定期|按时|休息|清淡|规律)|好$"
+        r"|[应会是可]|需要|建议|注意|保持|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
+    ),
+}
+# What stands between the items of a list.
+_LISTING: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(r",|/|\b(?:and|or|nor)\b", re.IGNORECASE),
+    "zh": re.compile(r"[、和或及与]|以及|,|，"),
+}
+_OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
+_COMMA = re.compile("[,，]")
+_DENIES_BEING = re.compile("[无未]$|没有$")
+_SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
+# What needs no verb of the governor's: it has its own.
+_OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(r"\w+ing\b", re.IGNORECASE),
+    "zh": re.compile(
+        r"[吸抽饮吃喝熬服吞嚼泡敷按揉捏搓挤抓挠碰摸跑跳坐站提搬弯扭憋画打晒游骑受]|使用|接触|进行|进食|剧烈|过[度量]|[久长]时?间?[坐站卧走]|运动|劳累"
+    ),
+}
+_COLONS = (":", "：")
+# What of a governor denies: "do not" of "do not take".
+_NEGATOR: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t)\b)?", re.IGNORECASE
+    ),
+    "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
+}
+_MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
+"""Characters up to which what states nothing is a connective, as "therefore" is, and no clause."""
+# Where the main clause begins behind a condition without a comma.
+_MAIN_CLAUSE_START = re.compile(
+    r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
+    r"|(?<=[\u4e00-\u9fff])则",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然而|而是", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An item of a sentence, and what stands before it.
+
+    Attributes:
+        piece: The item.
+        listed: Whether what stands before it divides a list.
+        turned: Whether it turns round, as "but" does.
+        joined_by_or: Whether it is an "or".
+        comma: Whether it is, or begins with, a comma.
+        conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese comma of lists.
+        introduced: Whether a colon divides the item from its own denial: "Do not: take aspirin, drink alcohol".
+    """
+
+    piece: Piece
+    listed: bool
+    after_contrast: bool
+    joined_by_or: bool = False
+    comma: bool = False
+    conjoined: bool = False
+    introduced: bool = False
+
+
+def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
+    """Yield the statements of a text without markup, in order, each with the place of its own words.
+
+    A statement that is completed by the word that governs its list, or by its condition, is longer than its place.
+    """
+    for sentence in split_sentences(text):
+        if not is_disclaimer(sentence.text, lang=lang):
+            yield from _read_sentence(sentence, text, lang)
+
+
+def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
+    """Yield what stands between the commas and conjunctions of a sentence, completed by what governs its list.
+
+    The place is that of an item's own words.
+    """
+    yield from _apply_governors(list(_split_into_items(sentence, text, lang, courtesies=True)), lang)
+
+
+def _read_sentence(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
+    found = _join_conditions(_split_into_items(sentence, text, lang), text)
+    condition = ""
+    statements: list[Piece] = []
+    for piece in _apply_governors(found, lang):
+        if is_condition(piece.text):
+            condition = piece.text
+            continue
+        stripped = _strip_lead_and_tail(piece, lang)
+        if stripped is None or is_courtesy(stripped.text, lang=lang):
+            continue
+        if condition:
+            stripped = _append_condition(stripped, condition)
+            condition = ""
+        statements.append(stripped)
+    if condition and statements:
+        # "See a doctor, if it lasts": the condition comes last.
+        statements[-1] = _append_condition(statements[-1], condition)
+    elif condition and (main := _MAIN_CLAUSE_START.search(condition)):
+        # "If it lasts see a doctor" has no comma.
+        statement = replace(sentence, text=condition[main.end() :])
+        stripped = _strip_lead_and_tail(statement, lang)
+        if stripped is not None and not is_courtesy(stripped.text, lang=lang):
+            statements.append(_append_condition(stripped, condition[: main.start()].strip()))
+    yield from statements
+
+
+def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[_Item]:
+    last = sentence.start
+    dangling = ""
+    # Whether a clause was left out before the item.
+    broken = False
+    for item in split_items(sentence):
+        between = text[last : item.start]
+        last = item.end
+        if not courtesies and is_courtesy(item.text, lang=lang):
+            broken = broken or len(item.text) > _MAX_CONNECTIVE_CHARACTERS[lang]
+            continue
+        if find_governor(item.text) == item.text and text[last : last + 1] in _COLONS:
+            dangling = item.text
+            continue
+        listed, turned = bool(_LISTING[lang].search(between)) and not broken, bool(_CONTRAST.search(between))
+        broken = False
+        if dangling:
+            joint = "" if lang == "zh" else " "
+            yield _Item(
+                replace(item, text=f"{dangling}{joint}{item.text}"),
+                listed=False,
+                after_contrast=turned,
+                introduced=True,
+            )
+            dangling = ""
+        else:
+            yield _Item(
+                item,
+                listed,
+                turned,
+                joined_by_or=bool(_OR.search(between)),
+                comma=bool(_COMMA.search(between)),
+                conjoined=listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between))),
+            )
+
+
+def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
+    """Return the items, a condition that goes on behind its "or" as one: "if it swells or reddens"."""
+    joined: list[_Item] = []
+    for item in found:
+        start, end = joined[-1].piece.start if joined else 0, item.piece.end
+        goes_on = (
+            joined
+            and item.listed
+            and not item.comma
+            and not item.after_contrast
+            and end - start <= MAX_STATEMENT_CHARACTERS
+        )
+        if goes_on and is_condition(joined[-1].piece.text):
+            joined[-1] = replace(joined[-1], piece=Piece(text[start:end], start, end))
+        else:
+            joined.append(item)
+    return joined
+
+
+def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
+    """Yield the items, each completed by the denial or warning that governs its list from before or from behind."""
+    groups: list[list[_Item]] = []
+    for item in found:
+        starts = not groups or not item.listed or item.after_contrast or is_condition(item.piece.text)
+        if starts or is_condition(groups[-1][-1].piece.text):
+            groups.append([item])
+        else:
+            groups[-1].append(item)
+    for group in groups:
+        yield from _append_predicates(_apply_governor_to_list(group, lang), [item.conjoined for item in group], lang)
+
+
+def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
+    governing = ""
+    open_ended = forced = loose = conjoined = False
+    last_or = max((place for place, item in enumerate(group) if item.joined_by_or), default=-1)
+    pieces: list[Piece] = []
+    for place, item in enumerate(group):
+        piece = item.piece
+        if item.comma and lang == "zh" and (conjoined or _DENIES_BEING.search(governing)):
+            # 无发热、皮疹，头痛三天: the list ends with the comma.
+            governing = ""
+        conjoined = conjoined or item.conjoined
+        governor = find_governor(piece.text)
+        own = _is_clause(piece.text[len(governor) :], lang)
+        if (
+            item.joined_by_or
+            and (negator := _extract_negator(governing, lang))
+            and _continues_denial(piece.text, governor, lang)
+        ):
+            # "Do not change formula or stop breastfeeding" forbids to stop.
+            governor = ""
+            prefix = negator if own or find_governor(piece.text) else governing
+            piece = _prepend_governor(piece, prefix, lang)
+        elif governor and governor == piece.text:
+            # A lone "No" answers the question, and governs nothing; "do not smoke" does.
+            loose, governing = False, _extract_negator(governor, lang) if strip_final_verb(governor) != governor else ""
+        elif governor:
+            # "No imaging is needed, and most people improve" is a clause, and governs nothing beyond it; "no biopsy"
+            # in "no biopsy or surgery is needed" lacks its verb.
+            loose, forced = False, item.introduced
+            governing = "" if own and not forced else governor
+            open_ended = not own and place == 0
+        elif (
+            governing
+            and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
+            # What the verb before its list denies it shares up to an "or", in Chinese up to a comma.
+            and not (loose and (item.comma if lang == "zh" else place > last_or))
+        ):
+            piece = _prepend_governor(piece, (own and forced and _extract_negator(governing, lang)) or governing, lang)
+        else:
+            # "Gout is not contagious or hereditary": subject and verb go with both.
+            verb = find_denied_verb(piece.text)
+            loose, governing = True, "" if _is_clause(piece.text[len(verb) :], lang) else verb
+        pieces.append(piece)
+    return pieces
+
+
+def _prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:
+    # "Avoid eating nuts and smoking" warns of smoking; "do not use heat or massaging" has one verb for both.
+    if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not _extract_negator(governing, lang)):
+        governing = strip_final_verb(governing)
+    return replace(piece, text=f"{governing}{'' if lang == 'zh' else ' '}{piece.text}")
+
+
+def _is_clause(text: str, lang: Lang) -> bool:
+    """Tell whether words make a clause; a single verb needs what governs it."""
+    return _CLAUSE[lang].search(text) is not None and (lang == "zh" or " " in text.strip() or text.strip() == "rest")
+
+
+def _continues_denial(text: str, governor: str, lang: Lang) -> bool:
+    """Tell whether what is behind an "or" goes on with the denial before it: no subject, no denial of its own."""
+    return not _extract_negator(governor, lang) and not _SUBJECT.match(text)
+
+
+def _extract_negator(governor: str, lang: Lang) -> str:
+    """Return what of a governor denies, "do not" of "do not take"; "" where it only advises against something."""
+    found = _NEGATOR[lang].match(governor)
+    return found[0] if found else ""
+
+
+def _opens_clause(text: str, lang: Lang) -> bool:
+    """Tell whether an item begins with its own verb or subject, as a clause does that stands beside the list."""
+    return _SUBJECT.match(text) is not None or _CLAUSE[lang].match(text) is not None
+
+
+def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -> list[Piece]:
+    """Return the pieces, the bare ones before a denying predicate completed by it: "A and B should be avoided".
+
+    Args:
+        pieces: The items of a list.
+        conjoined: Whether more than a comma stands before each: "rest, aspirin should be avoided" is no list.
+        lang: Their language.
+    """
+    completed = list(pieces)
+    for last, predicate in enumerate(find_denying_predicate(piece.text) for piece in pieces):
+        place = last
+        # In Chinese a comma divides clauses, in English also the items before the last.
+        while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
+            place -= 1
+            text = completed[place].text
+            if find_governor(text) == text or _CLAUSE[lang].search(text) or find_denying_predicate(text):
+                break
+            # The governor from before is there already: "no biopsy or surgery is needed".
+            completed[place] = replace(pieces[place], text=f"{text}{'' if lang == 'zh' else ' '}{predicate}")
+    return completed
+
+
+def _append_condition(piece: Piece, condition: str) -> Piece:
+    return replace(
+        piece, text=f"{piece.text}（{condition}）" if has_chinese(condition) else f"{piece.text} ({condition})"
+    )
+
+
+def _strip_lead_and_tail(piece: Piece, lang: Lang) -> Piece | None:
+    """Return an item without the words that open or close it and add nothing; None where nothing is left."""
+    in_place = piece.end - piece.start == len(piece.text)
+    start, end = 0, len(piece.text)
+    if lead := _LEAD[lang].match(piece.text):
+        start = lead.end()
+    if (tail := _TAIL[lang].search(piece.text, start)) and tail.start() > start:
+        end = tail.start()
+    end = min(end, start + MAX_STATEMENT_CHARACTERS)
+    stripped = trim_piece(piece.text, start, end, offset=piece.start if in_place else 0)
+    if stripped is None or len(stripped.text) < 2:
+        return None
+    return stripped if in_place else Piece(stripped.text, piece.start, piece.end)

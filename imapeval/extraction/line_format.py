@@ -1,0 +1,102 @@
+"""The line format of Wang et al. 2024: `Query-treatment-?`, `Constraint-age-34 years`, `Inform-treatment-rest`. Pure.
+
+For servers that can promise no JSON. Unlike JSON a list of lines does not show where it ends, so that ours closes with
+a line `End`: a completion without it has been cut off.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+END = "End"
+"""The last line."""
+
+_LINE = re.compile(
+    r"[ \t>*•#\-\d.)]*(?P<kind>query|constraint|inform)[ \t]*(?P<sign>[-–—－:：])[ \t]*(?P<rest>\S.*)", re.IGNORECASE
+)
+_END = re.compile(r"[ \t*]*end[ \t*.。]*", re.IGNORECASE)
+# The look behind keeps a run of spaces from being tried from each of them.
+_DIVIDER = re.compile(r"(?<![ \t])[ \t]*+[-–—－][ \t]*")
+_COLON = re.compile(r"(?<![ \t])[ \t]*+[-–—－:：][ \t]*")
+_ASKED = re.compile(r"(?<![ \t])[ \t]*+(?:[-–—－:：][ \t]*+)?[?？]$")
+_JOINED_LINE = re.compile(r"(?:query|constraint|inform)[-–—－]", re.IGNORECASE)
+"""What stands in a line whose end was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEntries:
+    """Terms and values by what they are, not yet sifted; a line without a value has None.
+
+    Attributes:
+        query, constraint, inform: In the order of the lines.
+        whole: Whether the end is there, and nothing before it that is no line.
+    """
+
+    query: tuple[tuple[str, str | None], ...]
+    constraint: tuple[tuple[str, str | None], ...]
+    inform: tuple[tuple[str, str | None], ...]
+    complete: bool
+
+
+def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | None:
+    """Read a completion in lines; None where it is not written in lines.
+
+    Args:
+        completion: What the model wrote, without thoughts.
+        terms: Terms that are known, so that a hyphen in one of them does not divide it from its value.
+    """
+    found: dict[str, list[tuple[str, str | None]]] = {"query": [], "constraint": [], "inform": []}
+    begun = ended = False
+    damaged = False
+    texts = [text for line in completion.replace("```", "\n").splitlines() if (text := line.strip())]
+    for text in texts:
+        if line := _LINE.fullmatch(text):
+            kind, rest = line["kind"].lower(), line["rest"]
+            term = _ASKED.sub("", rest)
+            divider = _COLON if line["sign"] in ":：" else _DIVIDER
+            found[kind].append((term, None) if kind == "query" else _split_term_and_value(rest, terms, divider))
+            damaged = damaged or ended or _JOINED_LINE.search(rest) is not None or (kind == "query" and term == rest)
+            begun = True
+        elif _END.fullmatch(text):
+            ended = True
+        elif not ended:
+            # Words before the lines are no harm; what stands among them was a line, or part of one.
+            damaged = damaged or begun or _DIVIDER.search(text) is not None
+    # An end alone is how a text without facts is written; behind words it may be the end of a refusal.
+    if not begun and (not ended or len(texts) > 1):
+        return None
+    whole = ended and not damaged
+    return LineEntries(tuple(found["query"]), tuple(found["constraint"]), tuple(found["inform"]), whole)
+
+
+def format_lines(record: str) -> str:
+    """Return the JSON of a prompt's example as lines.
+
+    Raises:
+        ValueError: It is not such JSON.
+    """
+    fields: dict[str, Any] = json.loads(record)
+    written = [f"Query-{term}-?" for term in fields.get("query", [])]
+    for kind in ("constraint", "inform"):
+        written += [
+            f"{kind.capitalize()}-{group['term']}-{value}"
+            for group in fields.get(kind, [])
+            for value in group["values"]
+        ]
+    return "\n".join([*written, END])
+
+
+def _split_term_and_value(rest: str, terms: Sequence[str], divider: re.Pattern[str]) -> tuple[str, str | None]:
+    """Divide what stands behind the kind into term and value."""
+    for term in sorted(terms, key=len, reverse=True):
+        if rest[: len(term)].casefold() == term.casefold() and (sign := divider.match(rest, len(term))):
+            return term, rest[sign.end() :]
+    if sign := divider.search(rest):
+        return rest[: sign.start()], rest[sign.end() :]
+    return rest, None

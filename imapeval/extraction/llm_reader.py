@@ -1,0 +1,165 @@
+"""A `Reader` that asks a language model, in the two steps of Wang et al. 2024: the question first, then each answer.
+
+Each text takes one request. Its completion is parsed (`parsing`) and held against the text (`selecting`); where that
+fails in a way that has a name (`faults`), the request is changed and asked once more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from imapeval.errors import ExtractionError
+from imapeval.extraction import parsing, selection
+from imapeval.extraction.injection_filter import is_about_score
+from imapeval.extraction.offload import offload
+from imapeval.extraction.source import SourceText
+from imapeval.llm.protocol import Request
+from imapeval.llm.structured import faults, output_format, templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.redaction import get_logger
+from imapeval.signature import signature
+from imapeval.text.phrases import annotate_pair, drop_self_contradictions
+from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from imapeval.extraction.entries import Parsed
+    from imapeval.llm.protocol import Completion, Model
+
+QUESTION_TASK = "question-imap"
+"""What requests of the first step are named (`Request.schema_name`)."""
+
+_ANSWER_TASK = "answer-inform"
+_VERSIONS: Mapping[str, int] = {QUESTION_TASK: 2, _ANSWER_TASK: 2}
+"""Of the prompts."""
+
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    QUESTION_TASK: parsing.QUESTION_SCHEMA,
+    _ANSWER_TASK: parsing.INFORM_SCHEMA,
+}
+
+_T = TypeVar("_T")
+
+_log = get_logger(__name__)
+
+
+class LLMReader:
+    """Reads texts by asking a model, one request per text, and a second one where the first completion is no use.
+
+    Args:
+        model: Who is asked.
+        temperature: Of sampling. 0, so that the same text gives the same pairs where the server can hold to that.
+        max_tokens: Most tokens of a completion. A fact takes some 15, so the default is room for 60.
+        seed: Of sampling, or None to leave it to the server.
+    """
+
+    def __init__(
+        self, model: Model, *, temperature: float = 0.0, max_tokens: int = 1024, seed: int | None = None
+    ) -> None:
+        self._model = model
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._seed = seed
+        self._asker = StructuredOutputClient(model)
+
+    @property
+    def signature(self) -> str:
+        """Model, sampling and all prompts that may be used, of both languages."""
+        return signature(
+            "prompted",
+            model=self._model.identity,
+            temperature=self._temperature,
+            max_tokens=self._max_tokens,
+            question=templates.prompt_identity(QUESTION_TASK, _VERSIONS[QUESTION_TASK]),
+            answer=templates.prompt_identity(_ANSWER_TASK, _VERSIONS[_ANSWER_TASK]),
+            lines=templates.prompt_identity(output_format.LINE_FORMAT, output_format.VERSION),
+            retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
+            v="8",
+        )
+
+    @property
+    def concurrency(self) -> int:
+        """The model's own."""
+        return self._model.concurrency
+
+    async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
+        """Ask what is asked and what is given; see `Reader.read_question`.
+
+        Raises:
+            ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (kinds of `Fault`).
+            ProviderError: The model did not answer.
+        """
+        source = await offload(lambda: SourceText(question, under_evaluation=False), question)
+
+        def understand(completion: Completion) -> QuestionImap:
+            said = _parse_complete(parsing.parse_question, completion.text)
+            return _log_dropped(selection.select_question(said, source, completion.text))
+
+        if not source.is_empty:
+            imap = await self._ask(QUESTION_TASK, lang, understand, question=source.shown_text)
+            if imap.query:
+                return replace(imap, constraint=tuple(map(annotate_pair, imap.constraint)))
+        raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")
+
+    async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
+        """Ask for the facts of an answer; see `Reader.read_answer`. An answer that states nothing is not sent.
+
+        Raises:
+            ExtractionError: No completion can be used (kinds of `Fault`).
+            ProviderError: The model did not answer.
+        """
+        score_asked = is_about_score(question)
+        source = await offload(lambda: SourceText(answer, under_evaluation=True, score_asked=score_asked), answer)
+        asked = [pair.term for pair in imap.query]
+
+        def understand(completion: Completion) -> tuple[Pair, ...]:
+            said = _parse_complete(partial(parsing.parse_inform, asked=asked), completion.text)
+            return _log_dropped(selection.select_inform(said, source, imap, completion.text))
+
+        if source.is_empty:
+            return AnswerImap(())
+        texts = {"question": question, "asked": json.dumps(asked, ensure_ascii=False), "answer": source.shown_text}
+        facts = map(annotate_pair, await self._ask(_ANSWER_TASK, lang, understand, **texts))
+        return AnswerImap(tuple(drop_self_contradictions(facts)))
+
+    async def _ask(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
+        def make(form: OutputFormat) -> Request:
+            return Request(
+                output_format.load(task, lang=lang, version=_VERSIONS[task], form=form).render(**texts),
+                schema=_SCHEMAS[task] if form is OutputFormat.SCHEMA else None,
+                schema_name=task,
+                json=form is OutputFormat.JSON,
+                max_tokens=self._max_tokens,
+                temperature=self._temperature,
+                seed=self._seed,
+            )
+
+        return await self._asker.complete(make, understand, lang=lang)
+
+
+def _parse_complete(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:
+    """Return what a completion says.
+
+    Raises:
+        ExtractionError: It cannot be read, or not all of it: nobody can say what is missing.
+    """
+    try:
+        parsed = parse(completion)
+    except ExtractionError as error:
+        raise faults.refine_error(error) from None
+    if not parsed.complete:
+        raise faults.fault_error(faults.diagnose(completion, cut=True), completion)
+    if any(dropped.reason == "no pair" for dropped in parsed.dropped):
+        raise faults.fault_error("unreadable-completion", completion)
+    return _log_dropped(parsed)
+
+
+def _log_dropped(parsed: Parsed[_T]) -> _T:
+    for dropped in parsed.dropped:
+        _log.info("left out of a completion: %s (%s)", dropped.item, dropped.reason)
+    return parsed.found

@@ -1,0 +1,182 @@
+"""Which of the pairs that a completion names are taken: those asked for, in words that stand in the text. Pure.
+
+A term that was not asked for is left out. Scores count only terms that reference and response share, over the
+reference's terms: a stray term of a response would count nowhere, one of a reference would lower every response that
+rightly keeps to the question.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from imapeval.extraction.entries import Dropped, DropReason, Parsed, make_dropped
+from imapeval.llm.structured.faults import fault_error
+from imapeval.text.language import HAN
+from imapeval.types import Pair, QuestionImap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.extraction.source import SourceText
+
+_DAMAGE = re.compile(
+    rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]++(?![A-Z])|(?<![A-Za-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
+)
+"""What hardly a term or value has, unless the text has it too: "q8h" is none, "wa5er" is."""
+
+_BRACKET_FOLDS = str.maketrans("“”„″「」『』（(）)【】", '""""""""[[]][]')
+"""Quotation marks and brackets, which models write in a form of their own."""
+
+_UNITS = frozenset(
+    ("mg", "g", "kg", "ml", "l", "mcg", "ug", "mm", "cm", "mmol", "mmhg", "iu", "u", "h", "min", "d", "bid", "tid")
+)
+"""What may stand at a Chinese character though the text has it in Chinese."""
+
+_GLUED = re.compile(r"[^\W\d_]\d+|(?<!\d)\d++[^\W\d_]")
+"""A digit at a letter: in a term damage, unless the text has it too ("B12")."""
+
+_TERM_SIMILARITY = 0.8
+"""Likeness of a term to one that was asked for from which it is that one: a wrong letter in five."""
+
+_ABBREVIATION = re.compile(r"[A-Z][A-Za-z\d-]{0,7}")
+"""What may stand for a Chinese word in a Chinese text: MRI, HbA1c."""
+
+EXAMPLE_QUERIES = frozenset({"can eat spinach", "can exercise", "能否吃菠菜", "能否运动"})
+"""Queries of the prompt's own examples that are too particular to be asked by chance. Weak models copy them."""
+
+EXAMPLE_VALUES = frozenset({"尿常规", "膀胱炎", "风湿科就诊（三天后不见好时）"})
+"""Values of the prompt's own examples of which other facts have most characters: 血常规, 膀胱."""
+
+
+def select_question(imap: QuestionImap, source: SourceText, completion: str) -> Parsed[QuestionImap]:
+    """Return the imap without what the question does not say.
+
+    Raises:
+        ExtractionError: What is asked is all copied from an example (kind "not-in-text") or in the wrong language.
+    """
+    dropped: list[Dropped] = []
+    query: list[Pair] = []
+    for pair in imap.query:
+        if pair.term.casefold() in EXAMPLE_QUERIES and not source.grounding.supports(pair.term):
+            dropped.append(make_dropped(pair.term, "not in the text"))
+        else:
+            query.append(pair)
+    if imap.query and not query:
+        raise fault_error("not-in-text", completion)
+    for pair in query:
+        _raise_if_garbled(pair.term, None, source, completion)
+    if query and all(_is_foreign(pair.term, source) for pair in query):
+        raise fault_error("wrong-language", completion)
+    constraint: dict[Pair, None] = {}
+    for pair in imap.constraint:
+        located = source.locate(pair)
+        if located.span is not None or source.grounding.supports(pair.value, term=pair.term):
+            constraint[located] = None
+        else:
+            dropped.append(_drop_pair(pair, "not in the text"))
+        _raise_if_garbled(pair.term, located, source, completion)
+    return Parsed(QuestionImap(tuple(query), tuple(constraint)), tuple(dropped))
+
+
+def select_inform(
+    pairs: Sequence[Pair], source: SourceText, imap: QuestionImap, completion: str
+) -> Parsed[tuple[Pair, ...]]:
+    """Return the pairs that the answer states for what is asked, each with its place.
+
+    Raises:
+        ExtractionError: A value is in the wrong language, or a term or value damaged, and not in the text; or none of
+            the pairs can be taken (kinds "wrong-language", "garbled", "not-in-text", "not-asked").
+    """
+    asked = {_fold(pair.term): pair.term for pair in imap.query}
+    given = {_fold(pair.value) for pair in imap.constraint}
+    kept: dict[Pair, None] = {}
+    dropped: list[Dropped] = []
+    for said in pairs:
+        term = _match_asked_term(said.term, asked)
+        if term is None:
+            _raise_if_garbled(said.term, None, source, completion)
+            dropped.append(_drop_pair(said, "not asked"))
+            continue
+        pair = source.locate(Pair(term, said.value))
+        reason = _find_refusal(pair, source, given)
+        if reason is None:
+            kept[pair] = None
+        elif reason == "not in the text" and _is_foreign_value(said.value, source):
+            raise fault_error("wrong-language", completion)
+        elif (
+            reason == "not in the text"
+            and source.nearly_contains(said.value)
+            and not source.grounding.denies_without_support(said.value)
+        ):
+            # Nearly a quotation: put more shortly, or damaged where another number stands in it.
+            if not source.grounding.contains_digits_of(said.value):
+                raise fault_error("garbled", completion)
+            kept[pair] = None
+        else:
+            dropped.append(_drop_pair(pair, reason))
+        _raise_if_garbled("", pair, source, completion)
+    if pairs and not kept:
+        raise fault_error(
+            "not-asked" if all(note.reason == "not asked" for note in dropped) else "not-in-text", completion
+        )
+    return Parsed(tuple(kept), tuple(dropped))
+
+
+def _find_refusal(pair: Pair, source: SourceText, given: set[str]) -> DropReason | None:
+    """Return why a located pair is not taken, if so."""
+    if pair.span is not None:
+        return None
+    # Weak models repeat the question. Some words of it the answer has as well, so that support alone is not enough.
+    if _fold(pair.value) in given:
+        return "copied from the question"
+    supported = pair.value not in EXAMPLE_VALUES and source.grounding.supports(pair.value, term=pair.term)
+    return None if supported else "not in the text"
+
+
+def _match_asked_term(term: str, asked: dict[str, str]) -> str | None:
+    """Return the asked term that is meant: it differs by case, space or a slip, or one holds the other."""
+    folded = _fold(term)
+    if not asked or folded in asked:
+        return asked.get(folded, term)
+    near = [other for other in asked if other in folded or folded in other] or [
+        other for other in asked if SequenceMatcher(None, folded, other, autojunk=False).ratio() >= _TERM_SIMILARITY
+    ]
+    return asked[near[0]] if len(near) == 1 else None
+
+
+def _is_foreign_value(value: str, source: SourceText) -> bool:
+    return source.grounding.is_other_script(value) and not _ABBREVIATION.fullmatch(value)
+
+
+def _is_foreign(text: str, source: SourceText) -> bool:
+    return source.grounding.is_other_script(text) and source.locate(Pair("", text)).span is None
+
+
+def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completion: str) -> None:
+    """Refuse what was damaged on its way: a fact would be lost, or stand under another term.
+
+    Raises:
+        ExtractionError: Kind "garbled".
+    """
+    suspect = _DAMAGE.findall(term) + _GLUED.findall(term)
+    if pair is not None and pair.span is None:
+        suspect += _DAMAGE.findall(pair.value)
+    if suspect:
+        shown = f"{source.shown_text}{source.shown_text.translate(_BRACKET_FOLDS)}".casefold()
+        if any(part not in _UNITS and not _contains_part(shown, part.casefold()) for part in suspect):
+            raise fault_error("garbled", completion)
+
+
+def _contains_part(text: str, part: str) -> bool:
+    """Say whether a text has a word or sign, a word not as a part of another."""
+    return re.search(rf"(?<![a-z]){re.escape(part)}(?![a-z])" if part.isalpha() else re.escape(part), text) is not None
+
+
+def _drop_pair(pair: Pair, reason: DropReason) -> Dropped:
+    return make_dropped([pair.term, pair.value], reason)
+
+
+def _fold(text: str) -> str:
+    return "".join(text.casefold().split())

@@ -1,0 +1,297 @@
+"""Builds a graph of one's own from ontology files: reads, merges, writes, and reports what became of every source."""
+
+from __future__ import annotations
+
+import gc
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from imapeval.errors import InputError, ResourceError, UsageError
+from imapeval.graph.build.merging import combine_by_id, merge
+from imapeval.graph.index.cache_cleanup import remove_stale_indexes
+from imapeval.graph.index.ngram_index import NgramIndex
+from imapeval.graph.readers.record import is_storable
+from imapeval.graph.store.database import GRAPH_FILE
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from pathlib import Path
+
+    from imapeval.graph.build.merging import Merged
+    from imapeval.graph.readers.base import Source
+    from imapeval.graph.readers.format import Format
+    from imapeval.graph.readers.record import Record
+    from imapeval.graph.store.writer import WriteReport
+
+_MAX_EXAMPLES = 10
+"""Cases that are listed of everything that was left out."""
+
+_STALE_SECONDS = 3600.0
+"""Seconds without a write after which a draft is one of a build that was killed: a living one writes all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """What was left out, and where first.
+
+    Attributes:
+        what: What is the matter with it, such as "not UTF-8".
+        count: How often.
+        first: The first places or ids; empty for what was left out on purpose.
+    """
+
+    what: str
+    count: int
+    first: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What became of one source.
+
+    Attributes:
+        name: Its key.
+        path: The file or folder.
+        format: Name of its format.
+        records: Concepts that it describes.
+        names: Names that it gives them.
+        problems: Rows and names that were left out because something is wrong with them.
+        skipped: What was left out on purpose.
+    """
+
+    name: str
+    path: str
+    format: str
+    records: int
+    names: int
+    problems: tuple[Omission, ...]
+    skipped: tuple[Omission, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCount:
+    """Records of one source that joined concepts of sources before it, for one reason.
+
+    Attributes:
+        source: Key of the source.
+        why: "same id", "cross-reference", "same name" or "known name".
+        count: How many.
+        samples: The first of them, as (record's id, its label, concept's id, its label).
+    """
+
+    source: str
+    why: str
+    count: int
+    samples: tuple[tuple[str, str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What was built, of what, and what was left out. `dataclasses.asdict` makes it ready for JSON.
+
+    Attributes:
+        path: The folder of the graph.
+        hash: SHA-256 of its content, in hexadecimal.
+        concepts: Number of concepts.
+        names: Number of names.
+        edges: Number of is-a edges.
+        parts: Number of part-of edges.
+        sources: In order of precedence.
+        joined: What was merged.
+        left_out: Edges and concepts that could not stand: parents that no source describes, concepts that none names.
+        cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
+            out; the next one is that edge's parent (the child itself where it was its own parent).
+        part_cycles: The same of part-of.
+        inherited_types: How many concepts have the type of their nearest typed ancestor.
+        other: How many concepts have the type "other" for want of one.
+    """
+
+    path: str
+    hash: str
+    concepts: int
+    names: int
+    edges: int
+    parts: int
+    sources: tuple[SourceReport, ...]
+    joined: tuple[MergeCount, ...]
+    left_out: tuple[Omission, ...]
+    cycles: tuple[tuple[str, ...], ...]
+    part_cycles: tuple[tuple[str, ...], ...]
+    inherited_types: int
+    other: int
+
+
+def build_graph(
+    sources: Sequence[tuple[Format, Source]],
+    out: Path,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> BuildReport:
+    """Build a graph from ontology files.
+
+    Sources of the same name are one source, and what they say of one id adds up. Of different sources, those that
+    stand first have precedence: see `imapeval.graph.build.grouping`. The graph is replaced as a whole when it is complete;
+    until then, and if anything fails, an older one stays as it is. Then the indexes of the older one go, if it was
+    another, and the index of the new one's names by their letters is made; where that fails, the graph is whole, and
+    the index is made when it is first needed. The stop list is that of the graph that ships: ontologies do not say
+    which of their names are everyday words.
+
+    Args:
+        sources: What to read, as `open_source` gives it.
+        out: The folder of the graph, such as "my.kg"; made where it is not there.
+        progress: Called with "merging", "writing" or "indexing letters", how much of it is done and how much there
+            is. While files are read the sources tell themselves how far they are.
+
+    Returns:
+        What was built and what was left out.
+
+    Raises:
+        InputError: A source cannot be read, or there is no concept in it.
+        UsageError: There is no source, or the folder's name is that of a file.
+        ResourceError: The folder cannot be written, an old index not removed, or the graph that ships not read.
+    """
+    if not sources:
+        raise UsageError("a graph needs at least one source.")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file, but a graph is a folder. Choose another name.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _remove_stale_drafts(out)
+    except OSError as error:
+        raise ResourceError(
+            f"the folder {out} cannot be made or written ({error.strerror}). Choose another."
+        ) from error
+    with Graph.open() as shipped:
+        stop = shipped.stop_list()
+
+    def tell(stage: str) -> Callable[[int, int], None] | None:
+        return None if progress is None else partial(progress, stage)
+
+    with _garbage_collection_paused():
+        records, reports = _read_sources(sources)
+        if progress is not None:
+            progress("merging", 0, 1)
+        merged = merge(records)
+        records.clear()
+        if progress is not None:
+            progress("merging", 1, 1)
+            progress("writing", 0, len(merged.concepts))
+        written = write_graph(
+            out / GRAPH_FILE,
+            merged.concepts,
+            merged.names,
+            stop=stop,
+            sources={report.name: report.path.rpartition("/")[2] for report in reports},
+            progress=tell("writing"),
+        )
+    remove_stale_indexes(out, written.hash)
+    with Graph.open(out) as graph:
+        NgramIndex.build(graph, out, progress=tell("indexing letters"))
+    return _make_report(out, reports, merged, written)
+
+
+def _remove_stale_drafts(folder: Path) -> None:
+    """Remove what builds left that were killed."""
+    for pattern in (f".{GRAPH_FILE}.*", ".grams*"):
+        for draft in folder.glob(pattern):
+            if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
+                draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _garbage_collection_paused() -> Generator[None]:
+    """Stop the search for circular garbage: it would go through millions of records over and over, and find none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read_sources(sources: Sequence[tuple[Format, Source]]) -> tuple[dict[str, dict[str, Record]], list[SourceReport]]:
+    read: dict[str, dict[str, Record]] = {}
+    reports: list[SourceReport] = []
+    for form, source in sources:
+        found = combine_by_id(_drop_unstorable(form.read(source), source))
+        if not found:
+            raise InputError(
+                "there is no concept in it" + _describe_first_problem(source),
+                path=source.path,
+                fix=f"It was read as {form.name}; write FORMAT:PATH if it is something else.",
+            )
+        names = sum(len(record.names) for record in found.values())
+        known = read.get(source.name)
+        read[source.name] = found if known is None else combine_by_id([*known.values(), *found.values()])
+        reports.append(
+            SourceReport(
+                source.name,
+                str(source.path),
+                form.name,
+                len(found),
+                names,
+                tuple(
+                    Omission(what, count, tuple(source.problems.places[what]))
+                    for what, count in source.problems.counts.most_common()
+                ),
+                tuple(Omission(what, count) for what, count in source.skipped.most_common()),
+            )
+        )
+    return read, reports
+
+
+def _describe_first_problem(source: Source) -> str:
+    problems = source.problems
+    what = next(iter(problems.counts), None)
+    return "" if what is None else f": {problems.counts[what]} times {what}, first at {problems.places[what][0]}"
+
+
+def _drop_unstorable(records: Iterator[Record], source: Source) -> Iterator[Record]:
+    """Leave out what no file can hold: half characters, which JSON and XML may name."""
+    for record in records:
+        # All at once: it is asked for every record of millions, and nearly never found.
+        if is_storable("".join([record.id, record.label, *[name.text for name in record.names]])):
+            yield record
+            continue
+        if not is_storable(record.id + record.label):
+            source.problems.add("half a character (a lone surrogate) in an id or label", ascii(record.id))
+            continue
+        source.problems.add("half a character (a lone surrogate) in a name", record.id)
+        record.names = [name for name in record.names if is_storable(name.text)]
+        yield record
+
+
+def _make_report(out: Path, sources: list[SourceReport], merged: Merged, written: WriteReport) -> BuildReport:
+    left = (
+        ("an edge to a concept that no source describes", [f"{a} -> {b}" for a, b in merged.unknown_parents]),
+        ("a parent's name that nothing is called", [f"{a} -> {b!r}" for a, b in merged.unknown_names]),
+        (
+            "an is-a edge between types that merging made incompatible",
+            [f"{a} -> {b}" for a, b in merged.incompatible_parents],
+        ),
+        ("a concept that no source names", merged.unnamed),
+    )
+    return BuildReport(
+        str(out),
+        written.hash,
+        written.concepts,
+        written.names,
+        written.edges,
+        written.parts,
+        tuple(sources),
+        tuple(
+            MergeCount(source, why, count, tuple(merged.samples[source, why]))
+            for (source, why), count in merged.counts.items()
+        ),
+        tuple(Omission(what, len(cases), tuple(cases[:_MAX_EXAMPLES])) for what, cases in left if cases),
+        (*merged.cycles, *written.cycles),
+        written.part_cycles,
+        merged.inherited,
+        sum(concept.type == "other" for concept in merged.concepts),
+    )

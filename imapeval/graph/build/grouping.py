@@ -1,0 +1,254 @@
+"""Which records of different sources are one concept.
+
+In order of precedence, a record joins a concept of earlier sources
+
+1. if it has the same id;
+2. if a cross-reference says so and they share a name (of the Disease Ontology's references to MeSH one in ten is merely
+   near);
+3. if their preferred names have the same key;
+4. if its preferred name is a name, not an abbreviation, of exactly one concept;
+
+and, but for the first, if their types are kin and neither is qualified where the other is not ("acute", "alcoholic":
+see `imapeval.graph.build.qualifiers`): sources list many a kind among the synonyms of what it is a kind of.
+
+The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
+without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
+anti-inflammatory drug". Two records of one source never join each other. Names that are narrower, broader or related
+say nothing about identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from imapeval.graph.build.qualifiers import have_same_qualifiers
+from imapeval.graph.linking.respelling import spelling_variants
+from imapeval.text.normalise import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+    from imapeval.graph.model import ConceptType, NameKind
+    from imapeval.graph.readers.record import Record
+
+SAMPLES = 10
+"""Merged records that are listed for each source and reason."""
+
+# All that `respell` may change in a normal form: to try it on every name of millions takes minutes.
+_NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
+
+# One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
+_INTERCHANGEABLE_TYPES: tuple[frozenset[ConceptType], ...] = (
+    frozenset({"disease", "symptom"}),
+    frozenset({"procedure", "test"}),
+    frozenset({"procedure", "lifestyle"}),
+)
+
+
+@dataclass(slots=True)
+class Group:
+    """Records that are one concept.
+
+    Attributes:
+        members: The records, those of the source with the highest precedence first.
+        sources: The key of each member's source.
+        type: What kind of thing it is; None where no member says.
+        place: Among the concepts of the merged graph, from 0; None for a group that is not among them.
+    """
+
+    members: list[Record]
+    sources: list[str]
+    type: ConceptType | None
+    position: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the id of the source with the highest precedence."""
+        return self.members[0].id
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Why a record joins a group.
+
+    Attributes:
+        why: For the report.
+        find: Returns the group that a record joins by this rule, or None.
+        again: Whether it may join a group that has a record of its own source already.
+    """
+
+    why: str
+    find: Callable[[Record], Group | None]
+    repeats_source: bool = False
+
+
+class Grouping:
+    """Takes records, source by source, and groups them.
+
+    Attributes:
+        groups: All groups, in order of precedence.
+        by_id: Group of each id.
+        by_label: Groups by the key of a preferred name.
+        by_name: Groups by the key of any exact name but abbreviations.
+        counts: How many records joined a group of other sources, by (source, why).
+        samples: {(source, why): the first (record's id, its label, concept's id, its label)}.
+    """
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self.by_id: dict[str, Group] = {}
+        self.by_label: dict[str, list[Group]] = defaultdict(list)
+        self.by_name: dict[str, list[Group]] = defaultdict(list)
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.samples: dict[tuple[str, str], list[tuple[str, str, str, str]]] = {}
+        self._claims: dict[str, list[str]] = defaultdict(list)
+
+    def list_rules(self) -> Sequence[Rule]:
+        """Return the rules by which records join groups, the surest first."""
+        return (
+            Rule("same id", lambda record: self.by_id.get(record.id), repeats_source=True),
+            Rule("cross-reference", self.find_by_xref),
+            Rule("same name", self.find_by_label),
+            Rule("known name", self.find_by_name),
+        )
+
+    def list_name_keys(self, group: Group, record: Record) -> list[str]:
+        """Return the keys by which later records find a group, of those that a record adds."""
+        return list_keys(record)
+
+    def add_source(self, source: str, records: Iterable[Record], *, searchable: bool) -> None:
+        """Group the records of one source.
+
+        Args:
+            source: Its key.
+            records: One for each id.
+            publish: Whether names are asked for later; that takes memory.
+        """
+        placed: list[tuple[Group, Record]] = []
+        waiting = list(records)
+        # The surest rule goes first for all records, so that none takes another's place.
+        for rule in self.list_rules() if self.groups else ():
+            left: list[Record] = []
+            for record in waiting:
+                group = rule.find(record)
+                if group is None or (source in group.sources and not rule.repeats_source):
+                    left.append(record)
+                else:
+                    self._join(source, record, group, rule.why)
+                    placed.append((group, record))
+            waiting = left
+        for record in waiting:
+            group = Group([record], [source], record.type)
+            self.groups.append(group)
+            self.by_id[record.id] = group
+            if searchable:
+                placed.append((group, record))
+        if not searchable:
+            return
+        # Only now, because records of one source never join each other.
+        for group, record in placed:
+            if label := make_key(record.label, record.type):
+                self.by_label[label].append(group)
+            for key in self.list_name_keys(group, record):
+                self.by_name[key].append(group)
+            for other in dict.fromkeys(record.xrefs):
+                self._claims[other].append(record.id)
+
+    def _join(self, source: str, record: Record, group: Group, why: str) -> None:
+        self.counts[source, why] += 1
+        if len(shown := self.samples.setdefault((source, why), [])) < SAMPLES:
+            shown.append((record.id, record.label, group.id, group.members[0].label))
+        group.members.append(record)
+        group.sources.append(source)
+        self.by_id[record.id] = group
+        group.type = group.type or record.type
+
+    def find_by_xref(self, record: Record) -> Group | None:
+        """Return the group that a cross-reference of either side means."""
+        targets = [*self._claims.get(record.id, ()), *record.xrefs]
+        linked = {group.id: group for target in targets if (group := self.by_id.get(target))}
+        if not linked:
+            return None
+        # Lay wordings and brands are said of neighbours, too.
+        keys = set(list_keys(record, but=("lay", "brand", "abbreviation")))
+        groups = [
+            group
+            for group in linked.values()
+            if may_be_compatible(group.type, record.type)
+            and shares_qualifiers(group, record)
+            and any(keys.intersection(list_keys(member)) for member in group.members)
+        ]
+        if len(groups) > 1:
+            label = make_key(record.label, record.type)
+            groups = [group for group in groups if label == make_key(group.members[0].label, group.type)]
+        return groups[0] if len(groups) == 1 else None
+
+    def find_by_label(self, record: Record) -> Group | None:
+        """Return the first group with the same preferred name."""
+        return next(self.find_joinable(self.by_label, record), None)
+
+    def find_by_name(self, record: Record) -> Group | None:
+        """Return the only group that has a record's preferred name as one of its names."""
+        return only_group(self.find_joinable(self.by_name, record))
+
+    def find_joinable(self, known: Mapping[str, Sequence[Group]], record: Record) -> Iterator[Group]:
+        """Yield the groups under the key of a record's preferred name that it may be one with."""
+        for group in known.get(make_key(record.label, record.type), ()):
+            if may_join(group, record):
+                yield group
+
+    def find_parent(self, text: str, kind: ConceptType | None) -> Group | None:
+        """Return the group that a parent's name means: before all one of a kin type, and one whose label it is."""
+        key = make_key(text, kind)
+        found = [*self.by_label.get(key, ()), *self.by_name.get(key, ())]
+        return next((group for group in found if are_compatible(group.type, kind)), next(iter(found), None))
+
+
+def are_compatible(one: ConceptType | None, other: ConceptType | None) -> bool:
+    """Tell whether two types are the same or so close that sources type one thing either way."""
+    return one == other or any(one in family and other in family for family in _INTERCHANGEABLE_TYPES)
+
+
+def may_be_compatible(one: ConceptType | None, other: ConceptType | None) -> bool:
+    """Tell whether two types are kin, or one of them is not known."""
+    return one is None or other is None or are_compatible(one, other)
+
+
+def may_join(group: Group, record: Record) -> bool:
+    """Tell whether a record of the same name may join a group: of a kin type, and qualified alike."""
+    return are_compatible(group.type, record.type) and shares_qualifiers(group, record)
+
+
+def shares_qualifiers(group: Group, record: Record) -> bool:
+    """Tell whether a record's label has the same qualifiers as one of a group, such as "acute"; none says nothing."""
+    return not record.label or any(
+        not member.label or have_same_qualifiers(member.label, record.label) for member in group.members
+    )
+
+
+def only_group(groups: Iterable[Group]) -> Group | None:
+    """Return the group, if it is always the same one."""
+    found = {id(group): group for group in groups}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+@lru_cache(maxsize=1 << 16)
+def make_key(text: str, kind: ConceptType | None) -> str:
+    """Return what a name is compared by: see this module. "" where nothing but punctuation stands."""
+    norm = normalise(text)
+    if _NUMERAL.search(norm):
+        # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
+        norm = min([norm, *spelling_variants(norm)])
+    if kind == "drug":
+        norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
+    return norm.replace(" ", "")
+
+
+def list_keys(record: Record, *, but: Container[NameKind] = ("abbreviation",)) -> list[str]:
+    """Return the keys of a record's exact names, each once, but for some kinds of names."""
+    keys = (make_key(name.text, record.type) for name in record.names if name.scope == "exact" and name.kind not in but)
+    return list(dict.fromkeys(filter(None, keys)))

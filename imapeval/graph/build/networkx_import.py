@@ -1,0 +1,132 @@
+"""Exchange with networkx: concepts and edges of a graph as a DiGraph, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from imapeval.errors import UsageError
+from imapeval.graph.index.cache_cleanup import remove_stale_indexes
+from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
+from imapeval.graph.store.database import GRAPH_FILE
+from imapeval.graph.store.writer import write_graph
+from imapeval.text.language import has_chinese
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import networkx as nx
+
+    from imapeval.graph.store.graph import Graph
+    from imapeval.graph.store.writer import WriteReport
+
+_ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "scope": get_args(Scope)}
+
+
+def make_networkx(graph: Graph, ids: Sequence[str] | None, *, depth: int) -> nx.DiGraph[str]:
+    """Return concepts and edges of a graph: see `Graph.to_networkx`."""
+    import networkx as nx
+
+    if ids is None:
+        wanted = dict.fromkeys(graph.all_ids())
+    else:
+        wanted = dict.fromkeys(graph.resolve(concept_id) for concept_id in ids)
+        rim = list(wanted)
+        for _ in range(depth):
+            near = dict.fromkeys(other for concept_id in rim for other in _list_near(graph, concept_id))
+            rim = [concept_id for concept_id in near if concept_id not in wanted]
+            wanted.update(dict.fromkeys(rim))
+    result: nx.DiGraph[str] = nx.DiGraph(sources=graph.stats()["sources"], stop=graph.stop_list())
+    concepts = [graph.concept(concept_id) for concept_id in wanted]
+    for concept in concepts:
+        result.add_node(
+            concept.id,
+            label=concept.label,
+            type=concept.type,
+            general=graph.is_general(concept.id),
+            aliases=concept.aliases,
+            names=graph.names(concept.id),
+        )
+    for concept in concepts:
+        result.add_edges_from((concept.id, whole, {"kind": "part-of"}) for whole in concept.wholes if whole in wanted)
+        result.add_edges_from((concept.id, parent, {"kind": "is-a"}) for parent in concept.parents if parent in wanted)
+    return result
+
+
+def _list_near(graph: Graph, concept_id: str) -> tuple[str, ...]:
+    concept = graph.concept(concept_id)
+    return (*concept.parents, *concept.wholes, *graph.children(concept_id), *graph.parts(concept_id))
+
+
+def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
+    """Write a networkx graph as a compiled graph.
+
+    What `Graph.to_networkx` returns for a whole graph gives a graph with the same hash, unless a concept is both a kind
+    and a part of another.
+
+    Args:
+        graph: Nodes are concepts by id. Their attributes: `label` (else the id is the label), `type` (else "other"),
+            `aliases`, `general` (else it is found by what lies below) and `names`, each a wording (English or, with
+            Chinese characters in it, Chinese) or the fields of a `Name`, as JSON leaves them. Edges lead from the
+            child to the parent; their attribute `kind` is "is-a", which is the default, or "part-of". The graph's
+            attributes `sources` and `stop` are as in `write_graph`.
+        path: The folder of the compiled graph, made where it is not there. Indexes of another graph that lay there
+            before are removed.
+
+    Raises:
+        UsageError: An attribute has a value that cannot be meant; the message names the node or edge.
+        ResourceError: The folder cannot be written.
+    """
+    above: dict[str, dict[str, list[str]]] = {"is-a": {}, "part-of": {}}
+    for child, parent, kind in cast("Iterable[tuple[str, str, Any]]", graph.edges(data="kind", default="is-a")):
+        if kind not in above:
+            raise UsageError(f"the edge {child!r} -> {parent!r} has the kind {kind!r}. Use 'is-a' or 'part-of'.")
+        above[kind].setdefault(child, []).append(parent)
+    concepts: list[Concept] = []
+    names: list[tuple[str, Name]] = []
+    marked: dict[bool, list[str]] = {True: [], False: []}
+    for node, attributes in cast("Iterable[tuple[str, dict[str, Any]]]", graph.nodes(data=True)):
+        kind = attributes.get("type", "other")
+        if kind not in get_args(ConceptType):
+            raise UsageError(f"the node {node!r} has the type {kind!r}. Use one of {', '.join(get_args(ConceptType))}.")
+        concepts.append(
+            Concept(
+                node,
+                str(attributes.get("label", node)),
+                kind,
+                tuple(above["is-a"].get(node, ())),
+                tuple(above["part-of"].get(node, ())),
+                tuple(attributes.get("aliases", ())),
+            )
+        )
+        names += ((node, _read_name(node, name)) for name in attributes.get("names", ()))
+        if "general" in attributes:
+            marked[bool(attributes["general"])].append(node)
+    path.mkdir(parents=True, exist_ok=True)
+    written = write_graph(
+        path / GRAPH_FILE,
+        concepts,
+        names,
+        general=marked[True],
+        specific=marked[False],
+        stop=graph.graph.get("stop", ()),
+        sources=graph.graph.get("sources"),
+    )
+    remove_stale_indexes(path, written.hash)
+    return written
+
+
+def _read_name(node: str, given: object) -> Name:
+    if isinstance(given, str):
+        return Name(given, "zh" if has_chinese(given) else "en", "synonym", "networkx")
+    try:
+        name = Name(*cast("Sequence[Any]", given))
+    except TypeError:
+        raise UsageError(
+            f"the node {node!r} has the name {given!r}. Give a text, or (text, lang, kind, source, scope)."
+        ) from None
+    for field, allowed in _ALLOWED.items():
+        if getattr(name, field) not in allowed:
+            raise UsageError(f"the node {node!r} has the name {given!r}: {field} is one of {', '.join(allowed)}.")
+    return name

@@ -1,0 +1,1 @@
+"""Searching names: by sentence vectors with FAISS, and by character n-grams."""

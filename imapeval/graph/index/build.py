@@ -1,0 +1,205 @@
+"""Builds a name index: encodes all names of a graph, trains, fills, measures and writes.
+
+Whatever the size of the graph, no more is held in memory than the compressed index, a sample of the vectors to train
+on, and one batch. The vectors themselves are kept on disk until the index is finished (`imapeval.graph.index.checkpoint`).
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, get_args
+
+import faiss
+import numpy as np
+
+from imapeval.errors import ResourceError
+from imapeval.graph.index.checkpoint import VectorCheckpoint
+from imapeval.graph.index.device import FaissDevice, single_threaded
+from imapeval.graph.index.files import (
+    FORMAT,
+    IndexDescription,
+    encode_means,
+    fingerprint_file,
+    read_description,
+    write_index,
+)
+from imapeval.graph.index.preprocessing import RunningMean, centre
+from imapeval.graph.index.recall import QUERIES, ExactNeighbours, choose_probes, drop_character
+from imapeval.graph.index.tuning import choose_recipe
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from imapeval.graph.encoder import Encoder
+    from imapeval.graph.index.files import Recall
+    from imapeval.graph.index.tuning import Recipe
+    from imapeval.graph.store.graph import Graph
+
+    Rows = npt.NDArray[np.float32]
+    Numbers = npt.NDArray[np.int64]
+
+BATCH = 4_096
+"""Names encoded between two calls of `progress`, and lost at most when a build is stopped."""
+
+_LANGS: tuple[Lang, ...] = get_args(Lang)
+
+# FAISS asks for 39 vectors a cell at least; product quantisation gains nothing from more than 65,536 in all.
+_SAMPLE_PER_CELL = 64
+_SAMPLE = 65_536
+
+
+def fold_case(text: str) -> str:
+    """Return a text as it is encoded for the index: in lower case, because the encoder hears capitals."""
+    return text.lower()
+
+
+def build_index(
+    graph: Graph,
+    encoder: Encoder,
+    path: Path,
+    *,
+    max_bytes: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Write the index of a graph's names; see `NameIndex.build`."""
+    recipe = choose_recipe(graph.name_count, encoder.dimension, max_bytes=max_bytes)
+    with ExitStack() as stack:
+        with _writing_to(path):
+            draft = stack.enter_context(
+                VectorCheckpoint(path, graph=graph.hash, encoder=encoder.identity, dimension=encoder.dimension)
+            )
+        if draft.waited and _is_built(path, graph, encoder, recipe):
+            return
+        done = len(draft)
+        texts = (fold_case(text) for row, text, _, _ in graph.all_names() if row > done)
+        while batch := list(islice(texts, BATCH)):
+            vectors = encoder.encode(batch)
+            with _writing_to(path):
+                draft.append(vectors)
+            if progress is not None:
+                progress(len(draft), graph.name_count)
+        with _writing_to(path):
+            _IndexBuilder(graph, encoder, draft, recipe).write(path)
+
+
+@contextmanager
+def _writing_to(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResourceError(
+            f"the name index cannot be written to {path.parent} ({error}). Free some space, or see to it that the "
+            "folder can be written; what is done so far is kept there, and the same call goes on with it."
+        ) from error
+
+
+def _is_built(path: Path, graph: Graph, encoder: Encoder, recipe: Recipe) -> bool:
+    found = read_description(path)
+    return found is not None and (found.graph, found.encoder, found.recipe) == (
+        graph.hash,
+        encoder.identity,
+        recipe.factory,
+    )
+
+
+class _IndexBuilder:
+    """Makes an index of the vectors of a draft."""
+
+    def __init__(self, graph: Graph, encoder: Encoder, draft: VectorCheckpoint, recipe: Recipe) -> None:
+        self._graph = graph
+        self._encoder = encoder
+        self._draft = draft
+        self._recipe = recipe
+        self._device = FaissDevice()
+        # Always the same sample and the same questions, so that the same names give the same index.
+        self._rng = np.random.default_rng(0)
+        langs = (_LANGS.index(lang) for *_, lang in graph.all_names())
+        self._langs = np.fromiter(langs, dtype=np.uint8, count=graph.name_count)
+        self._means: dict[Lang, Rows] = {}
+
+    def write(self, path: Path) -> None:
+        """Make the index and put its two files in their place."""
+        with single_threaded():
+            index, recall = self._make_index()
+        new = self._draft.folder / path.name
+        write_index(index, new)
+        size, digest = fingerprint_file(new)
+        description = IndexDescription(
+            format=FORMAT,
+            graph=self._graph.hash,
+            encoder=self._encoder.identity,
+            dimension=self._encoder.dimension,
+            names=len(self._draft),
+            recipe=self._recipe.factory,
+            recall=recall,
+            faiss=faiss.__version__,
+            size=size,
+            digest=digest,
+            means=encode_means(self._means),
+        )
+        described = new.with_suffix(".json")
+        described.write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        # Renamed when both are whole, so that nobody opens half an index.
+        new.replace(path)
+        described.replace(path.with_suffix(".json"))
+
+    def _make_index(self) -> tuple[Any, Recall | None]:
+        sample = self._read_sample()
+        empty: Any = faiss.index_factory(self._encoder.dimension, self._recipe.factory, faiss.METRIC_INNER_PRODUCT)
+        index = self._device.to_device(empty)
+        if not index.is_trained:
+            index.train(sample)
+        nearest = ExactNeighbours(self._make_queries(), self._device) if self._recipe.cells else None
+        for start, rows in self._draft.read():
+            centred = self._centre(rows, np.arange(start, start + len(rows)))
+            index.add(centred)
+            if nearest is not None:
+                nearest.add(centred)
+        index = self._device.to_cpu(index)
+        if self._recipe.uses_pca:
+            # 1 MB at 512 dimensions that only a second training would need.
+            transform: Any = faiss.downcast_VectorTransform(index.chain.at(0))
+            transform.PCAMat.clear()
+        if nearest is None:
+            return index, None
+        return index, choose_probes(index, nearest, lambda numbers: self._centre(self._draft.rows_at(numbers), numbers))
+
+    def _read_sample(self) -> Rows:
+        """Take the mean of each language, and return rows to train on."""
+        names, cells = len(self._draft), self._recipe.cells
+        wanted = min(names, max(_SAMPLE, _SAMPLE_PER_CELL * cells)) if cells else 0
+        chosen = np.sort(self._rng.choice(names, wanted, replace=False))
+        sample = np.empty((wanted, self._encoder.dimension), dtype=np.float32)
+        counters = [RunningMean(self._encoder.dimension) for _ in _LANGS]
+        for start, rows in self._draft.read():
+            low, high = np.searchsorted(chosen, [start, start + len(rows)])
+            sample[low:high] = rows[chosen[low:high] - start]
+            spoken = self._langs[start : start + len(rows)]
+            for number, counter in enumerate(counters):
+                counter.add(rows[spoken == number])
+        self._means = {
+            lang: counter.mean
+            for number, (lang, counter) in enumerate(zip(_LANGS, counters, strict=True))
+            if (self._langs == number).any()
+        }
+        return self._centre(sample, chosen)
+
+    def _make_queries(self) -> Rows:
+        """Return the vectors of some names, each with a letter left out."""
+        names = len(self._draft)
+        chosen = np.sort(self._rng.choice(names, min(names, QUERIES), replace=False))
+        texts = [fold_case(name.text) for name in self._graph.names_at((chosen + 1).tolist())]
+        rows = self._centre(self._encoder.encode([drop_character(text, self._rng) for text in texts]), chosen)
+        return rows[rows.any(axis=1)]
+
+    def _centre(self, rows: Rows, numbers: Numbers) -> Rows:
+        spoken = self._langs[numbers]
+        result = np.empty_like(rows)
+        for number in np.unique(spoken):
+            result[spoken == number] = centre(rows[spoken == number], self._means[_LANGS[number]])
+        return result

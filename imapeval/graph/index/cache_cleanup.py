@@ -1,0 +1,109 @@
+"""Indexes that may be deleted: those of a graph that was replaced, and all those in the user's cache.
+
+An index says of which graph it was made and is refused for any other, so that what is left over does no harm; but it
+takes up to gigabytes, and nothing else removes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imapeval._resources import cache_folder
+from imapeval.errors import ResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_INDEX_FILE = re.compile(r"(?P<graph>[0-9a-f]{16})-(?P<encoder>.+)-\d+(?:\.faiss|\.json|\.faiss\.part)")
+"""What `imapeval.graph.index.names` calls the files of an index in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedIndex:
+    """An index in the user's cache.
+
+    Attributes:
+        kind: "letters" or "names" (of the nearest names by an encoder).
+        graph: The first 16 characters of the hash of the graph it was made of.
+        encoder: What the names were encoded with; "" for letters.
+        bytes: Its size on disk.
+        paths: Its files and folders; one that ends in ".part" is of a build that was stopped.
+    """
+
+    kind: str
+    graph: str
+    encoder: str
+    bytes: int
+    paths: tuple[Path, ...]
+
+
+def remove_stale_indexes(folder: Path, graph: str) -> None:
+    """Remove the indexes in the folder of a graph that were made of another one, which lay there before.
+
+    Args:
+        folder: Where graph and indexes lie.
+        graph: Hash of the graph that lies there now.
+
+    Raises:
+        ResourceError: One cannot be removed.
+    """
+    names, draft = folder / "names.faiss", folder / "names.faiss.part"
+    # What describes an index goes last, so that a process that is killed here finds the rest when it is called again.
+    for described, files in (
+        (folder / "grams.json", sorted(folder.glob("grams-*.npy"))),
+        (draft / "journal.json", [draft]),
+        (names.with_suffix(".json"), [names]),
+    ):
+        if not _is_of_graph(described, graph):
+            _remove([*files, described])
+
+
+def list_cached_indexes() -> list[CachedIndex]:
+    """Return the indexes in the user's cache, by kind, graph and encoder; nothing where there is no cache."""
+    found = {("letters", folder.name, ""): [folder] for folder in sorted((cache_folder() / "grams").glob("*"))}
+    for path in sorted((cache_folder() / "index").glob("*")):
+        if parts := _INDEX_FILE.fullmatch(path.name):
+            found.setdefault(("names", parts["graph"], parts["encoder"]), []).append(path)
+    return [CachedIndex(*key, sum(map(_disk_usage, paths)), tuple(paths)) for key, paths in sorted(found.items())]
+
+
+def clear_cached_indexes() -> list[CachedIndex]:
+    """Remove all indexes from the user's cache and return them; whatever needs one makes it again.
+
+    Raises:
+        ResourceError: One cannot be removed.
+    """
+    found = list_cached_indexes()
+    for index in found:
+        _remove(index.paths)
+    return found
+
+
+def _is_of_graph(described: Path, graph: str) -> bool:
+    try:
+        return json.loads(described.read_bytes())["graph"] == graph
+    except (OSError, ValueError, KeyError, TypeError):  # absent or damaged: nobody could open that index
+        return False
+
+
+def _disk_usage(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        try:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ResourceError(
+                f"{path} cannot be removed ({error.strerror}). Is another process using it? Remove it by hand."
+            ) from error

@@ -1,0 +1,171 @@
+"""What is done so far of an index that is being built: kept on disk, so that a build that was stopped goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    import numpy.typing as npt
+
+    Rows = npt.NDArray[np.float32]
+
+_ROWS_PER_READ = 65_536
+"""Rows read at a time: 130 MB at 512 dimensions."""
+
+_POLL_SECONDS = 0.2
+"""Seconds between two looks whether another process has finished."""
+
+
+class Journal(BaseModel):
+    """Whose vectors a draft holds, and how many.
+
+    Attributes:
+        graph: Hash of the graph.
+        encoder: Identity of the encoder.
+        dimension: Length of a vector.
+        rows: Names encoded so far, in the order of `Graph.all_names`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    graph: str
+    encoder: str
+    dimension: int
+    rows: int
+
+
+class VectorCheckpoint:
+    """The folder `NAME.part` beside an index that is being built; a context manager that holds its lock.
+
+    It holds the names' vectors as float16 and a journal of how many there are. A build that is stopped, however it is
+    stopped, leaves it behind, and the next one for the same graph and encoder goes on with it.
+
+    Args:
+        path: The index to be built.
+        graph: Hash of the graph.
+        encoder: Identity of the encoder.
+        dimension: Length of a vector.
+
+    Attributes:
+        folder: Where the draft lies; other drafts may be put there.
+        waited: Whether another process was building the same index, and is done or was stopped.
+
+    Raises:
+        OSError: On entering, and whenever rows are added: the folder cannot be written.
+    """
+
+    def __init__(self, path: Path, *, graph: str, encoder: str, dimension: int) -> None:
+        self.folder = path.with_name(path.name + ".part")
+        self.waited = False
+        self._journal = Journal(graph=graph, encoder=encoder, dimension=dimension, rows=0)
+        self._rows_path = self.folder / "rows.f16"
+
+    def __enter__(self) -> Self:
+        self._lock = self._wait_for_lock()
+        try:
+            self._resume()
+            self._file = self._rows_path.open("ab")
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # that what is left in it finds no room was told when it was written
+            self._file.close()
+        if kind is None:
+            # Before the lock is let go of: who waits for it must find that its folder is gone (see _wait_for_lock).
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self._journal.rows
+
+    def append(self, rows: Rows) -> None:
+        """Add rows, and see to it that they are on disk before the journal counts them."""
+        self._file.write(rows.astype(np.float16).tobytes())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._write_journal(len(self) + len(rows))
+
+    def read(self) -> Iterator[tuple[int, Rows]]:
+        """Yield (number of the first row, rows), some thousand at a time."""
+        dimension = self._journal.dimension
+        with self._rows_path.open("rb") as file:
+            for start in range(0, len(self), _ROWS_PER_READ):
+                count = min(_ROWS_PER_READ, len(self) - start)
+                rows = np.fromfile(file, dtype=np.float16, count=count * dimension)
+                yield start, rows.reshape(count, dimension).astype(np.float32)
+
+    def rows_at(self, numbers: npt.NDArray[np.int64]) -> Rows:
+        """Return rows by number."""
+        rows = np.memmap(self._rows_path, np.float16, "r", shape=(len(self), self._journal.dimension))
+        return rows[numbers].astype(np.float32)
+
+    def _wait_for_lock(self) -> IO[bytes]:
+        while True:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / "lock"
+            with suppress(FileNotFoundError):  # the folder went away in between
+                file = path.open("ab")
+                while not _try_lock(file):
+                    self.waited = True
+                    time.sleep(_POLL_SECONDS)
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                        return file
+                # Locked, but it is the file of a finished draft, which is gone.
+                file.close()
+
+    def _resume(self) -> None:
+        try:
+            before = Journal.model_validate_json((self.folder / "journal.json").read_bytes())
+        except (FileNotFoundError, ValidationError):
+            before = None
+        size = self._rows_path.stat().st_size if self._rows_path.exists() else 0
+        row = self._journal.dimension * np.dtype(np.float16).itemsize
+        fits = before is not None and before.model_copy(update={"rows": 0}) == self._journal
+        if before is None or not fits or size < before.rows * row:
+            self._rows_path.write_bytes(b"")
+            self._write_journal(0)
+        else:
+            # What a process wrote that was killed before it wrote the journal.
+            os.truncate(self._rows_path, before.rows * row)
+            self._journal = before
+
+    def _write_journal(self, rows: int) -> None:
+        self._journal = self._journal.model_copy(update={"rows": rows})
+        new = self.folder / "journal.new"
+        new.write_text(self._journal.model_dump_json(), encoding="utf-8")
+        new.replace(self.folder / "journal.json")
+
+
+def _try_lock(file: IO[bytes]) -> bool:
+    # The system lets go of the lock however the process ends.
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):  # as the two systems say that another has it
+        return False
+    return True

@@ -1,0 +1,205 @@
+"""The two files of a name index: what is written, and what is checked before it is trusted.
+
+`names.faiss` is FAISS's own format; `names.json` beside it says of which graph and which encoder it was made, how well
+it finds names, and what all names of a language have in common.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
+import faiss
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from imapeval.errors import ResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from imapeval.types import Lang
+
+    Rows = npt.NDArray[np.float32]
+
+FORMAT = 2
+"""Of the two files; an index of another format is refused."""
+
+HOW_TO_FIX = "Build it anew with: python kg/build_index.py (in a checkout), or NameIndex.build(graph, encoder, path)."
+
+_HASHED_BYTES = 1 << 20
+"""Bytes at either end of the file that its digest is of: all of 2 GB would take seconds at every opening."""
+
+# FAISS maps the lists of an IVF index, which are nearly all of the file, and reads the rest. It has no code for it on
+# Windows, where the file is read whole.
+_READ_FLAGS = 0 if sys.platform == "win32" else faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY
+
+
+class Recall(BaseModel):
+    """How well an index that is not exact finds what exact search finds.
+
+    Attributes:
+        share: Of the `k` nearest names by exact search, the share that the index finds, in 0..1.
+        k: How many nearest names.
+        probes: Cells of the index that are searched, chosen to reach the share.
+        queries: Names of the graph, each with a letter left out, over which the share is the mean.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    share: float
+    k: int
+    probes: int
+    queries: int
+
+
+class IndexDescription(BaseModel):
+    """What `names.json` holds.
+
+    Attributes:
+        format: Of the two files.
+        graph: Hash of the graph.
+        encoder: Identity of the encoder.
+        dimension: Length of a vector.
+        names: How many.
+        recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
+        recall: How well it finds names; None where it is exact.
+        faiss: Version that wrote it.
+        size: Bytes of `names.faiss`.
+        digest: SHA-256 of its first and its last MiB.
+        means: Language to the mean of its names' vectors: float32, little-endian, base64.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    graph: str
+    encoder: str
+    dimension: int
+    names: int
+    recipe: str
+    recall: Recall | None
+    faiss: str
+    size: int
+    digest: str
+    means: dict[str, str]
+
+    @model_validator(mode="after")
+    def _check_means(self) -> Self:
+        # Now, so that a damaged one is told with the file's name and not by the first vector it is taken from.
+        for lang, mean in self.decode_means().items():
+            if mean.shape != (self.dimension,):
+                raise ValueError(f"the mean of {lang!r} has {len(mean)} of {self.dimension} numbers")
+        return self
+
+    def decode_means(self) -> dict[str, Rows]:
+        """Return the means as arrays, by language."""
+        return {lang: np.frombuffer(base64.b64decode(mean), dtype="<f4") for lang, mean in self.means.items()}
+
+
+def encode_means(means: Mapping[Lang, Rows]) -> dict[str, str]:
+    """Return means as `Description.means` holds them."""
+    return {lang: base64.b64encode(mean.astype("<f4").tobytes()).decode() for lang, mean in sorted(means.items())}
+
+
+def read_description(path: Path) -> IndexDescription | None:
+    """Return what is said of the index at this path; None where there is none.
+
+    Raises:
+        ResourceError: It is damaged or of another format.
+    """
+    described = path.with_suffix(".json")
+    try:
+        content = described.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ResourceError(f"{described} cannot be read ({error.strerror}). {HOW_TO_FIX}") from error
+    try:
+        found = _FormatOnly.model_validate_json(content).format
+        if found != FORMAT:
+            raise ResourceError(f"the name index {path} has format {found}; this version reads {FORMAT}. {HOW_TO_FIX}")
+        return IndexDescription.model_validate_json(content)
+    except ValidationError as error:
+        raise ResourceError(f"{described} does not describe a name index ({error}). {HOW_TO_FIX}") from error
+
+
+class _FormatOnly(BaseModel):
+    """The one field that every format has."""
+
+    format: int
+
+
+def open_index(path: Path, description: IndexDescription) -> Any:
+    """Open a `.faiss` file, its lists mapped into memory, and check it against its description.
+
+    Raises:
+        ResourceError: It is absent, cut short, damaged or another index.
+    """
+    try:
+        size, digest = fingerprint_file(path)
+        if size != description.size:
+            raise ResourceError(f"the name index {path} has {size} of {description.size} bytes. {HOW_TO_FIX}")
+        if digest != description.digest:
+            raise ResourceError(f"the name index {path} is damaged, or not the one that was described. {HOW_TO_FIX}")
+        index: Any = faiss.read_index(str(path), _READ_FLAGS)
+    except (OSError, RuntimeError) as error:
+        raise ResourceError(f"the name index {path} cannot be read ({error}). {HOW_TO_FIX}") from error
+    if (index.ntotal, index.d) != (description.names, description.dimension):
+        raise ResourceError(
+            f"the name index {path} holds {index.ntotal} names of {index.d} dimensions, but its description speaks of "
+            f"{description.names} and {description.dimension}. {HOW_TO_FIX}"
+        )
+    return index
+
+
+def fingerprint_file(path: Path) -> tuple[int, str]:
+    """Return the size of a file in bytes and the digest of its ends (see `Description`).
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        digest = hashlib.sha256(file.read(_HASHED_BYTES))
+        file.seek(max(_HASHED_BYTES, size - _HASHED_BYTES))
+        digest.update(file.read())
+    return size, digest.hexdigest()
+
+
+_faiss: Any = faiss  # its stubs are partly untyped
+
+
+def write_index(index: Any, path: Path) -> None:
+    """Write an index to a file, in FAISS's format.
+
+    Raises:
+        OSError: The file cannot be written, as on a full disk.
+    """
+    failure: OSError | None = None
+
+    with path.open("wb") as file:
+
+        def write(data: bytes) -> None:
+            nonlocal failure
+            try:
+                file.write(data)
+            except OSError as error:
+                failure = error
+                raise
+
+        # Not by FAISS itself, which does not tell when the last bytes of a file find no room.
+        try:
+            _faiss.write_index(index, _faiss.PyCallbackIOWriter(write))
+        except RuntimeError:
+            if failure is not None:
+                raise failure from None
+            raise
+        file.flush()
+        os.fsync(file.fileno())

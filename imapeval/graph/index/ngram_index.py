@@ -1,0 +1,390 @@
+"""The names of a graph by their letters: an inverted index with TF-IDF weights, searched by cosine.
+
+Four arrays hold it: the keys of all features (see `imapeval.graph.index.ngrams`), where the names of each key begin, the
+names, and the length of each name's vector. On disk they are memory-mapped, so that millions of names open at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from imapeval._resources import cache_folder
+from imapeval.errors import ResourceError
+from imapeval.files import is_process_running
+from imapeval.graph.index.ngrams import extract_features, initials_keys, make_feature_sets, unique_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from imapeval.graph.index.ngrams import FeatureSets, Integers, Occurrences
+    from imapeval.graph.store.graph import Graph
+
+    Floats = npt.NDArray[np.float32]
+    Rows = npt.NDArray[np.int32]
+
+FORMAT = 1
+"""Of the files; others are refused."""
+
+_DESCRIPTION_FILE = "grams.json"
+_DRAFT = re.compile(r"\.(\d+)(?:\.npy)?$")
+"""How the name of a file ends that the process of this number has not finished."""
+_ARRAYS = ("keys", "starts", "rows", "lengths")
+
+_CHUNK = 20_000
+"""Names taken apart at once while building: some 100 MB of arrays."""
+
+_MAX_PENDING_KEYS = 4_000_000
+"""Keys gathered before they are counted together: 64 MB."""
+
+_SCANNED_POSTINGS = 20_000
+"""Entries of the inverted index added up for a query, rarest features first; the others only for the best names."""
+
+_KEPT_FACTOR = 3
+"""Times as many names as are wanted for which the others are added."""
+
+MAX_CHARACTERS = 200
+"""Letters of a text that are searched for; longer ones are no names."""
+
+
+class _Description(BaseModel):
+    """What `grams.json` holds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    graph: str
+    names: int
+    keys: int
+    entries: int
+
+
+class NgramIndex:
+    """Names by their letters; safe to share between threads. Make one with `provide`, `build` or `open`."""
+
+    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
+        """Not for callers: use `GramIndex.provide`."""
+        self._keys = keys
+        self._starts = starts
+        self._rows = rows
+        self._lengths = lengths
+        self._names = len(lengths) - 1
+        # Behind the last: what no name has.
+        self._squared_idf = _inverse_frequency(np.append(np.diff(starts), 0), self._names) ** 2
+
+    @classmethod
+    def open_or_build(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
+        """Open the index beside the graph or the one in the user's cache; where there is none, build it.
+
+        It goes into the cache; where that cannot be written, it stays in memory.
+
+        Args:
+            graph: Whose names to find.
+            progress: Called while building, with the number of names read so far and of those to be read (each
+                counts twice, for it is read twice).
+        """
+        cached = cache_folder() / "grams" / graph.hash[:16]
+        for folder in (graph.path.parent, cached):
+            if _is_of_graph(folder, graph):
+                return cls.open(graph, folder)
+        try:
+            return cls.build(graph, cached, progress=progress)
+        except ResourceError:
+            return cls.build(graph, progress=progress)
+
+    @classmethod
+    def open(cls, graph: Graph, folder: Path) -> Self:
+        """Open an index from its folder.
+
+        Raises:
+            ResourceError: There is none, it is damaged, or it was made of another graph.
+        """
+        meta = _read_description(folder)
+        if meta.graph != graph.hash:
+            raise ResourceError(
+                f"the index of letters in {folder} was made of the graph {meta.graph[:12]}, but open is "
+                f"{graph.hash[:12]}. {_how_to_fix(folder)}"
+            )
+        try:
+            arrays = [np.asarray(np.load(_path(folder, name), mmap_mode="r")) for name in _ARRAYS]
+        except (OSError, ValueError, EOFError) as error:
+            raise ResourceError(
+                f"the index of letters in {folder} cannot be read ({error}). {_how_to_fix(folder)}"
+            ) from error
+        if [len(array) for array in arrays] != [meta.keys, meta.keys + 1, meta.entries, meta.names + 1]:
+            raise ResourceError(
+                f"the index of letters in {folder} is damaged: its files do not fit. {_how_to_fix(folder)}"
+            )
+        return cls(*arrays)
+
+    @classmethod
+    def build(
+        cls, graph: Graph, folder: Path | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> Self:
+        """Build an index.
+
+        Args:
+            graph: Whose names to find.
+            folder: Where to write it; None keeps it in memory.
+            progress: See `provide`.
+
+        Raises:
+            ResourceError: The folder cannot be written.
+        """
+        names = graph.name_count
+        told = _Progress(progress, 2 * names)
+        keys, counts = _count_keys(graph, told)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        if folder is None:
+            rows = np.empty(int(starts[-1]), dtype=np.int32)
+            return cls(keys, starts, rows, _fill_postings(graph, keys, starts, rows, told))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _remove_drafts(folder, lambda process: not is_process_running(process))
+            draft = _path(folder, f"rows.{os.getpid()}")
+            rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
+            _reserve(draft)
+            lengths = _fill_postings(graph, keys, starts, rows, told)
+            rows.flush()
+            draft.replace(_path(folder, "rows"))
+            for name, array in (("keys", keys), ("starts", starts), ("lengths", lengths)):
+                draft = _path(folder, f"{name}.{os.getpid()}")
+                np.save(draft, array)
+                draft.replace(_path(folder, name))
+            # The description last: without it nobody takes the others for an index.
+            meta = _Description(format=FORMAT, graph=graph.hash, names=names, keys=len(keys), entries=len(rows))
+            draft = folder / f".{_DESCRIPTION_FILE}.{os.getpid()}"
+            draft.write_text(meta.model_dump_json(indent=1) + "\n")
+            draft.replace(folder / _DESCRIPTION_FILE)
+        except OSError as error:
+            _remove_drafts(folder, lambda process: process == os.getpid())
+            raise ResourceError(f"the index of letters cannot be written to {folder} ({error}).") from error
+        return cls.open(graph, folder)
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return self._names
+
+    def search(self, norm: str, k: int) -> tuple[Integers, Floats]:
+        """Return the row ids (see `Graph.all_names`) of the names nearest by their letters, and the cosines.
+
+        Args:
+            norm: A normal form.
+            k: How many names at most; fewer where fewer share a feature.
+
+        Returns:
+            Two arrays, nearest first; names as near as each other by row id.
+        """
+        groups, words, _ = extract_features([norm[:MAX_CHARACTERS]])
+        [found] = self.search_many(make_feature_sets(1, groups, words), k)
+        return found
+
+    def search_many(self, texts: FeatureSets, k: int) -> list[tuple[Integers, Floats]]:
+        """Return what `search` returns, for texts that have been taken apart.
+
+        Args:
+            texts: Their groups of letters and words (see `imapeval.graph.index.ngrams`).
+            k: How many names of each at most.
+        """
+        begins, ends = self._find_spans(texts.keys)
+        weights = self.squared_idf(texts.keys).astype(np.float32)
+        return [
+            self._find_nearest(begins[low:high], ends[low:high], weights[low:high], k)
+            for low, high in pairwise(texts.bounds.tolist())
+        ]
+
+    def _find_nearest(self, begins: Integers, ends: Integers, weights: Floats, k: int) -> tuple[Integers, Floats]:
+        """Return the nearest names, given where those of each feature of the text begin and end, and its weight."""
+        length = float(np.sqrt(weights.sum()))
+        counts = ends - begins
+        order = np.argsort(counts, kind="stable")
+        order = order[counts[order] > 0]
+        # The rarest are always added up.
+        few = max(1, int(np.searchsorted(np.cumsum(counts[order]), _SCANNED_POSTINGS, side="right")))
+        spans = list(zip(begins[order].tolist(), ends[order].tolist(), weights[order].tolist(), strict=True))
+        if not spans:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        some = np.concatenate([self._rows[begin:end] for begin, end, _ in spans[:few]])
+        scores = np.zeros(self._names + 1, dtype=np.float32)
+        np.add.at(scores, some, np.repeat(weights[order[:few]], counts[order[:few]]))
+        # Of all names only those are looked at that share a feature: there may be millions.
+        rows = _select_best(
+            some, scores[some] / self._lengths[some], _KEPT_FACTOR * k if spans[few:] else k, repeats=few
+        )
+        found = scores[rows]
+        for begin, end, weight in spans[few:]:
+            held = self._rows[begin:end]
+            places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
+            found[held[places] == rows] += weight
+        cosines = found / (self._lengths[rows] * length)
+        order = np.lexsort((rows, -cosines))[:k]
+        return rows[order].astype(np.int64), cosines[order].astype(np.float32)
+
+    def rows_with(self, keys: Integers, limit: int) -> list[Rows]:
+        """Return the row ids of the names with each feature, `limit` at most."""
+        begins, ends = self._find_spans(keys)
+        ends = np.minimum(ends, begins + limit)
+        return [self._rows[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+    def rows_with_initials(self, words: Integers, limit: int) -> list[Rows]:
+        """Return the row ids of the names whose initials make each word, `limit` at most."""
+        return self.rows_with(initials_keys(words), limit)
+
+    def squared_idf(self, keys: Integers) -> npt.NDArray[np.float64]:
+        """Return how much features say: the square of ln((1 + names) / (1 + names with the feature)) + 1.
+
+        So the vectors of scikit-learn's TfidfVectorizer are weighted, and the squares add up to a vector's length.
+        """
+        return self._squared_idf[self._find(keys)]
+
+    def vector_lengths(self, rows: Integers) -> Floats:
+        """Return the lengths of the vectors of names, given their row ids."""
+        return self._lengths[rows]
+
+    def _find(self, keys: Integers) -> Integers:
+        """Return the places of features; unknown ones stand behind the last."""
+        places = np.searchsorted(self._keys, keys)
+        inside = places < len(self._keys)
+        inside[inside] = self._keys[places[inside]] == keys[inside]
+        return np.where(inside, places, len(self._keys))
+
+    def _find_spans(self, keys: Integers) -> tuple[Integers, Integers]:
+        """Return where the names of each feature begin and end."""
+        places = self._find(keys)
+        return self._starts[places], self._starts[np.minimum(places + 1, len(self._keys))]
+
+
+def _select_best(rows: Rows, ratings: Floats, count: int, *, repeats: int) -> Rows:
+    """Return the rows with the best ratings, each once, sorted: `count` or some more, or all where there are fewer.
+
+    Args:
+        rows: Some stand there more than once.
+        ratings: Their ratings.
+        count: How many different rows are wanted.
+        repeats: How often a row stands there at most.
+    """
+    last = len(rows) - count * repeats
+    return np.unique(rows[ratings >= np.partition(ratings, last)[last]] if last > 0 else rows)
+
+
+class _Progress:
+    """Counts names for a progress report."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None, total: int) -> None:
+        self._progress, self._total, self._done = progress, total, 0
+
+    def add(self, count: int) -> None:
+        self._done += count
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _read_chunks(graph: Graph, told: _Progress) -> Iterator[tuple[int, Occurrences, Occurrences, Occurrences]]:
+    """Yield the row id before the first name of each chunk, and the features of its names."""
+    for first in range(0, graph.name_count, _CHUNK):
+        norms = graph.norms(first + 1, first + _CHUNK)
+        groups, words, initials = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
+        yield first, groups, words, initials._replace(keys=initials_keys(initials.keys))
+        told.add(len(norms))
+
+
+def _count_keys(graph: Graph, told: _Progress) -> tuple[Integers, Integers]:
+    """Return all keys, sorted, and how many names have each."""
+    pending: list[tuple[Integers, Integers]] = []
+    for _, *letters in _read_chunks(graph, told):
+        keys, counts = np.unique(unique_pairs(*letters)[0], return_counts=True)
+        pending.append((keys, counts))
+        if sum(len(keys) for keys, _ in pending[1:]) > _MAX_PENDING_KEYS:
+            pending = [_add_counts(pending)]
+    return _add_counts(pending)
+
+
+def _add_counts(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    if not parts:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    keys, places = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    counts = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(counts, places, np.concatenate([counts for _, counts in parts]))
+    return keys, counts
+
+
+def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, told: _Progress) -> Floats:
+    """Write the names of each key, in order, and return the lengths of the names' vectors."""
+    free = starts[:-1].copy()
+    lengths = np.ones(graph.name_count + 1, dtype=np.float32)
+    squares = _inverse_frequency(np.diff(starts), graph.name_count) ** 2
+    for first, groups, words, initials in _read_chunks(graph, told):
+        for parts in ((groups, words), (initials,)):
+            found, owners = unique_pairs(*parts)
+            places = np.searchsorted(keys, found)
+            begins = np.flatnonzero(np.diff(places, prepend=-1))
+            counts = np.diff(begins, append=len(places))
+            rows[np.repeat(free[places[begins]] - begins, counts) + np.arange(len(places))] = owners + first + 1
+            free[places[begins]] += counts
+            if parts[0] is groups:
+                sums = np.bincount(owners, weights=squares[places])
+                lengths[first + 1 : first + 1 + len(sums)] = np.sqrt(np.where(sums > 0, sums, 1))
+    return lengths
+
+
+def _inverse_frequency(counts: npt.NDArray[np.int64 | np.float64], names: int) -> npt.NDArray[np.float64]:
+    return np.log((1 + names) / (1 + counts)) + 1
+
+
+def _path(folder: Path, name: str) -> Path:
+    stem, _, process = name.partition(".")
+    return folder / (f".grams-{stem}.{process}.npy" if process else f"grams-{stem}.npy")
+
+
+def _reserve(path: Path) -> None:
+    """Have the disk set aside what a mapped file will take: one that runs full later ends the process (SIGBUS).
+
+    Raises:
+        OSError: There is not so much room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def _remove_drafts(folder: Path, of: Callable[[int], bool]) -> None:
+    """Remove the drafts of some processes.
+
+    One of another machine's process may be among them: that process then finds its draft gone and keeps the index in
+    memory.
+    """
+    for path in folder.glob(".grams*"):
+        number = _DRAFT.search(path.name)
+        if number is not None and of(int(number[1])):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _how_to_fix(folder: Path) -> str:
+    return f"Delete the files grams* in {folder}: they are made again."
+
+
+def _is_of_graph(folder: Path, graph: Graph) -> bool:
+    return (folder / _DESCRIPTION_FILE).exists() and _read_description(folder).graph == graph.hash
+
+
+def _read_description(folder: Path) -> _Description:
+    path = folder / _DESCRIPTION_FILE
+    try:
+        meta = _Description.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ResourceError(f"there is no index of letters in {folder} ({error}).") from error
+    except ValidationError as error:
+        raise ResourceError(f"{path} does not describe an index of letters ({error}). {_how_to_fix(folder)}") from error
+    if meta.format != FORMAT:
+        raise ResourceError(f"{path} has format {meta.format}; this version reads {FORMAT}. {_how_to_fix(folder)}")
+    return meta

@@ -1,0 +1,175 @@
+"""What normal forms are made of, for searching: groups of letters, words, initials; whole arrays of names at a time.
+
+Every feature is a 64-bit key. English words give their groups of three letters, borders included, and themselves;
+Chinese, which has no words to split, gives its characters and its pairs of characters; a name of several words gives
+its initials, under which an abbreviation finds it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Integers = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+_SPACE, _END = ord(" "), ord("\n")
+
+_CODE_BITS = 21
+"""Bits of a Unicode code point: three of them leave the highest bit of a key for those that are hashes."""
+
+_HASHED = np.uint64(1 << 63)
+
+# Words are hashed as polynomials modulo 2**64. The base is odd, so that its powers have inverses: the golden ratio's
+# first 64 bits, as in Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 1 << 64)
+
+_INITIALS_FACTOR = np.uint64(0x2545F4914F6CDD1D)
+"""Odd: keeps the initials "copd" apart from the word "copd" (the multiplier of xorshift*, Vigna 2016)."""
+
+_STOP_WORDS = ("a", "an", "and", "by", "due", "for", "from", "in", "of", "on", "or", "the", "to", "with")
+"""Words that abbreviations mostly leave out."""
+
+
+class Occurrences(NamedTuple):
+    """Features of many texts, one entry an occurrence, in no order.
+
+    Attributes:
+        owners: Place of the text among the texts.
+        keys: The feature.
+    """
+
+    owners: Integers
+    keys: Integers
+
+
+class FeatureSets(NamedTuple):
+    """The different features of many texts, one text after the other.
+
+    Attributes:
+        bounds: Where the features of each text begin, and behind the last one; one more than there are texts.
+        keys: The features, sorted within each text.
+    """
+
+    bounds: Integers
+    keys: Integers
+
+    @property
+    def owners(self) -> Integers:
+        """Place of the text of each feature."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+
+def extract_features(norms: Sequence[str]) -> tuple[Occurrences, Occurrences, Occurrences]:
+    """Return the groups of letters, the words and the initials of normal forms.
+
+    Args:
+        norms: Normal forms (see `imapeval.text.normalise`).
+
+    Returns:
+        Groups: of three letters in every word with a space before and behind it, Chinese characters, and pairs of
+        characters of which one is Chinese. Words: those without Chinese characters. Initials: one key a text that has
+        two such words or more beside small ones ("of"): that of the abbreviation they make, as a word.
+    """
+    codes = _to_code_points(norms)
+    ends = codes == _END
+    owners = np.cumsum(ends) - ends
+    chinese = ((codes >= 0x3400) & (codes <= 0x9FFF)) | (codes >= 0x20000)
+    words = _find_words(codes, owners, chinese | ends | (codes == _SPACE))
+    return _find_ngrams(codes, owners, chinese), words[0], _find_initials(*words)
+
+
+def initials_keys(words: Integers) -> Integers:
+    """Return the keys under which an index keeps initials apart from words, given those of the abbreviations."""
+    return ((words.view(np.uint64) * _INITIALS_FACTOR) | _HASHED).view(np.int64)
+
+
+def make_feature_sets(texts: int, *letters: Occurrences) -> FeatureSets:
+    """Return the different features of so many texts."""
+    keys, owners = unique_pairs(*letters)
+    order = np.argsort(owners, kind="stable")
+    return FeatureSets(np.searchsorted(owners[order], np.arange(texts + 1)), keys[order])
+
+
+def unique_pairs(*letters: Occurrences) -> tuple[Integers, Integers]:
+    """Return the different pairs of key and owner, sorted by key, then owner: first the keys, then the owners."""
+    keys = np.concatenate([part.keys for part in letters])
+    owners = np.concatenate([part.owners for part in letters])
+    order = np.lexsort((owners, keys))
+    keys, owners = keys[order], owners[order]
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    return keys[new], owners[new]
+
+
+def _to_code_points(norms: Sequence[str]) -> Integers:
+    text = "".join([f" {norm} \n" for norm in norms])
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
+
+
+def _find_ngrams(codes: Integers, owners: Integers, chinese: Mask) -> Occurrences:
+    bounds = (codes == _SPACE) | (codes == _END)
+    before, here, after = codes[:-2], codes[1:-1], codes[2:]
+    latin = ~bounds[1:-1] & ~(chinese[:-2] | chinese[1:-1] | chinese[2:])
+    threes = (before << 2 * _CODE_BITS | here << _CODE_BITS | after)[latin]
+    paired = (chinese[:-1] | chinese[1:]) & (codes[:-1] != _END)
+    pairs = (codes[:-1] << 2 * _CODE_BITS | codes[1:] << _CODE_BITS)[paired]
+    singles = codes[chinese] << _CODE_BITS
+    return Occurrences(
+        np.concatenate([owners[1:-1][latin], owners[:-1][paired], owners[chinese]]),
+        np.concatenate([threes, pairs, singles]),
+    )
+
+
+def _find_words(codes: Integers, owners: Integers, bounds: Mask) -> tuple[Occurrences, Integers]:
+    """Return the words and the code points of their first letters."""
+    # Texts begin and end with bounds.
+    starts = np.flatnonzero(bounds[:-1] & ~bounds[1:]) + 1
+    ends = np.flatnonzero(~bounds[:-1] & bounds[1:]) + 1
+    sums = np.concatenate([[np.uint64(0)], np.cumsum(codes.view(np.uint64) * _powers(_BASE, len(codes)))])
+    values = (sums[ends] - sums[starts]) * _powers(_INVERSE, len(codes))[starts]
+    return Occurrences(owners[starts], (values | _HASHED).view(np.int64)), codes[starts]
+
+
+def _find_initials(words: Occurrences, first: Integers) -> Occurrences:
+    small = _stop_word_keys()
+    large = small[np.minimum(np.searchsorted(small, words.keys), len(small) - 1)] != words.keys
+    owners, letters = words.owners[large], first[large].view(np.uint64)
+    begins = np.flatnonzero(np.diff(owners, prepend=-1))
+    counts = np.diff(begins, append=len(owners))
+    if not len(begins):
+        return Occurrences(owners, owners)
+    places = np.arange(len(owners)) - np.repeat(begins, counts)
+    values = np.add.reduceat(letters * _powers(_BASE, int(counts.max()))[places], begins)
+    keys = (values | _HASHED).view(np.int64)
+    return Occurrences(owners[begins][counts > 1], keys[counts > 1])
+
+
+@cache
+def _stop_word_keys() -> Integers:
+    return np.sort(word_keys(_STOP_WORDS))
+
+
+def word_keys(norms: Sequence[str]) -> Integers:
+    """Return the keys of normal forms that are one word each.
+
+    >>> bool(split_words(["copd"]) == split_letters(["chronic obstructive pulmonary disease"])[2].keys)
+    True
+    """
+    codes = _to_code_points(norms)
+    return _find_words(codes, codes, (codes == _SPACE) | (codes == _END))[0].keys
+
+
+def _powers(base: int, count: int) -> npt.NDArray[np.uint64]:
+    """Return the powers of a number from the 0th on, modulo 2**64."""
+    powers = np.full(count, base, dtype=np.uint64)
+    powers[:1] = 1
+    return np.cumprod(powers, dtype=np.uint64)

@@ -1,0 +1,1 @@
+"""Entity linking: which concept a value means, and why."""

@@ -1,0 +1,334 @@
+"""Ties values to concepts: by name, by what is left without empty words, by likelihood, by the head."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from imapeval.graph.index.ngram_index import NgramIndex
+from imapeval.graph.linking import phrases
+from imapeval.graph.linking.candidates import CandidateFinder
+from imapeval.graph.linking.ranking import LINK_THRESHOLD, Candidate, rank_candidates
+from imapeval.graph.linking.respelling import spelling_variants
+from imapeval.graph.linking.series import is_series_code
+from imapeval.graph.linking.spelling import (
+    find_distinctive_parts,
+    is_similar_enough,
+    may_be_misspelling,
+    rate_similarity,
+)
+from imapeval.graph.model import Link
+from imapeval.text.language import has_chinese
+from imapeval.text.negation import is_negated
+from imapeval.text.normalise import normalise
+from imapeval.text.stages import strip_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from imapeval.graph.encoder import Encoder
+    from imapeval.graph.index.names import NameIndex
+    from imapeval.graph.linking.candidates import CandidateSet
+    from imapeval.graph.model import ConceptType, LinkKind
+    from imapeval.graph.store.graph import Graph
+    from imapeval.types import Lang
+
+HEAD_SHARE = 0.3
+"""Least share of a value's characters that the name of its head must cover: less is a mention, not the subject."""
+
+_CORE_SCORE = 0.95
+_INSIDE_SCORE = 0.9
+_TREATMENT_SCORE = 0.9
+
+_HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure", "test", "lifestyle")
+"""What a value can be a kind of. A left knee is a kind of knee as well, but nobody asks for that."""
+
+_RANKED = 10
+"""Candidates of a value that are looked at: those that share the likeliest one's name stand beside it."""
+
+_CACHED_LINKS = 20_000
+"""Values whose links are kept: some 20 MB. Samples of one study share many."""
+
+_MIN_SYNONYM_COSINE = 0.6
+"""Letters' cosine of a name below which no value is its synonym by `LIKELY`: of 36 such links among 3,861
+names none was below .65 (docs/graph.md)."""
+
+_MIN_MODIFIER_COUNT = 3
+"""Times that a word must stand before the last word of a name to count as a modifier."""
+
+
+class Linker:
+    """Ties values to the concepts of a graph.
+
+    The ways are tried in this order, and the first that finds something ends the search: the value is a name, perhaps
+    in another spelling; a name stands outside or inside its brackets; a name is left when words that change nothing go
+    or an abbreviation is spelled out; it is a treatment with a drug; it is most likely a concept, by all its names
+    (`search`); a name is its head. Only the last, a name before brackets that narrow it, and a narrower synonym give a
+    broader concept (`Link.how`). May be shared between threads.
+
+    Args:
+        graph: Where the concepts are.
+        encoder: Encodes the values.
+        index: The index over the graph's names, made with the same encoder.
+        grams: The index over their letters; None has one provided when it is first needed.
+    """
+
+    def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex | None = None) -> None:
+        self._graph = graph
+        self._encoder = encoder
+        self._index = index
+        self._ngrams = ngrams
+        self._lookup = lru_cache(maxsize=1 << 16)(graph.lookup)
+        self._is_stopped = lru_cache(maxsize=1 << 14)(graph.is_stopped)
+        self._words = _Vocabulary(graph)
+        self._lock = Lock()
+        self._finder: CandidateFinder | None = None
+        self._links: dict[tuple[Lang, tuple[ConceptType, ...] | None, str], tuple[Link, ...]] = {}
+
+    def search(
+        self,
+        text: str,
+        *,
+        lang: Lang,
+        k: int = 10,
+        types: Sequence[ConceptType] | None = None,
+        prefer: Collection[ConceptType] = (),
+    ) -> list[Candidate]:
+        """Return the concepts that a text most likely means, likeliest first.
+
+        Args:
+            text: A short phrase; of longer texts only the beginning counts.
+            lang: Its language. Names of the other language are found too.
+            k: How many concepts at most.
+            types: Only concepts of these types; None allows all.
+            prefer: Types that the text is expected to have: others come after them where the names say as much for
+                both.
+        """
+        return self.search_many([text], lang=lang, k=k, types=types, prefer=prefer)[0]
+
+    def search_many(
+        self,
+        texts: Sequence[str],
+        *,
+        lang: Lang,
+        k: int = 10,
+        types: Sequence[ConceptType] | None = None,
+        prefer: Collection[ConceptType] = (),
+    ) -> list[list[Candidate]]:
+        """Return for each of many texts what `search` returns, in less time than one after the other takes."""
+        if not texts:
+            return []
+
+        def have_type(one: CandidateSet, wanted: Collection[ConceptType]) -> list[bool]:
+            return [self._graph.concept(concept).type in wanted for concept in one.concepts]
+
+        found = self._get_finder().find_many(texts, lang=lang)
+        if types is not None:
+            found = [one.filter(have_type(one, types)) for one in found]
+        return [rank_candidates(one, have_type(one, prefer) if prefer else None, k=k) for one in found]
+
+    def link_many(
+        self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
+    ) -> list[tuple[Link, ...]]:
+        """Return the links of each value, most trusted first; a value that means nothing known has none.
+
+        Args:
+            values: Short phrases; clauses get links only where they are names as they stand.
+            lang: Language of the values. Names of the other language are found too.
+            types: Only concepts of these types; None allows all.
+        """
+        allowed = None if types is None else tuple(types)
+        with self._lock:
+            links = {
+                value: self._links[lang, allowed, value] for value in values if (lang, allowed, value) in self._links
+            }
+        links |= self._link_new([value for value in dict.fromkeys(values) if value not in links], lang, allowed)
+        return [links[value] for value in values]
+
+    def _link_new(
+        self, values: Sequence[str], lang: Lang, types: tuple[ConceptType, ...] | None
+    ) -> dict[str, tuple[Link, ...]]:
+        """Return the links of different values, and remember them."""
+        links = {value: self._link_by_name(value, types) for value in values}
+        unknown = [value for value in values if not links[value] and phrases.is_phrase(normalise(value))]
+        hopeful = self._prefilter(unknown)
+        ranked = dict(zip(hopeful, self.search_many(hopeful, lang=lang, types=types, k=_RANKED), strict=True))
+        for value in unknown:
+            links[value] = self._link_likely(normalise(value), ranked.get(value, ()))
+            if not links[value] and not phrases.is_enumeration(value):
+                links[value] = self._link_by_head(normalise(value), types)
+        with self._lock:
+            self._links.update(((lang, types, value), found) for value, found in links.items())
+            for key in list(islice(self._links, max(0, len(self._links) - _CACHED_LINKS))):
+                del self._links[key]
+        return links
+
+    def _link_by_name(self, value: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+        norm = normalise(value)
+        for spelling in (norm, *spelling_variants(norm)):
+            if found := self._name_links(spelling, "exact", 1.0, types):
+                return found + self._link_treatments(norm, types)
+        if found := self._link_narrower(norm, types):
+            return found
+        outside, *inside = phrases.split_brackets(value) or ("",)
+        # What stands in brackets and is no name narrows what stands outside: "diabetes (type 1)".
+        narrowed = not all(map(self._lookup, inside))
+        if narrowed and (found := self._name_links(normalise(f"{inside[0]} {outside}"), "brackets", 1.0, types)):
+            return found
+        if found := self._name_links(outside, "kind" if narrowed else "brackets", 1.0, types):
+            return () if any(map(is_negated, inside)) else found
+        for part in inside:
+            if found := self._name_links(part, "brackets", _INSIDE_SCORE, types):
+                return found
+        for form in filter(phrases.is_phrase, (norm, outside)):
+            for rest, kind in phrases.strip_light_words(form):
+                how = "kind" if narrowed and form == outside else "core"
+                if found := self._name_links(rest, how, _CORE_SCORE, _intersect_types(types, kind)):
+                    return found
+            if found := self._link_treatments(form, types):
+                return found
+        for spelling in (phrases.invert_genitive(norm), *self._expand_abbreviation(norm)):
+            if found := self._name_links(spelling, "core", _CORE_SCORE, types):
+                return found
+        return ()
+
+    def _link_narrower(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+        scoped = self._graph.lookup_scoped(norm, types=types)
+        return _make_links([(concept, norm, _CORE_SCORE) for concept, scope in scoped if scope == "narrow"], "kind")
+
+    def _link_treatments(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+        for remedy in phrases.find_treatment_agents(norm):
+            if found := self._name_links(remedy, "treatment", _TREATMENT_SCORE, _intersect_types(types, "drug")):
+                return found
+        return ()
+
+    def _expand_abbreviation(self, norm: str) -> Iterator[str]:
+        """Yield a Chinese value with its Latin abbreviation replaced by the Chinese names of what that means."""
+        if abbreviation := phrases.find_latin_abbreviation(norm):
+            for concept in self._lookup(abbreviation):
+                for name in self._graph.names(concept, lang="zh"):
+                    yield norm.replace(abbreviation, normalise(name.text))
+
+    def _name_links(
+        self, norm: str, how: LinkKind, score: float, types: tuple[ConceptType, ...] | None
+    ) -> tuple[Link, ...]:
+        return _make_links([(concept, norm, score) for concept in self._lookup(norm, types=types)], how)
+
+    def _get_finder(self) -> CandidateFinder:
+        with self._lock:
+            if self._finder is None:
+                grams = self._ngrams or NgramIndex.open_or_build(self._graph)
+                self._finder = CandidateFinder(self._graph, self._encoder, self._index, grams)
+            return self._finder
+
+    def _prefilter(self, values: Sequence[str]) -> list[str]:
+        """Return the values that a closer look may link, by their letters alone: it takes five times as long."""
+        if not values:
+            return []
+        norms = [normalise(value) for value in values]
+
+        def may_link(norm: str, name: str, cosine: float) -> bool:
+            alike = cosine >= _MIN_SYNONYM_COSINE and _may_be_synonyms(norm, name)
+            return alike or may_be_misspelling(norm, name, known=self._words)
+
+        return [
+            value
+            for value, norm, near in zip(values, norms, self._get_finder().find_by_ngrams(norms), strict=True)
+            if is_series_code(norm) or any(may_link(norm, name.norm, cosine) for name, cosine in near)
+        ]
+
+    def _link_likely(self, norm: str, candidates: Sequence[Candidate]) -> tuple[Link, ...]:
+        """Link a value to the likeliest concept, where it is misspelt or the likelihood is high enough.
+
+        Concepts that share the nearest name are all meant.
+        """
+        if not candidates:
+            return ()
+        near = normalise(candidates[0].name)
+        meant = [candidate for candidate in candidates if normalise(candidate.name) == near]
+        rating = rate_similarity(norm, near, candidates[0].evidence["encoder"])
+        likely = min(1.0, sum(candidate.score for candidate in meant))
+        slip = (
+            not _is_abbreviation(candidates[0].name)
+            and may_be_misspelling(norm, near, known=self._words)
+            and is_similar_enough(norm, rating)
+        )
+        if not slip and (likely < LINK_THRESHOLD or not _may_be_synonyms(norm, near)):
+            return ()
+        score = rating if slip else likely
+        exact = self._lookup(near)
+        narrower = {concept for concept, scope in self._graph.lookup_scoped(near) if scope == "narrow"}
+        links: list[Link] = []
+        for candidate in meant:
+            other = next(((c.concept, round(c.score, 3)) for c in candidates if c is not candidate), None)
+            if candidate.concept in exact or candidate.concept in narrower:
+                how = "index" if candidate.concept in exact else "kind"
+                links.append(Link(candidate.concept, candidate.name, how, round(score, 3), other))
+        return tuple(links)
+
+    def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
+        allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
+        # A stage is as much of a long name as of an abbreviation: "stage 4 CKD".
+        subject = strip_stage(norm)
+        for head, modifier in phrases.find_heads(norm):
+            if len(head) < HEAD_SHARE * len(subject):
+                continue
+            concepts = [c for c in self._lookup(head, types=allowed) if not self._graph.is_general(c)]
+            if concepts and not self._is_stopped(head) and self._is_modifier(modifier):
+                return _make_links([(concept, head, len(head) / len(norm)) for concept in concepts], "kind")
+        return ()
+
+    def _is_modifier(self, modifier: str) -> bool:
+        """Tell whether words before a head narrow it, as in "duodenal lymphoma", and do not act on it."""
+        if phrases.blocks_head(modifier):
+            return False
+        if not has_chinese(modifier):
+            return all((self._words.modifier_count(word) or 0) >= _MIN_MODIFIER_COUNT for word in modifier.split())
+        # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier has to be known itself.
+        rest = phrases.strip_qualifier(modifier)
+        return not rest or bool(self._lookup(rest) or self._lookup(rest.rstrip("性的型")))
+
+
+def _may_be_synonyms(value: str, name: str) -> bool:
+    """Tell whether two normal forms may name one thing in other words: none of them only says more than the other.
+
+    Not in Chinese: the likelihood's weights were learned on English names.
+    """
+    given, named = set(value.split()), set(name.split())
+    one_says_more = given < named or named < given
+    return (
+        not one_says_more and not has_chinese(value) and find_distinctive_parts(value) == find_distinctive_parts(name)
+    )
+
+
+def _is_abbreviation(name: str) -> bool:
+    """Tell whether a name is an abbreviation, of which another letter makes another: "CDGIId" and "CDGIIdi"."""
+    return " " not in name and sum(map(str.isupper, name)) > 1
+
+
+class _Vocabulary:
+    """The words of the graph's names."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.modifier_count = lru_cache(maxsize=1 << 16)(graph.modifier_count)
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.modifier_count(word) is not None
+
+
+def _intersect_types(types: tuple[ConceptType, ...] | None, kind: ConceptType | None) -> tuple[ConceptType, ...] | None:
+    """Return the types that both allow; None allows all."""
+    if kind is None:
+        return types
+    return (kind,) if types is None or kind in types else ()
+
+
+def _make_links(hits: Sequence[tuple[str, str, float]], how: LinkKind) -> tuple[Link, ...]:
+    """Make links out of (concept, name, score), best first; each knows the next best other concept."""
+    scored = [(concept, round(score, 3)) for concept, _, score in hits]
+    return tuple(
+        Link(concept, name, how, round(score, 3), next((other for other in scored if other[0] != concept), None))
+        for concept, name, score in hits
+    )

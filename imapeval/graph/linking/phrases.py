@@ -1,0 +1,225 @@
+"""What a value's wording tells before any name is looked up: brackets, words that change nothing, its head.
+
+Pure functions over normal forms. The tables are conservative: a word stands in them only where a clinician would say
+the same of the value without it. Severity, course, side and dose change what is meant, and are not in them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.text.language import has_chinese
+from imapeval.text.negation import advises_against, is_negated
+from imapeval.text.normalise import BRACKETS, is_abbreviation, normalise
+from imapeval.text.stages import find_stages, strip_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from imapeval.graph.model import ConceptType
+
+_LATIN = re.compile(r"[a-z][a-z0-9+-]*")
+_LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
+
+MAX_WORDS = 6
+"""Words of an English value that may still name one thing; longer ones are clauses."""
+
+MAX_LETTERS = 80
+"""Letters of such a value: kg/entry.py takes no longer name into the graph."""
+
+MAX_CHARACTERS = 16
+"""The same for the characters of a value with Chinese in it."""
+
+# Words that turn a value against the name in it, or away from it: "avoid aspirin" is not a kind of aspirin.
+_BLOCKING = re.compile(
+    r"\b(?:no|not|non|never|without|avoid\w*|stop\w*|discontinu\w*|withdraw\w*|absence|absent|lack|exclud\w*|rule|ruled"
+    r"|prevent\w*|prophyla\w*|risk|history|family|suspect\w*|possibl[ey]|probabl[ey]|unlikely|negative|anti|vaccin\w*"
+    r"|quit|cured|false|pseudo|normal|free|reduc\w*|reliev\w*|control\w*|treat(?:ing|s|ed)?|manag\w*|lower(?:ing|s)|improv\w*|promot\w*|caus\w*|monitor\w*"
+    r"|increas\w*|decreas\w*|check\w*|and|or|versus|vs|in|of|for|with|during|to|on|by|at|from|after|before|due)\b"
+    r"|[不无未非没勿忌禁防抗停避除否疑或和与及]|缓解|减轻|控制|降低|改善|消除|抑制|引起|导致|治疗|用于|针对|风险|病史|家族|可能|接种|疫苗|促进|增加|减少|监测"
+)
+
+_LIGHT_FIRST = re.compile(
+    r"^(?:(?:a|an|the|some|any|your|his|her|their|this|take|taking|use|using|use of|undergo|undergoing"
+    r"|perform|performing|get|getting|give|giving|administer|administration of|have|having) "
+    r"|(?:例如|比如|包括|如|由于|请|应该?|需要?|可|服用|口服|使用|应用|采用|采取|给予|进行|接受|患有|确诊为|诊断为|建议|可以|考虑做|去做|做|行|用|吃|挂|查))(?=\S)"
+)
+_AND_SO_ON = re.compile(r"(?: etc| and so on| and other|等等?)$")
+# By type of the concept, because the same word may carry meaning elsewhere ("drug test", 心脏病).
+_LIGHT_LAST: dict[ConceptType, re.Pattern[str]] = {
+    "drug": re.compile(
+        r"^oral |(?: (?:oral|medicine|medication|agent|tablet|capsule|pill|granule)| oral (?:tablet|capsule|solution)"
+        r"|缓释片|分散片|肠溶片|咀嚼片|片剂?|胶囊剂?|颗粒剂?|口服液|类药物|类药|药物|药|类|制剂)$"
+    ),
+    "test": re.compile(
+        r"(?: (?:scan|scanning|exam|examination|test|testing|check|measurement|level|imaging)"
+        r"|检查|检测|化验|测定|检验|扫描|测试|水平|项目)$"
+    ),
+    "procedure": re.compile(r"(?: (?:procedure|therapy|treatment|surgery|operation)|治疗|疗法|手术|手术治疗|操作)$"),
+    "disease": re.compile(r"(?: (?:disease|disorder|condition|illness)|疾病|病症|病|症)$"),
+    "symptom": re.compile(r"(?: (?:symptom|sensation|feeling)|的?症状|的?感觉|现象)$"),
+    "department": re.compile(
+        r"(?: (?:department|clinic|unit|ward|outpatient clinic)|门诊|科室|专科|就诊|就医)$|^department of "
+    ),
+}
+_TREATMENT = re.compile(
+    r"(?:^(?:treatment|therapy|treat|treated) (?:with|by) (?P<with>.+)"
+    r"|^(?P<first>.+?) (?:therapy|treatment|injection|infusion|course|regimen)"
+    r"|^(?:[用以]|使用|应用|采用)?(?P<zh>.+?)(?:药物)?(?:治疗|疗法|注射))$"
+)
+# "cancer of the colon", "swelling due to injury": the head stands before the preposition.
+_PREPOSITION = re.compile(
+    r" (?:of|in|from|with|without|after|before|during|for|on|at|to|by|due|because|caused|secondary|associated|against) "
+)
+_DOSE = re.compile(
+    r" ?(?<!\d)\d++(?:\.\d+)? ?"
+    r"(?:mcg|mg|g|kg|ml|iu|unit|%|tablet|capsule|pill|drop|time|微克|毫克|克|毫升|单位|片|粒|滴|次).*$"
+)
+_QUALIFIERS = re.compile(
+    r"(?:急性|慢性|亚急性|严重|重度|中度|轻度|轻微|早期|中期|晚期|反复|复发性?|持续性?|间歇性?|阵发性?|原发性?|继发性?|先天性?|遗传性?"
+    r"|良性|恶性|双侧?|左侧?|右侧?|单侧|局部|全身性?|弥漫性?|小儿|儿童|婴幼?儿|新生儿|老年性?|妊娠期?|外用|静脉|一般|普通|常规|定期|适量|适当"
+    r"|[性型期部的])+"
+)
+
+
+def is_phrase(norm: str) -> bool:
+    """Tell whether a normal form may be a noun phrase rather than a clause."""
+    if has_chinese(norm):
+        return len(norm) <= MAX_CHARACTERS
+    return 0 < len(norm) <= MAX_LETTERS and norm.count(" ") < MAX_WORDS
+
+
+def blocks_head(norm: str) -> bool:
+    """Tell whether a word in a normal form denies, prevents or joins what is named beside it.
+
+    >>> turns_away("avoid aspirin"), turns_away("severe asthma"), turns_away("不需要手术")
+    (True, False, True)
+    """
+    return _BLOCKING.search(norm) is not None
+
+
+def split_brackets(value: str) -> tuple[str, ...]:
+    """Return the normal forms of what stands outside and of what stands inside brackets; empty without brackets.
+
+    >>> split_brackets("computed tomography (CT)")
+    ('computed tomography',)
+    >>> split_brackets("painkillers (ibuprofen)")
+    ('painkiller', 'ibuprofen')
+    """
+    inside = [found.group(1) for found in BRACKETS.finditer(value)]
+    if not inside:
+        return ()
+    outside = normalise(BRACKETS.sub(" ", value))
+    # An abbreviation is a name only beside what it stands for: by itself "ALP" is several things.
+    spelled_out = [normalise(text) for text in inside if not is_abbreviation(text)]
+    return tuple(filter(None, (outside, *spelled_out)))
+
+
+def find_latin_abbreviation(norm: str) -> str:
+    """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" where none is.
+
+    >>> find_latin("hp感染"), find_latin("ct或mri检查"), find_latin("b超")
+    ('hp', '', '')
+    """
+    runs = _LATIN.findall(norm) if has_chinese(norm) else []
+    return runs[0] if len(runs) == 1 and len(runs[0]) > 1 else ""
+
+
+def invert_genitive(norm: str) -> str:
+    """Return the compound that an English "of" spells out, "" where there is none.
+
+    >>> turn_genitive("cancer of the lung")
+    'lung cancer'
+    """
+    head, of, owner = norm.partition(" of ")
+    return f"{owner.removeprefix('the ')} {head}" if of and " of " not in owner else ""
+
+
+def is_enumeration(value: str) -> bool:
+    """Tell whether punctuation lists several things, which a normal form no longer shows.
+
+    >>> [enumerates(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "amoxicillin, 500 mg", "asthma, stage IV")]
+    [True, True, False, False]
+    """
+    return _LISTING.search(find_stages(value)[1]) is not None
+
+
+def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
+    """Yield what is left of a normal form without words that change nothing, and the type it must then have.
+
+    >>> list(strip_light("ct scan"))
+    [('ct', 'test')]
+    >>> list(strip_light("服用布洛芬胶囊"))
+    [('布洛芬胶囊', None), ('布洛芬', 'drug')]
+    """
+    bare = norm
+    while (cut := _LIGHT_FIRST.sub("", bare)) != bare:
+        bare = cut
+        yield bare, None
+    if (cut := _AND_SO_ON.sub("", bare)) != bare:
+        bare = cut
+        yield bare, None
+    for kind, pattern in _LIGHT_LAST.items():
+        rest = bare
+        while (cut := pattern.sub("", rest)) != rest and cut:
+            rest = cut
+            yield rest, kind
+
+
+def find_treatment_agents(norm: str) -> tuple[str, ...]:
+    """Return what a treatment is a treatment with, as normal forms; empty where the value is no such treatment.
+
+    >>> find_remedies("antibiotic therapy"), find_remedies("用青霉素治疗")
+    (('antibiotic',), ('青霉素',))
+    """
+    found = _TREATMENT.match(norm)
+    if found is None:
+        return ()
+    remedy = found["with"] or found["first"] or found["zh"]
+    return (remedy, *(rest for rest, kind in strip_light_words(remedy) if kind in (None, "drug")))
+
+
+def find_heads(norm: str) -> Iterator[tuple[str, str]]:
+    """Yield (possible head, what narrows it) of a noun phrase, the longest head first.
+
+    In both languages the head stands last, but before a dose or a stage, and in English before a preposition.
+
+    >>> list(find_heads("cancer of the colon"))
+    [('cancer', '')]
+    >>> list(find_heads("肺癌4期"))
+    [('肺癌', '')]
+    >>> list(find_heads("duodenal malignant lymphoma"))
+    [('malignant lymphoma', 'duodenal'), ('lymphoma', 'duodenal malignant')]
+    """
+    if found := _DOSE.search(norm):
+        if not is_negated(found.group()):
+            yield norm[: found.start()], ""
+        return
+    if (whole := strip_stage(norm)) != norm:
+        yield whole, ""
+        yield from find_heads(whole)
+        return
+    if has_chinese(norm):
+        # A single character is never taken for a head: too many words end in 病 or 炎.
+        for start in range(1, len(norm) - 1):
+            yield norm[start:], norm[:start]
+        return
+    if found := _PREPOSITION.search(norm):
+        # "aspirin to be avoided" is no kind of aspirin; "pneumonia without fever" is one of pneumonia.
+        if not advises_against(norm[found.start() :]):
+            yield norm[: found.start()], ""
+        return
+    words = norm.split(" ")
+    for start in range(1, len(words)):
+        yield " ".join(words[start:]), " ".join(words[:start])
+
+
+def strip_qualifier(chinese: str) -> str:
+    """Return a Chinese modifier without a qualifier at its start: "急性" of 急性化脓性 goes.
+
+    >>> strip_qualifier("急性化脓性")
+    '化脓性'
+    """
+    found = _QUALIFIERS.match(chinese)
+    return chinese[found.end() :] if found else chinese

@@ -1,0 +1,121 @@
+"""How near a value is to a name that is not quite it: misspelt, joined, or in another order of words.
+
+An encoder cannot tell a misspelling from a sibling, nor a synonym from a narrower kind: of the synonyms held out of the
+graph, the nearest other name was of the right concept in 57% of the cases where their cosine was at least .75, and
+names of concepts that were held out altogether found a neighbour as near in 54% (docs/graph.md). So the encoder
+proposes, and the letters decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from imapeval.text.language import has_chinese
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+# What makes another concept of nearly the same letters.
+_DISTINCTIVE = re.compile(
+    r"\d+(?:\.\d+)?|(?<![a-z])(?:[a-z]|i{2,3}|iv|vi{1,3}|ix)(?![a-z])|[一二三四五六七八九十甲乙丙丁戊]"
+    r"|hyper|hypo|inter|intra|macro|micro|poly|oligo|pre|post|supra|infra|brady|tachy|endo|exo"
+    r"|ectomy|ostomy|otomy|plasty|oscopy|emia|uria|emic|uric"
+    r"|[急慢左右上下内外前后男女高低亢减大小多少增缺良恶动静无非不抗干湿先继钠钾钙镁铁锌旁副亚拟样药剂素氟氯溴碘羟氢环酶苷菌虫病炎癌瘤术痛头真假]"
+)
+
+
+MIN_SIMILARITY = 0.6
+"""Rating from which an English value is taken for the name: nine in ten are right (docs/graph.md)."""
+
+MIN_CHINESE_SIMILARITY = 0.85
+"""The same for Chinese, where no words protect against siblings that differ in one character."""
+
+
+def is_similar_enough(value: str, rating: float) -> bool:
+    """Tell whether a rating is enough to take a value for a name."""
+    return rating >= (MIN_CHINESE_SIMILARITY if has_chinese(value) else MIN_SIMILARITY)
+
+
+def may_be_misspelling(value: str, name: str, *, known: Container[str]) -> bool:
+    """Tell whether a value may be a name written with a slip of the pen, should their vectors be near.
+
+    Not with other numbers or opposites ("hyper" and "hypo"); in English not with a word more or less, or with a word
+    that names use otherwise ("cefepime" is no misspelling of "cefixime").
+
+    Args:
+        value: Normal form of the value.
+        name: Normal form of the name.
+        known: The words of all names, in normal form.
+    """
+    return (
+        find_distinctive_parts(value) == find_distinctive_parts(name)
+        and is_similar_enough(value, rate_similarity(value, name, 1.0))
+        and (has_chinese(value) or _is_variant(value, name, known))
+    )
+
+
+def rate_similarity(value: str, name: str, cosine: float) -> float:
+    """Rate in 0..1 how near a value is to a name: the mean of the encoder's cosine and of the overlap of letters.
+
+    Args:
+        value: Normal form of the value.
+        name: Normal form of the name.
+        cosine: Similarity of their vectors in -1..1.
+    """
+    return (max(0.0, min(1.0, cosine)) + bigram_overlap(value, name)) / 2
+
+
+def _is_variant(value: str, name: str, known: Container[str]) -> bool:
+    if value.replace(" ", "") == name.replace(" ", ""):
+        return True
+    given, meant = Counter(value.split()), Counter(name.split())
+    odd, missed = sorted((given - meant).elements()), sorted((meant - given).elements())
+    if len(odd) != len(missed):
+        return False
+    return all(word not in known and _is_misspelt(word, right) for word, right in zip(odd, missed, strict=True))
+
+
+def _is_misspelt(word: str, right: str) -> bool:
+    """Tell whether a word is one slip away from another, or two where it is long; the first letter must be right."""
+    if any(map(str.isdigit, word + right)):
+        return False  # codes of genes and types: one letter makes another
+    # Shorter words are abbreviations too often: "OCP" and "OCPD", "FAD" and "FADS" (benchmarks/linking.py).
+    allowed = 2 if len(right) >= 10 else 1 if min(len(word), len(right)) >= 5 else 0
+    return word[0] == right[0] and abs(len(word) - len(right)) <= allowed and _edit_distance(word, right) <= allowed
+
+
+def _edit_distance(a: str, b: str) -> int:
+    """Number of letters put in, left out, replaced or swapped with their neighbour (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        last, before, row = before, row, [i]
+        for j, y in enumerate(b, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+@lru_cache(maxsize=1 << 16)
+def find_distinctive_parts(norm: str) -> tuple[str, ...]:
+    """Return the numbers, single letters and opposites in a normal form."""
+    return tuple(sorted(_DISTINCTIVE.findall(norm)))
+
+
+def bigram_overlap(a: str, b: str) -> float:
+    """Return the Dice coefficient of two normal forms' groups of letters, in 0..1."""
+    left, right = _bigrams(a), _bigrams(b)
+    return 2 * len(left & right) / (len(left) + len(right)) if left and right else 0.0
+
+
+@lru_cache(maxsize=1 << 16)
+def _bigrams(norm: str) -> frozenset[str]:
+    """Groups of two letters, with the borders of words; Chinese characters also by themselves."""
+    padded = f" {norm} "
+    pairs = {padded[i : i + 2] for i in range(len(padded) - 1)}
+    return frozenset(pairs | {char for char in norm if has_chinese(char)})

@@ -1,0 +1,1 @@
+"""What several ontology readers share: ids, tables, types and names."""

@@ -1,0 +1,98 @@
+"""One spelling for the ids of concepts: CURIEs as the OBO world writes them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+# {a source's prefix, in capitals: ours}. Prefixes that stand nowhere here stay as they are.
+_PREFIXES = {
+    **{prefix: prefix for prefix in ("DOID", "MONDO", "HP", "MESH", "CHEBI", "UMLS", "RXCUI", "SNOMEDCT", "NCIT")},
+    **{prefix: prefix for prefix in ("SYMP", "UBERON", "FMA", "MAXO", "EFO", "GO", "OMIM", "ORPHA", "UNII", "LOINC")},
+    **{prefix: prefix for prefix in ("ICD9", "ICD9CM", "ICD10", "ICD10CM", "ICD10PCS", "ICD11", "ICDO", "MEDDRA")},
+    "MSH": "MESH",
+    "UMLS_CUI": "UMLS",
+    "RXNORM": "RXCUI",
+    "SCTID": "SNOMEDCT",
+    "SCT": "SNOMEDCT",
+    "SNOMED": "SNOMEDCT",
+    "SNOMED_CT": "SNOMEDCT",
+    "SNOMEDCT_US": "SNOMEDCT",
+    "NCI": "NCIT",
+    "ORDO": "ORPHA",
+    "ORPHANET": "ORPHA",
+    "MIM": "OMIM",
+    "NCBITAXON": "NCBITaxon",
+    "LNC": "LOINC",
+    "ICD-9": "ICD9",
+    "ICD-9-CM": "ICD9CM",
+    "ICD-10": "ICD10",
+    "ICD-10-CM": "ICD10CM",
+    "ICD-O": "ICDO",
+}
+
+_CANONICAL_PREFIXES = frozenset(_PREFIXES.values())
+
+# Where a statement comes from, no concepts.
+_LITERATURE = frozenset(("HTTP", "HTTPS", "FTP", "URL", "MAILTO", "PMID", "PMC", "DOI", "ISBN", "WIKIPEDIA", "ORCID"))
+
+# "SNOMEDCT_US_2016_03_01", "NCI2009_04D": the release from which an old DOID took the reference.
+_RELEASE = re.compile(r"_?(?:19|20)\d\d(?:_\w+)?$")
+
+_OBO_IRI = re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z][\w.]*)_([A-Za-z0-9]+)")
+# How Mondo, HPO and ORDO write ids of other vocabularies as IRIs.
+_IRI_BASES = {
+    "http://www.orpha.net/ORDO/Orphanet_": "ORPHA",
+    "http://identifiers.org/mesh/": "MESH",
+    "http://id.nlm.nih.gov/mesh/": "MESH",
+    "http://linkedlifedata.com/resource/umls/id/": "UMLS",
+    "http://identifiers.org/snomedct/": "SNOMEDCT",
+    "http://snomed.info/id/": "SNOMEDCT",
+    "http://identifiers.org/meddra/": "MEDDRA",
+    "http://identifiers.org/omim/": "OMIM",
+    "https://omim.org/entry/": "OMIM",
+    "http://purl.bioontology.org/ontology/ICD10CM/": "ICD10CM",
+    "http://www.ebi.ac.uk/efo/EFO_": "EFO",
+}
+
+
+def canonical_curie(text: str) -> str | None:
+    """Return an id as a CURIE with the prefix that this graph uses, or None where the text is no id of a concept.
+
+    >>> curie("http://purl.obolibrary.org/obo/DOID_255"), curie("MSH:D005334"), curie("RXNORM:5640")
+    ('DOID:255', 'MESH:D005334', 'RXCUI:5640')
+    >>> curie("SNOMEDCT_US_2016_03_01:33176006"), curie("SCTID:22298006"), curie("NCI:C3088")
+    ('SNOMEDCT:33176006', 'SNOMEDCT:22298006', 'NCIT:C3088')
+    >>> curie("url:http://www.merriam-webster.com"), curie("fever"), curie("PMID:17554300")
+    (None, None, None)
+    """
+    prefix, _, local = text.partition(":")
+    if local.isalnum() and prefix in _CANONICAL_PREFIXES:
+        return text  # most are
+    if local.startswith("//"):
+        prefix, local = _split_iri(text)
+    if _PREFIXES.get(prefix) != prefix:
+        prefix = _find_prefix(prefix)
+    # One word: what has spaces is a sentence with a colon. Half characters, which JSON can name, no file can hold.
+    return f"{prefix}:{local}" if prefix and len(local.split()) == 1 and local.isprintable() else None
+
+
+def _split_iri(iri: str) -> tuple[str, str]:
+    if found := _OBO_IRI.fullmatch(iri):
+        return found[1], found[2]
+    for base, prefix in _IRI_BASES.items():
+        if iri.startswith(base):
+            local = iri.removeprefix(base)
+            return ("", "") if "/" in local else (prefix, local)
+    return "", ""
+
+
+@lru_cache(maxsize=1 << 12)
+def _find_prefix(prefix: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][\w.-]*", prefix):
+        return ""
+    capitals = prefix.upper()
+    if capitals in _LITERATURE:
+        return ""
+    bare = _RELEASE.sub("", capitals)
+    return _PREFIXES.get(capitals) or _PREFIXES.get(bare) or prefix

@@ -1,0 +1,86 @@
+"""The first line of a table: which columns it has, and by what they are separated."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from imapeval.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from imapeval.graph.readers.base import Source
+
+
+def parse_header(head: bytes) -> list[str]:
+    """Return the columns that the beginning of a file names, in lower case; [] where it is no table."""
+    line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].rstrip(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        return []
+    return [cell.strip().lower() for cell in split_cells(text, find_delimiter(text))]
+
+
+def find_delimiter(header: str) -> str:
+    """Return what separates the columns of a header: the most frequent of tab, comma and semicolon."""
+    return max("\t,;", key=header.count)
+
+
+def split_cells(line: str, delimiter: str) -> list[str]:
+    """Return the cells of one line; a cell in quotation marks may hold the delimiter. [] where it cannot be split."""
+    # One line at a time: a quotation mark that nobody closed must not swallow the lines below it.
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), list[str]())
+    except csv.Error:  # a cell of more than 131,072 characters, or a carriage return amid the line
+        return []
+
+
+def read_table(
+    source: Source, path: Path, *, required: tuple[str, ...], quoted: bool = True
+) -> tuple[dict[str, int], Iterator[tuple[int, list[str]]]]:
+    """Return {column: its place} and an iterator of (line number, cells) of the rows below; blank lines are left out.
+
+    Rows with another number of cells than the header are problems of the source.
+
+    Args:
+        source: Takes the problems.
+        path: The table.
+        required: Columns that must be there.
+        quoted: Whether a cell may stand in quotation marks; if not, the delimiter is a tab.
+
+    Raises:
+        InputError: It cannot be read, is empty, lacks a required column or has a column twice.
+    """
+    lines = source.lines(path)
+    number, header = next(lines, (0, ""))
+    delimiter = find_delimiter(header) if quoted else "\t"
+    names = [name.strip().lower() for name in split_cells(header, delimiter)]
+    columns = {name: place for place, name in enumerate(names)}
+    missing = [column for column in required if column not in columns]
+    if missing:
+        raise InputError(
+            f"the column {missing[0]!r} is missing" if number else "the file is empty",
+            path=path,
+            line=number or None,
+            fix=f"The first line names the columns; {', '.join(required)} must be among them.",
+        )
+
+    # Spreadsheets leave columns without a name at the end.
+    if repeated := next((name for name in columns if name and names.count(name) > 1), None):
+        raise InputError(f"the column {repeated!r} is there twice", path=path, line=number, fix="Rename one of them.")
+
+    def read_rows() -> Iterator[tuple[int, list[str]]]:
+        width = len(names)
+        for number, line in lines:
+            cells = split_cells(line, delimiter) if quoted else line.split("\t")
+            if len(cells) == width:
+                yield number, cells
+            elif line.strip():
+                source.reject(f"not {width} cells", line=number, path=path)
+
+    return columns, read_rows()

@@ -1,0 +1,128 @@
+"""What OBO, obographs and OWL say of a term in common, however it is spelled."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from imapeval.graph.model import Name
+from imapeval.graph.readers.parsing.concept_types import type_of_id
+from imapeval.graph.readers.parsing.curies import canonical_curie
+from imapeval.graph.readers.parsing.names import MAX_NAME
+from imapeval.graph.readers.record import Record
+
+if TYPE_CHECKING:
+    from imapeval.graph.model import NameKind, Scope
+    from imapeval.graph.readers.base import Source
+    from imapeval.types import Lang
+
+SCOPES: dict[str, Scope] = {
+    "hasExactSynonym": "exact",
+    "hasNarrowSynonym": "narrow",
+    "hasBroadSynonym": "broad",
+    "hasRelatedSynonym": "related",
+}
+"""Scope of a synonym by its property in oboInOwl."""
+
+EXACT_MATCH = frozenset(("exactMatch", "equivalentTo"))
+"""Local names of properties by which a term is the same as one elsewhere."""
+
+# Synonym types by their last word. Those of the OBO Metadata Ontology are http://purl.obolibrary.org/obo/OMO_0003000
+# (abbreviation), 0003003 (layperson), 0003012 (acronym); those of ChEBI have brand names.
+_KINDS: dict[str, NameKind] = {
+    "abbreviation": "abbreviation",
+    "acronym": "abbreviation",
+    "OMO_0003000": "abbreviation",
+    "OMO_0003012": "abbreviation",
+    "layperson": "lay",
+    "OMO_0003003": "lay",
+    "brand_name": "brand",
+}
+
+# What HPO and Mondo keep only to say that it is no name (any more).
+_DISCARDED = frozenset(("obsolete_synonym", "deprecated", "exclude"))
+
+_SKIPPED_LANG = "names in other languages"
+
+# Properties that lead from a part to its whole, by local name or as CURIEs.
+_PART_OF = frozenset(("part_of", "BFO_0000050", "BFO:0000050"))
+
+
+def start_record(source: Source, term: str) -> Record | None:
+    """Return an empty record for an id, or None where the id is none."""
+    known = canonical_curie(term)
+    return None if known is None else Record(known, source.name, type=type_of_id(known))
+
+
+def add_name(
+    record: Record,
+    text: str,
+    *,
+    source: Source,
+    place: str,
+    lang: str | None = None,
+    kind: str = "synonym",
+    scope: Scope = "exact",
+    label: bool = False,
+) -> None:
+    """Add a name to a record, or enter why not.
+
+    Args:
+        record: Takes it.
+        text: The name.
+        source: Takes the problem.
+        place: Where the name stands, such as "doid.obo line 17".
+        lang: Language tag; None for English.
+        kind: The source's word for the sort of synonym, as a name or an IRI; "synonym" where it has none.
+        scope: What the name means beside the concept.
+        label: The source prefers this name.
+    """
+    known_lang = find_lang(lang)
+    if known_lang is None:
+        source.skipped[_SKIPPED_LANG] += 1
+        return
+    text = " ".join(text.split())
+    if not text or len(text) > MAX_NAME:
+        source.problems.add(f"a name of more than {MAX_NAME:,} characters" if text else "an empty name", place)
+        return
+    word = kind.rpartition("#")[2].rpartition("/")[2].replace("OMO:", "OMO_")
+    if word.lower() in _DISCARDED:
+        source.skipped["synonyms that the source has discarded"] += 1
+        return
+    sort = "name" if label else _KINDS.get(word) or _KINDS.get(word.lower(), "synonym")
+    name = Name(text, known_lang, sort, source.name, scope)
+    if label and known_lang == "en":
+        if record.label:
+            source.problems.add("a second label in English", place)
+            return
+        record.label = text
+        record.names.insert(0, name)
+    elif name not in record.names:
+        record.names.append(name)
+
+
+def find_lang(tag: str | None) -> Lang | None:
+    """Return our language for a tag (BCP 47) such as "en-GB" or "zh_Hans"; English for None, None for other ones."""
+    if not tag:
+        return "en"
+    primary = tag.lower().replace("_", "-").partition("-")[0]
+    return "zh" if primary == "zh" else "en" if primary == "en" else None
+
+
+def add_xref(record: Record, text: str) -> None:
+    """Add the id of a concept elsewhere; what is none (a web page, an article) is left out."""
+    known = canonical_curie(text)
+    if known is not None and known != record.id and known not in record.xrefs:
+        record.xrefs.append(known)
+
+
+def add_edge(ids: list[str], text: str) -> None:
+    """Add an id to the parents or wholes of a record, once."""
+    known = canonical_curie(text)
+    if known is not None and known not in ids:
+        ids.append(known)
+
+
+def is_part_of(relation: str) -> bool:
+    """Tell whether a relation, as a name, CURIE or IRI, leads from a part to its whole."""
+    return re.split("[#/]", relation)[-1] in _PART_OF

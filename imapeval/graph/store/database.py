@@ -1,0 +1,164 @@
+"""The file of a compiled graph: opened read-only, asked in SQL, and refused where it is not one."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote
+
+from imapeval._resources import find
+from imapeval.errors import ResourceError, UsageError
+from imapeval.graph.store.schema import APPLICATION_ID, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+GRAPH_FILE = "graph.sqlite"
+"""Name of the graph in its folder."""
+
+_HEADER_BYTES = 100
+"""Size of an SQLite file header (https://sqlite.org/fileformat2.html, section 1.3)."""
+
+_MMAP_SIZE = 0x7FFF0000
+"""Bytes of the file that are mapped into memory, the most that SQLite maps (https://sqlite.org/mmap.html)."""
+
+# SQLite binds at most 999 values to a statement in builds before 3.32; 500 stays clear of it.
+_BATCH = 500
+
+
+class GraphDatabase:
+    """An open file; safe to share between threads.
+
+    Attributes:
+        path: Where it is.
+        meta: Its metadata.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
+        """Not for callers: use `open_compiled`."""
+        self.path = path
+        self.meta = meta
+        self._connection = connection
+        # One connection for all threads. SQLite may be built to allow that without a lock, but need not be.
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless."""
+        with self._lock:
+            self._connection.close()
+
+    def query(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query.
+
+        Raises:
+            UsageError: The file is closed.
+            ResourceError: It is damaged.
+        """
+        with self._lock:
+            try:
+                return self._connection.execute(statement, tuple(values)).fetchall()
+            except UnicodeEncodeError:
+                return []  # half a character: nothing in the file can hold it
+            except sqlite3.ProgrammingError:
+                raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
+            except sqlite3.DatabaseError as error:
+                raise_unusable(self.path, f"is damaged ({error})")
+
+    def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
+        """Return the rows of SELECT <clause> IN (numbers), in as many statements as it takes."""
+        ordered = sorted(set(numbers))
+        found: list[Any] = []
+        for start in range(0, len(ordered), _BATCH):
+            batch = ordered[start : start + _BATCH]
+            found += self.query(f"SELECT {clause} IN ({','.join('?' * len(batch))}) ORDER BY 1", batch)
+        return found
+
+    def find_row(self, concept_id: object) -> int | None:
+        """Return the row of a concept, by its id or an alias; None where there is none."""
+        rows = self.query("SELECT id FROM concept WHERE curie = ?", (concept_id,)) or self.query(
+            "SELECT concept FROM alias WHERE alias = ?", (concept_id,)
+        )
+        return rows[0][0] if rows else None
+
+    def row_of(self, concept_id: str) -> int:
+        """Return the row of a concept, by its id or an alias.
+
+        Raises:
+            UsageError: There is none.
+        """
+        number = self.find_row(concept_id)
+        if number is None:
+            raise UsageError(
+                f"the graph {self.path} has no concept {concept_id!r}. Ids look like 'DOID:255'; "
+                "find them with Graph.lookup(), or in the evidence of 'imapeval relate --json'."
+            )
+        return number
+
+    def query_ids(self, statement: str, number: int) -> tuple[str, ...]:
+        """Return the only column of a query with one value."""
+        return tuple(concept_id for (concept_id,) in self.query(statement, (number,)))
+
+    def ids_of(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return {row: id} of concepts."""
+        return dict(self.query_in("id, curie FROM concept WHERE id", numbers))
+
+
+def open_database(path: Path | None) -> GraphDatabase:
+    """Open a compiled graph read-only.
+
+    Args:
+        path: The file, or the folder where it lies; None for the graph that ships.
+
+    Raises:
+        ResourceError: The file is absent, truncated, not a compiled graph, or of another schema version.
+    """
+    path = find("kg") if path is None else Path(path)
+    if path.is_dir():
+        path /= GRAPH_FILE
+    _check_header(path)
+    try:
+        uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise_unusable(path, f"cannot be opened ({error})")
+    try:
+        connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
+        meta = dict(connection.execute("SELECT key, value FROM meta"))
+        for key in ("hash", "concepts", "names", "edges", "parts"):
+            meta[key]
+    except (sqlite3.Error, KeyError) as error:
+        connection.close()
+        raise_unusable(path, f"has no readable metadata ({error})")
+    return GraphDatabase(path, connection, meta)
+
+
+def raise_unusable(path: Path, problem: str) -> NoReturn:
+    """Raise a ResourceError that says what is wrong with a file, and what to do."""
+    raise ResourceError(
+        f"the graph {path} {problem}. Reinstall imapeval, or rebuild the file: 'imapeval kg build' for your own, "
+        "'python kg/build.py' in a checkout for the one that ships."
+    ) from None
+
+
+def _check_header(path: Path) -> None:
+    # Read from the header itself, so that a download that broke off is told at opening and not by the first query
+    # that happens to touch a missing page.
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        size = path.stat().st_size
+    except OSError as error:
+        raise_unusable(path, f"cannot be read ({error.strerror})")
+    if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
+        raise_unusable(path, "is not an SQLite file")
+    page = int.from_bytes(header[16:18], "big")
+    expected = (1 << 16 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+    if size != expected:
+        raise_unusable(path, f"is truncated: {size} of {expected} bytes are there")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise_unusable(path, "is an SQLite file, but not a graph of imapeval")
+    version = int.from_bytes(header[60:64], "big")
+    if version != SCHEMA_VERSION:
+        raise_unusable(path, f"has schema version {version}, but this imapeval reads version {SCHEMA_VERSION}")

@@ -1,0 +1,412 @@
+"""The compiled graph: one SQLite file, opened read-only, read by id, by name or by language.
+
+Nothing is loaded at opening beyond a page of metadata, so that a graph of millions of names opens as fast as a small
+one. `imapeval.graph.store.writer` writes such files, `imapeval.graph.build.networkx_import` turns them into networkx graphs and back.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+from imapeval.errors import UsageError
+from imapeval.graph.model import Concept, Name, NameRow
+from imapeval.graph.store.ancestors import find_ancestors, trace_path
+from imapeval.graph.store.database import open_database
+from imapeval.graph.store.schema import KINDS, SCOPES, is_too_short
+from imapeval.text.normalise import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import networkx as nx
+
+    from imapeval.graph.model import ConceptType, Scope
+    from imapeval.graph.store.ancestors import Ancestors
+    from imapeval.graph.store.database import GraphDatabase
+    from imapeval.types import Lang
+
+_PAGE_SIZE = 10_000
+"""Rows that are read at a time where all are; the lock is not held while the caller works."""
+
+_CACHED_CONCEPTS = 1 << 14
+"""Concepts that are kept in memory, with their ancestors (some 30 each) and wholes: 100 MB."""
+
+# The index over normal forms holds the rows in this order, so that nothing is sorted.
+_EXACT, _INEXACT = (
+    "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
+    f"WHERE n.norm = ? AND n.scope {which} ORDER BY n.scope, n.kind, n.concept"
+    for which in ("= 0", "> 0")
+)
+
+
+class Graph:
+    """A medical knowledge graph on disk; safe to share between threads.
+
+    Open one with `Graph.open()`, close it with `close()` or a `with` statement:
+
+        with Graph.open() as graph:
+            for concept_id in graph.lookup("ibuprofen"):
+                print(graph.concept(concept_id).label, graph.ancestors(concept_id))
+
+    Wherever an id is asked for, an id by which another source knows the concept does as well (see `resolve`).
+
+    Attributes:
+        path: The file. The folder around it holds what belongs to it, such as an index of its names.
+        hash: SHA-256 of the content in hexadecimal. Two files with the same hash answer every question alike.
+    """
+
+    def __init__(self, file: GraphDatabase) -> None:
+        """Not for callers: use `Graph.open`."""
+        self.path = file.path
+        self.hash = file.meta["hash"]
+        self._database = file
+        self._tables: dict[Lang, dict[str, tuple[str, ...]]] = {}
+        self._concept = lru_cache(maxsize=_CACHED_CONCEPTS)(self._read_concept)
+        self._names = lru_cache(maxsize=_CACHED_CONCEPTS)(self._read_names)
+        self._cached_ancestors = lru_cache(maxsize=_CACHED_CONCEPTS)(self._find_ancestors)
+        self._cached_wholes = lru_cache(maxsize=_CACHED_CONCEPTS)(self._find_wholes)
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Self:
+        """Open a compiled graph.
+
+        Args:
+            path: Its folder or its file; None opens the graph that ships with imapeval.
+
+        Raises:
+            ResourceError: The file is absent, truncated, not a compiled graph, or of another schema version.
+        """
+        return cls(open_database(path))
+
+    def close(self) -> None:
+        """Close the file. A closed graph answers nothing any more; closing twice is harmless."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Return the number of concepts."""
+        return int(self._database.meta["concepts"])
+
+    @property
+    def name_count(self) -> int:
+        """Number of names; their row ids run from 1 to it."""
+        return int(self._database.meta["names"])
+
+    def __contains__(self, concept_id: object) -> bool:
+        return self._database.find_row(concept_id) is not None
+
+    def resolve(self, concept_id: str) -> str:
+        """Return the id of a concept that is known by another id; a concept's own id stays as it is.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._database.query("SELECT curie FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][
+            0
+        ]
+
+    def concept(self, concept_id: str) -> Concept:
+        """Return the concept with this id.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._concept(concept_id)
+
+    def _read_concept(self, concept_id: str) -> Concept:
+        number = self._database.row_of(concept_id)
+        curie, label, kind = self._database.query("SELECT curie, label, type FROM concept WHERE id = ?", (number,))[0]
+        ids = self._database.query_ids
+        parents = ids("SELECT curie FROM edge JOIN concept ON id = parent WHERE child = ? ORDER BY id", number)
+        wholes = ids("SELECT curie FROM part JOIN concept ON id = whole WHERE part = ? ORDER BY id", number)
+        aliases = ids("SELECT alias FROM alias WHERE concept = ? ORDER BY alias", number)
+        return Concept(curie, label, kind, parents, wholes, aliases)
+
+    def _read_names(self, concept_id: str) -> tuple[Name, ...]:
+        query = "SELECT text, lang, kind, source, scope FROM name WHERE concept = ? ORDER BY id"
+        return tuple(
+            Name(text, lang, KINDS[kind], source, SCOPES[scope])
+            for text, lang, kind, source, scope in self._database.query(query, (self._database.row_of(concept_id),))
+        )
+
+    def is_general(self, concept_id: str) -> bool:
+        """Tell whether a concept is so broad that being under it says little, such as "disease of anatomical entity".
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return bool(
+            self._database.query("SELECT general FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][0]
+        )
+
+    def names(self, concept_id: str, *, lang: Lang | None = None) -> tuple[Name, ...]:
+        """Return the names of a concept, exact ones and best kinds first; all languages where `lang` is None.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return tuple(name for name in self._names(concept_id) if lang is None or name.lang == lang)
+
+    def lookup(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[str, ...]:
+        """Return the ids of the concepts with an exact name whose normal form is that of the text.
+
+        Names on the stop list are found too. Concepts that the text names outright come before those that it is a
+        synonym, a lay word, a brand or an abbreviation of.
+
+        Args:
+            text: Any wording in English or Chinese; normalised here.
+            types: Only concepts of these types; None allows all.
+        """
+        return tuple(dict.fromkeys([curie for curie, _ in self._find_named(text, _EXACT, types)]))
+
+    def lookup_scoped(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[tuple[str, Scope], ...]:
+        """Return (concept id, scope) for the concepts of which the text is a narrower, broader or related name.
+
+        Narrower names come first, then broader, then related ones. Exact names are those of `lookup`.
+
+        Args:
+            text: Any wording in English or Chinese; normalised here.
+            types: Only concepts of these types; None allows all.
+        """
+        named = self._find_named(text, _INEXACT, types)
+        return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, scope in named))
+
+    def _find_named(self, text: str, statement: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
+        # What is nothing but punctuation has no normal form, as the names have that are so.
+        if not (norm := normalise(text)):
+            return []
+        rows = self._database.query(statement, (norm,))
+        return [(curie, scope) for curie, kind, scope in rows if types is None or kind in types]
+
+    def children(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of the concepts right below this one by is-a.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._database.query_ids(
+            "SELECT curie FROM edge JOIN concept ON id = child WHERE parent = ? ORDER BY id",
+            self._database.row_of(concept_id),
+        )
+
+    def parts(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of the concepts that are said outright to be a part of this one.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        return self._database.query_ids(
+            "SELECT curie FROM part JOIN concept ON id = part WHERE whole = ? ORDER BY id",
+            self._database.row_of(concept_id),
+        )
+
+    def ancestors(self, concept_id: str) -> dict[str, int]:
+        """Return all broader concepts with the least number of is-a steps to each (1 for a parent), nearest first.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        found = self._cached_ancestors(self._database.row_of(concept_id))
+        ids = self._database.ids_of(number for number, _ in found)
+        return {ids[number]: depth for (number, _), (depth, _) in found.items()}
+
+    def is_a(self, child: str, ancestor: str) -> tuple[str, ...] | None:
+        """Return a shortest is-a path from child to ancestor, both included, or None where there is none.
+
+        A concept is not its own kind: `is_a(x, x)` is None. Of equally short paths the one through the concepts that
+        come first in the file is returned, always the same.
+
+        Raises:
+            UsageError: The graph has no concept `child`. An unknown ancestor gives None.
+        """
+        return self._trace(
+            self._cached_ancestors(self._database.row_of(child)), self._database.find_row(ancestor), is_part=False
+        )
+
+    def wholes(self, concept_id: str) -> dict[str, int]:
+        """Return all that a concept is a part of, with the least number of steps to each, nearest first.
+
+        A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
+        as well, but one step at least is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        found = self._cached_wholes(self._database.row_of(concept_id))
+        ids = self._database.ids_of(number for number, _ in found)
+        return {ids[number]: depth for (number, is_part), (depth, _) in found.items() if is_part}
+
+    def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
+        """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
+
+        Which of its steps are is-a is told by `Concept.parents`, which are part-of by `Concept.wholes`.
+
+        Raises:
+            UsageError: The graph has no concept `part`. An unknown whole gives None.
+        """
+        return self._trace(
+            self._cached_wholes(self._database.row_of(part)), self._database.find_row(whole), is_part=True
+        )
+
+    def _find_ancestors(self, start: int) -> Ancestors:
+        # One statement for all levels.
+        steps = self._database.query(
+            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id) "
+            "SELECT child, parent, 0 FROM up JOIN edge ON child = id",
+            (start,),
+        )
+        return find_ancestors(start, steps)
+
+    def _find_wholes(self, start: int) -> Ancestors:
+        steps = self._database.query(
+            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id "
+            "UNION SELECT whole FROM up JOIN part ON part = id) "
+            "SELECT child, parent, 0 FROM up JOIN edge ON child = id "
+            "UNION ALL SELECT part, whole, 1 FROM up JOIN part ON part = id",
+            (start,),
+        )
+        return find_ancestors(start, steps)
+
+    def _trace(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
+        if goal is None or (goal, is_part) not in found:
+            return None
+        path = trace_path((goal, is_part), found)
+        ids = self._database.ids_of(path)
+        return tuple(ids[number] for number in path)
+
+    def names_at(self, rows: Sequence[int]) -> list[NameRow]:
+        """Return the names with these row ids (see `all_names`), in the order of the ids.
+
+        Raises:
+            UsageError: The graph has no such row.
+        """
+        found = {
+            number: NameRow(*fields)
+            for number, *fields in self._database.query_in(
+                "n.id, n.text, n.norm, c.curie, n.lang FROM name n JOIN concept c ON c.id = n.concept WHERE n.id",
+                rows,
+            )
+        }
+        if missing := [row for row in rows if row not in found]:
+            raise UsageError(
+                f"the graph {self.path} has no name with the row id {missing[0]}. "
+                f"Row ids run from 1 to {self._database.meta['names']}; an index of another graph has others."
+            )
+        return [found[row] for row in rows]
+
+    def norms(self, first: int, last: int) -> list[str]:
+        """Return the normal forms of the names with the row ids from `first` to `last`, both included."""
+        rows = self._database.query("SELECT norm FROM name WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
+        return [norm for (norm,) in rows]
+
+    def modifier_count(self, word: str) -> int | None:
+        """Return how many names have a word before their last one; None where no name has the word at all.
+
+        Args:
+            word: In normal form. Words with Chinese characters are not counted: Chinese is written without spaces.
+        """
+        rows = self._database.query("SELECT before FROM word WHERE word = ?", (word,))
+        return rows[0][0] if rows else None
+
+    def all_names(self) -> Iterator[tuple[int, str, str, Lang]]:
+        """Yield every name as (row id, text, concept id, language), by row id: what an index is built over.
+
+        Row ids run from 1 without gaps, and are the same in every file with the same `hash`.
+        """
+        last = 0
+        while True:
+            rows = self._database.query(
+                "SELECT n.id, n.text, c.curie, n.lang FROM name n JOIN concept c ON c.id = n.concept "
+                f"WHERE n.id > ? ORDER BY n.id LIMIT {_PAGE_SIZE}",
+                (last,),
+            )
+            if not rows:
+                return
+            yield from rows
+            last = rows[-1][0]
+
+    def mention_table(self, lang: Lang) -> dict[str, tuple[str, ...]]:
+        """Return {normal form: concept ids, best first} of all exact names of a language that are not stop-listed.
+
+        Read once and kept; do not change it. This is what a text is scanned with.
+        """
+        if lang not in self._tables:
+            table: dict[str, list[str]] = {}
+            for norm, curie in self._database.query(
+                "SELECT n.norm, c.curie FROM name n JOIN concept c ON c.id = n.concept "
+                "WHERE n.lang = ? AND n.stopped = 0 AND n.scope = 0 ORDER BY n.kind, c.id",
+                (lang,),
+            ):
+                concepts = table.setdefault(norm, [])
+                if curie not in concepts:
+                    concepts.append(curie)
+            self._tables[lang] = {norm: tuple(concepts) for norm, concepts in table.items()}
+        return self._tables[lang]
+
+    def is_stopped(self, text: str) -> bool:
+        """Tell whether a wording is never taken for a mention: an ordinary word, a number, or too short."""
+        key = normalise(text)
+        return is_too_short(key) or bool(self._database.query("SELECT 1 FROM stop WHERE norm = ?", (key,)))
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts: concepts and names, by type, language and source, the edges, the hash and the sources."""
+
+        def count(statement: str) -> dict[str, int]:
+            return dict(self._database.query(statement))
+
+        scopes = self._database.query("SELECT scope, COUNT(*) FROM name GROUP BY scope ORDER BY scope")
+        return {
+            "hash": self.hash,
+            "concepts": len(self),
+            "names": int(self._database.meta["names"]),
+            "edges": int(self._database.meta["edges"]),
+            "parts": int(self._database.meta["parts"]),
+            "concepts_by_type": count("SELECT type, COUNT(*) FROM concept GROUP BY type ORDER BY type"),
+            "names_by_lang": count("SELECT lang, COUNT(*) FROM name GROUP BY lang ORDER BY lang"),
+            "names_by_source": count("SELECT source, COUNT(*) FROM name GROUP BY source ORDER BY source"),
+            "names_by_scope": {SCOPES[scope]: number for scope, number in scopes},
+            "general_concepts": count("SELECT 'n', SUM(general) FROM concept")["n"] or 0,
+            "sources": {
+                key[7:]: value for key, value in sorted(self._database.meta.items()) if key.startswith("source:")
+            },
+        }
+
+    def to_networkx(self, ids: Sequence[str] | None = None, *, depth: int = 1) -> nx.DiGraph[str]:
+        """Return concepts and their edges (child to parent, part to whole) as a networkx graph.
+
+        `imapeval.graph.build.networkx_import.from_networkx` makes a compiled graph of it again.
+
+        Args:
+            ids: Concepts to start from; None takes the whole graph, which is for small ones: a million concepts take
+                gigabytes.
+            depth: How many steps around `ids`, up and down, to take in; 0 takes only `ids`.
+
+        Returns:
+            A graph with the node attributes `label`, `type`, `general`, `aliases` and `names` (of `Name`), and the
+            edge attribute `kind`: "is-a" or "part-of" ("is-a" where both hold). The graph attributes `sources` and
+            `stop` are what `write_graph` takes.
+
+        Raises:
+            UsageError: The graph has no such concept.
+        """
+        from imapeval.graph.build.networkx_import import make_networkx
+
+        return make_networkx(self, ids, depth=depth)
+
+    def all_ids(self) -> Iterator[str]:
+        """Yield the ids of all concepts, in the order of the file."""
+        for number in range(1, len(self) + 1, _PAGE_SIZE):
+            yield from self._database.query_ids(
+                f"SELECT curie FROM concept WHERE id >= ? ORDER BY id LIMIT {_PAGE_SIZE}", number
+            )
+
+    def stop_list(self) -> tuple[str, ...]:
+        """Return the normal forms that are never taken for a mention, short ones apart (see `stopped`)."""
+        return tuple(norm for (norm,) in self._database.query("SELECT norm FROM stop ORDER BY norm"))

@@ -1,0 +1,252 @@
+"""Who decides how two values relate, in which order; and how similar they are.
+
+1. recorded: relations that came with the imap are used as they are;
+2. text: the same wording is exact; another polarity, amount or side of the same thing is a contradiction;
+3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts where the polarity differs;
+4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
+5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
+
+The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
+in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
+which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
+frame of words holds two different things (`imapeval.text.comparison.measure_wording_similarity`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from imapeval.graph.linking.linker import Linker
+from imapeval.matching.graph import explain_unrelated, relate_links
+from imapeval.matching.wording import relate_by_head
+from imapeval.signature import signature
+from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings, measure_wording_similarity
+from imapeval.text.phrases import parse_phrase
+from imapeval.types import Failure, Imap, Lang, Match, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from imapeval.graph.encoder import Encoder
+    from imapeval.graph.index.names import NameIndex
+    from imapeval.graph.model import Link
+    from imapeval.graph.store.graph import Graph
+
+    Vectors = npt.NDArray[np.float32]
+
+_Fact = tuple[str, str]
+"""Term and value."""
+
+_BY_WORDING: Mapping[WordingVerdict, Relation] = {
+    WordingVerdict.SAME: Relation.EXACT,
+    WordingVerdict.NARROWER: Relation.CONTAINMENT,
+    WordingVerdict.BROADER: Relation.BELONGING,
+    **dict.fromkeys(CONTRADICTIONS, Relation.CONTRADICTION),
+}
+
+
+@dataclass(frozen=True)
+class HybridMatcher:
+    """The `Matcher` that ships.
+
+    Attributes:
+        graph: Decides exact, belonging and containment of linked values.
+        encoder: Its cosine is half of the similarity.
+        index: Names of the graph in the encoder's space; links values that no name equals, and knows the centre.
+    """
+
+    graph: Graph
+    encoder: Encoder
+    index: NameIndex
+    _linker: Linker = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_linker", Linker(self.graph, self.encoder, self.index))
+
+    @property
+    def signature(self) -> str:
+        return self.make_signature("text/graph/encoder")
+
+    def make_signature(self, order: str, **others: str | int) -> str:
+        """Return the signature of a matcher that asks others besides, in that order."""
+        return signature(
+            "matcher",
+            order=order,
+            graph=self.graph.hash[:12],
+            encoder=self.encoder.identity,
+            similarity="centred-cosine+token-dice,by-stance",
+            **others,
+            v="6",
+        )
+
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
+        """Judge many imaps, in a thread of its own, whatever was asked; see `Matcher.match`.
+
+        Raises:
+            ValueError: `langs` and `imaps` differ in length.
+        """
+        return [*await asyncio.to_thread(self._match, imaps, langs)]
+
+    def _match(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
+        cases = [_collect_facts(imap) for imap in imaps]
+        by_lang: dict[Lang, list[_FactSets]] = {}
+        for case, lang in zip(cases, langs, strict=True):
+            by_lang.setdefault(lang, []).append(case)
+        known = {lang: self._prepare_values(some, lang) for lang, some in by_lang.items()}
+        return [tuple(_match_facts(case, known[lang], self.graph)) for case, lang in zip(cases, langs, strict=True)]
+
+    def _prepare_values(self, cases: Sequence[_FactSets], lang: Lang) -> _BatchValues:
+        values: dict[str, None] = {}
+        verdicts: dict[tuple[str, str], WordingVerdict | None] = {}
+        for case in cases:
+            reference, response = ([value for _, value in facts] for facts in (case.reference, case.response))
+            if not (reference and response):
+                continue
+            values.update(dict.fromkeys((*reference, *response)))
+            if case.recorded is None:
+                verdicts.update(
+                    (pair, compare_wordings(*pair)) for pair in product(reference, response) if pair not in verdicts
+                )
+        # Only what the wording leaves open is looked for in the graph.
+        link = list(dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair))
+        links = self._link(link, lang)
+        # In small letters: the encoder tells cases apart, and people do not.
+        vectors = self.index.centre(self.encoder.encode([value.lower() for value in values]), lang)
+        return _BatchValues(list(values), vectors, verdicts, links)
+
+    def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
+        """Tie values to concepts: by their own wording, else by what they are about, "aspirin" in "avoid aspirin"."""
+        phrases = [parse_phrase(value) for value in values]
+        whole = self._linker.link_many([phrase.core for phrase in phrases], lang=lang)
+        open_ = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
+        about = dict(zip(open_, self._linker.link_many(open_, lang=lang), strict=True))
+        return {
+            # 睡不着觉 is a name: its 不 denies nothing.
+            value: _Linked(links, denies=False)
+            if links
+            else _Linked(about[phrase.stance.subject], denies=phrase.stance.denies)
+            for value, phrase, links in zip(values, phrases, whole, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The concepts of a value, and whether it denies or advises against them."""
+
+    links: tuple[Link, ...]
+    denies: bool
+
+
+@dataclass(frozen=True)
+class _FactSets:
+    """What is to be judged of an imap: every fact of the reference beside every fact of the response.
+
+    Attributes:
+        reference, response: Their facts, as term and value.
+        recorded: The relations that came with it, by the two facts; None where none did.
+    """
+
+    reference: Sequence[_Fact]
+    response: Sequence[_Fact]
+    recorded: Mapping[tuple[_Fact, _Fact], Relation] | None
+
+
+def _collect_facts(imap: Imap) -> _FactSets:
+    recorded = None
+    if imap.relations is not None:
+        recorded = {
+            ((known.term, known.reference), (known.other_term or known.term, known.response)): known.relation
+            for known in imap.relations
+        }
+    reference, response = (
+        list(dict.fromkeys((pair.term, pair.value) for pair in pairs)) for pairs in (imap.reference, imap.response)
+    )
+    return _FactSets(reference, response, recorded)
+
+
+class _BatchValues:
+    """What is known of all values of one language in a batch.
+
+    Their vectors; and of those that are to be judged what the wording of each pair says, and the links of the values
+    where it says nothing.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[str],
+        vectors: Vectors,
+        verdicts: Mapping[tuple[str, str], WordingVerdict | None],
+        links: Mapping[str, _Linked],
+    ) -> None:
+        self._rows = {value: row for row, value in enumerate(values)}
+        self._vectors = vectors
+        self.verdicts = verdicts
+        self.links = links
+
+    def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the similarity of every reference value to every response value, shape (reference, response).
+
+        Rounded to 4 digits, so that the last bits of a matrix product, which depend on what else was in the
+        batch, do not show.
+        """
+        rows, columns = ([self._rows[value] for value in values] for values in (reference, response))
+        cosines = np.clip(self._vectors[rows] @ self._vectors[columns].T, 0.0, 1.0)
+        likeness = [[measure_wording_similarity(v, w) for w in response] for v in reference]
+        overlaps = np.array([[one.overlap for one in row] for row in likeness])
+        weights = np.array([[one.weight for one in row] for row in likeness])
+        return np.round((cosines.astype(np.float64) + overlaps) / 2 * weights, 4)
+
+
+def _match_facts(case: _FactSets, values: _BatchValues, graph: Graph) -> list[Match]:
+    if not (case.reference and case.response):
+        return []
+    matches: list[Match] = []
+    similarities = values.similarities([v for _, v in case.reference], [w for _, w in case.response])
+    for reference, row in zip(case.reference, similarities, strict=True):
+        for response, similarity in zip(case.response, row, strict=True):
+            if case.recorded is not None:
+                relation = case.recorded.get((reference, response), Relation.UNMATCHED)
+                match = Match(*reference, response[1], relation, float(similarity), "recorded")
+            else:
+                match = _match_pair(*reference, response[1], values, graph, float(similarity))
+            matches.append(match if reference[0] == response[0] else replace(match, other_term=response[0]))
+    return matches
+
+
+def _match_pair(
+    term: str, reference: str, response: str, values: _BatchValues, graph: Graph, similarity: float
+) -> Match:
+    verdict = values.verdicts[reference, response]
+    if verdict is not None:
+        evidence = {"why": verdict.value}
+        return Match(term, reference, response, _BY_WORDING[verdict], similarity, "text", evidence)
+    ours, theirs = values.links[reference], values.links[response]
+    if decision := relate_links(graph, ours.links, theirs.links):
+        relation, evidence = _apply_stance(*decision, ours, theirs)
+        return Match(term, reference, response, relation, similarity, "graph", evidence)
+    if decision := relate_by_head(graph, reference, response):
+        return Match(term, reference, response, decision[0], similarity, "text", decision[1])
+    apart = explain_unrelated(graph, ours.links, theirs.links)
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", apart)
+
+
+def _apply_stance(
+    relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
+) -> tuple[Relation, dict[str, Any]]:
+    """Return what concepts and stances together say: "avoid NSAIDs" and "take ibuprofen" contradict each other."""
+    if reference.denies == response.denies:
+        return relation, evidence
+    # Who advises against ibuprofen may allow another NSAID.
+    broader_denied = Relation.CONTAINMENT if reference.denies else Relation.BELONGING
+    if relation in (Relation.EXACT, broader_denied):
+        return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OPPOSITE.value}
+    return Relation.UNMATCHED, evidence

@@ -1,0 +1,89 @@
+"""Composition: of two values of which one ends in the other, the longer is often a kind of the shorter.
+
+"Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, known to a graph or not: in both languages the
+last words of a noun phrase say what it is. Not always: German measles are no measles, and hay fever is no fever. So
+what stands before must be of the sorts that leave the thing what it is: a degree, a course, a side, an age or the place
+in the body; and the longer value must not be known for an idiom, as lay words are ("stomach flu"), or for a drug, whose
+kind the graph alone can tell. It is a guess from words, the last resort of all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imapeval.graph.linking.phrases import is_enumeration, is_phrase, strip_qualifier
+from imapeval.text.language import has_chinese
+from imapeval.text.normalise import normalise
+from imapeval.types import Relation
+
+if TYPE_CHECKING:
+    from imapeval.graph.store.graph import Graph
+
+_DEGREE_ADJECTIVES = (
+    "acute chronic subacute mild moderate severe serious slight intense extreme strong sudden early late advanced "
+    "recurrent persistent intermittent occasional frequent constant progressive primary secondary congenital "
+    "bilateral unilateral left right upper lower anterior posterior medial lateral central peripheral local localized "
+    "generalized diffuse focal multiple single solitary massive extensive minor major juvenile pediatric childhood "
+    "infantile neonatal adult senile elderly nocturnal daily regular routine general oral topical intravenous"
+)
+# Adjectives; nouns ("knee pain") are looked up in the graph.
+_PLACE_ADJECTIVES = (
+    "abdominal anal aortic articular axillary biliary bronchial cardiac cardiovascular carotid cerebral cervical "
+    "colonic colorectal coronary cranial cutaneous dental dermal duodenal endometrial epigastric esophageal facial "
+    "femoral gastric gastrointestinal genital genitourinary gingival hepatic ileal inguinal intestinal intracranial "
+    "laryngeal lumbar lymphatic mammary maxillary mediastinal meningeal muscular musculoskeletal nasal ocular orbital "
+    "ovarian pancreatic pelvic perianal pericardial periorbital pharyngeal pleural prostatic pulmonary rectal renal "
+    "respiratory retinal skeletal spinal splenic testicular thoracic thyroid tracheal tubal urethral urinary uterine "
+    "vaginal valvular vascular venous vertebral vesical visceral vulvar"
+)
+_NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".split())
+"""English words that leave what they stand before what it is."""
+
+
+def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
+    """Relate two values of which one is the other with words before it that only narrow it.
+
+    Args:
+        graph: Knows the names of the parts of the body, lay words and drugs.
+        reference: The reference's value.
+        response: The response's value.
+
+    Returns:
+        Belonging or containment, and the evidence: `head` and `modifier` in normal form, and the `confidence`, which
+        is "low". None where neither ends in the other, or the words before it may make something else of it.
+    """
+    a, b = normalise(reference), normalise(response)
+    if is_enumeration(reference) or is_enumeration(response) or not (is_phrase(a) and is_phrase(b)):
+        return None
+    relation, head = (Relation.BELONGING, b) if len(a) > len(b) else (Relation.CONTAINMENT, a)
+    longer = max(a, b, key=len)
+    modifier = _find_modifier(longer, head)
+    if not modifier or not _only_narrows(graph, modifier) or _is_one_name(graph, longer):
+        return None
+    return relation, {"head": head, "modifier": modifier, "confidence": "low"}
+
+
+def _find_modifier(norm: str, head: str) -> str:
+    """Return what stands before the head, "" where the head is not what it ends in."""
+    if has_chinese(head):
+        # Of one character, 病 and 炎, too many words are made that are no kinds of it.
+        return norm[: -len(head)] if len(head) > 1 and norm.endswith(head) else ""
+    return norm.removesuffix(f" {head}") if head and norm.endswith(f" {head}") else ""
+
+
+def _only_narrows(graph: Graph, modifier: str) -> bool:
+    if has_chinese(modifier):
+        rest = strip_qualifier(modifier)
+        return not rest or any(graph.lookup(place, types=["body_part"]) for place in (rest, rest.rstrip("性的型部")))
+    places = [word for word in modifier.split() if word not in _NARROWING_ADJECTIVES]
+    return not places or bool(graph.lookup(" ".join(places), types=["body_part"]))
+
+
+def _is_one_name(graph: Graph, norm: str) -> bool:
+    """Tell whether a value is a name whose words say nothing of what it is, such as "stomach flu" and 左氧氟沙星."""
+    for concept in graph.lookup(norm):
+        if graph.concept(concept).type == "drug":
+            return True
+        if any(name.kind == "lay" and normalise(name.text) == norm for name in graph.names(concept)):
+            return True
+    return False

@@ -1,0 +1,144 @@
+"""A language model as a judge: what it is asked, in which form, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from imapeval.errors import ProviderError, SampleError
+from imapeval.extraction.repeated import gather_readings
+from imapeval.llm.protocol import PERMANENT_KINDS, Request
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.client import StructuredOutputClient
+from imapeval.llm.structured.output_format import OutputFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from imapeval.llm.protocol import Completion, Model
+    from imapeval.llm.structured.templates import PromptTemplate
+    from imapeval.types import Lang
+
+PROMPT_VERSION = 1
+"""Of the prompts."""
+
+RETRY_NOTE = "judge-retry"
+
+SAMPLING_TEMPERATURE = 1.0
+"""Where the mean of several completions counts: Liu et al. 2023, section 3.1, "we set n = 20, temperature = 1"."""
+
+_MAX_TOKENS = 1024
+"""Of a completion, as prometheus-eval has it. A score takes six; it is a limit, and models that think need room."""
+
+MAX_LIST_TOKENS = 4096
+"""Of a completion that is a list: 200 facts (`lists`) of some 15 tokens, or ten answers of 500 Chinese characters that
+take half a token each, with room for the JSON around them."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """What a judge is asked.
+
+    Attributes:
+        task: The prompt.
+        lang: Its language.
+        texts: What goes into it.
+        schema: Of the JSON that it asks for; None where it asks for something else.
+        max_tokens: Most tokens of the completion; None for the usual limit.
+        template: The prompt itself, where it is none of ours; then `task` is what it is called.
+    """
+
+    task: str
+    lang: Lang
+    texts: Mapping[str, str]
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int | None = None
+    template: PromptTemplate | None = None
+
+
+class JudgeClient:
+    """Asks a model for judgements; what its server can be held to is learnt once.
+
+    Args:
+        model: Who is asked.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._asker = StructuredOutputClient(model, retry_note=RETRY_NOTE)
+
+    async def ask(
+        self,
+        question: JudgeRequest,
+        understand: Callable[[Completion], _T],
+        *,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        logprobs: int = 0,
+    ) -> _T:
+        """Ask and understand; where the completion has a fault that asking again may mend, once more.
+
+        Raises:
+            SampleError: Neither completion can be used, or the model did not answer.
+            ServiceError: The model answers nobody any more.
+        """
+        template = question.template or templates.load(question.task, lang=question.lang, version=PROMPT_VERSION)
+        messages = template.render(**question.texts)
+
+        def make(form: OutputFormat) -> Request:
+            return Request(
+                messages,
+                schema=question.schema if form is OutputFormat.SCHEMA else None,
+                schema_name=question.task,
+                json=form is OutputFormat.JSON and question.schema is not None,
+                max_tokens=_MAX_TOKENS if question.max_tokens is None else question.max_tokens,
+                temperature=temperature,
+                seed=seed,
+                logprobs=logprobs,
+            )
+
+        return await self._asker.complete(make, understand, lang=question.lang)
+
+    async def ask_repeatedly(
+        self, question: JudgeRequest, understand: Callable[[Completion], _T], *, samples: int
+    ) -> list[_T]:
+        """Ask several times, with sampling and another seed each time; once is without sampling.
+
+        A completion that cannot be used counts as one that was not made, as long as more than half can.
+
+        Returns:
+            What was understood, in order.
+
+        Raises:
+            SampleError: As `ask`, of the first that failed.
+            ServiceError: As `ask`.
+        """
+        if samples == 1:
+            return [await self.ask(question, understand)]
+        work = (
+            self.ask(question, understand, temperature=SAMPLING_TEMPERATURE, seed=seed)
+            for seed in range(1, samples + 1)
+        )
+        return await gather_readings(work, needed=samples // 2 + 1)
+
+
+async def gather_or_raise(work: Iterable[Awaitable[_T]]) -> list[_T]:
+    """Return what all of them return, in order; all are waited for also where one fails, for they are paid for.
+
+    Raises:
+        ImapEvalError: One failed: what concerns more than one sample, else what may not happen again, else the first.
+    """
+    made = await asyncio.gather(*work, return_exceptions=True)
+    errors = [result for result in made if isinstance(result, BaseException)]
+    if errors:
+        raise min(errors, key=_rank_error)
+    return [result for result in made if not isinstance(result, BaseException)]
+
+
+def _rank_error(error: BaseException) -> int:
+    if not isinstance(error, SampleError):
+        return 0
+    return 1 if isinstance(error, ProviderError) and error.kind not in PERMANENT_KINDS else 2

@@ -1,0 +1,174 @@
+"""A judge with a prompt of one's own, out of a file (`imapeval.metrics.judges.prompts.custom_prompt`), as `geval-file:PATH`.
+
+The score is weighted by probabilities, or the mean of samples, as G-Eval's (`imapeval.metrics.judges.geval`). On a
+scale with scores of several digits (0..10, 0..100) it is always the mean of samples: such numbers are several tokens
+to many models, so that no token tells their probability. The reply may be a number, a number behind "Score:", the
+metric's name or the label that the form ends with, or a JSON object with one of these as its key.
+
+A response that states nothing scores the lowest of the scale without being asked about; so does one without facts,
+where only the facts are shown. Where a prompt shows facts and nothing is asked, there is no score
+(`Failure("no-query")`), nor where it shows the reference and that states no fact (`Failure("no-reference-facts")`).
+"""
+
+from __future__ import annotations
+
+import os.path
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from imapeval.errors import UsageError
+from imapeval.metrics.imapscore import check_scorable, score_graded
+from imapeval.metrics.judges.client import JudgeRequest
+from imapeval.metrics.judges.geval import DIMENSIONS
+from imapeval.metrics.judges.on_imaps import compares_texts, make_judge_variant
+from imapeval.metrics.judges.prompts.custom_prompt import FACTS, FORM, NOTE, read_prompt
+from imapeval.metrics.judges.prompts.imap_text import clean_facts, render_imap
+from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case, Metric, Requirement
+    from imapeval.metrics.judges.client import JudgeClient
+    from imapeval.metrics.judges.parsing.scores import Scale
+    from imapeval.metrics.judges.prompts.custom_prompt import CustomPrompt
+    from imapeval.metrics.on_imaps import ImapForm
+    from imapeval.types import Lang, Outcome
+
+TASK = "geval-own"
+"""What its requests are called, with the scale behind: "geval-own-1-5"."""
+
+_AMBIGUOUS_LABELS = frozenset({"answer", "response", "output", "result", "答案", "回答", "结果"})
+"""Labels of a form that stand before statements of responses as well: "Answer: 5"."""
+
+_FORMS: dict[str, ImapForm] = {"+imap": "values", "+imap:pairs": "pairs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomGEval(WeightedJudge):
+    """G-Eval with a prompt of one's own; parts as of `imapeval.metrics.judges.geval.GEval` on one criterion.
+
+    Attributes:
+        prompt: The prompt; the signature has its scale and the hash of its file.
+    """
+
+    prompt: CustomPrompt = field(metadata={"signature": False})
+
+    @property
+    def languages(self) -> frozenset[Lang]:
+        """Those that the prompt is for."""
+        return self.prompt.languages
+
+    @property
+    def scale(self) -> Scale:
+        """The prompt's."""
+        return self.prompt.scale
+
+    @property
+    def requires(self) -> frozenset[Requirement]:
+        """The language model, and what the prompt has places for."""
+        needs: set[Requirement] = {"llm"}
+        if self.prompt.variables & {"reference", "reference_imap", "matches", "imapscore"}:
+            needs.add("reference")
+        if self.prompt.variables & set(FACTS):
+            needs.add("imap")
+        if self.weights == "logprobs":
+            needs.add("logprobs")
+        return frozenset(needs)
+
+    @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """What of ours goes with it."""
+        return (NOTE, FORM) if self.prompt.is_form else (NOTE,)
+
+    @property
+    def signature(self) -> str:
+        """As of a judge, with the scale and the hash of the file."""
+        return self.sign(scale=str(self.scale), file=self.prompt.digest[:16])
+
+    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+        """Return the score."""
+        if case.lang not in self.languages:
+            known = " and ".join(sorted(self.languages))
+            return Failure("metric", "language", f"{self.name} is for texts in {known}; this sample is {case.lang!r}")
+        texts = {"question": case.question, "reference": case.reference}
+        if "imap" in self.requires:
+            facts = self._show_facts(case)
+            if isinstance(facts, Failure):
+                return facts
+            texts |= facts
+        answer = self.clean_response(
+            case, labels=tuple(label for label in self.prompt.labels if label.lower() not in _AMBIGUOUS_LABELS)
+        )
+        only_facts = "response" not in self.prompt.variables
+        if answer is None or (only_facts and case.imap is not None and not clean_facts(case.imap.response)):
+            return Score(float(self.scale.low))
+        texts["response"] = answer
+        question = JudgeRequest(
+            f"{TASK}-{self.scale.low}-{self.scale.high}",
+            self.prompt.lang,
+            {name: text for name, text in texts.items() if name in self.prompt.variables},
+            schema=score_schema(self.scale) if self.prompt.is_form else None,
+            template=self.prompt.template,
+        )
+        return await self.rate(question, jury, labels=self.prompt.labels)
+
+    def _show_facts(self, case: Case) -> dict[str, str] | Failure:
+        if case.imap is None or case.matches is None:
+            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
+        failure = check_scorable(case.imap)
+        if failure is not None and (failure.kind == "no-query" or "reference" in self.requires):
+            return failure
+        texts = render_imap(case.imap, case.matches)
+        if "imapscore" in self.prompt.variables:
+            scored = score_graded(case.imap, case.matches)
+            if isinstance(scored, Failure):
+                return scored
+            texts["imapscore"] = f"{scored.value:.2f}"
+        return texts
+
+
+def load_geval(path: str | Path) -> CustomGEval:
+    """Return the metric of a prompt file, for `Scorer(metrics=[...])`.
+
+    Args:
+        path: The file; see `imapeval.metrics.judges.prompts.custom_prompt` for its form.
+
+    Raises:
+        InputError: The file cannot be read, or not be meant; names line and mend.
+        UsageError: Its name is that of a metric of ours.
+    """
+    # No shell does that behind "geval-file:"; Path.expanduser raises where there is no such user.
+    prompt = read_prompt(Path(os.path.expanduser(path)))  # noqa: PTH111
+    if prompt.name in DIMENSIONS:
+        raise UsageError(
+            f"the prompt {path} is called {prompt.name!r}, and so is a metric of ours, geval:{prompt.name}. "
+            "Give it another name in its head: name: my-" + prompt.name
+        )
+    return CustomGEval(
+        name=f"geval:{prompt.name}",
+        summary=f"G-Eval with the prompt {Path(path).name}, {prompt.scale}",
+        citation="the prompt's author; Liu et al. 2023, G-Eval",
+        prompt=prompt,
+    )
+
+
+def open_prompt_metric(named: str) -> Metric:
+    """Return the metric that a text after `geval-file:` names: the path of a prompt, on texts or with "+imap".
+
+    Raises:
+        ImapEvalError: As of `load_geval`, or it makes no sense on imaps.
+    """
+    suffix = next((suffix for suffix in _FORMS if named.endswith(suffix)), "")
+    judge = load_geval(named.removesuffix(suffix))
+    if not suffix:
+        return judge
+    if not compares_texts(judge):
+        why = (
+            "shows facts already"
+            if "imap" in judge.requires
+            else "has no place for the reference, and +imap is for prompts that compare two texts. To show the "
+            "response's facts, write {{response_imap}}"
+        )
+        raise UsageError(f"the prompt {judge.prompt.template.name} {why}. Name it without {suffix!r}.")
+    return make_judge_variant(judge, _FORMS[suffix])

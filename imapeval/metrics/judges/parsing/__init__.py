@@ -1,0 +1,1 @@
+"""Scores and lists in the completions of judges. Pure."""

@@ -1,0 +1,395 @@
+"""Scores in completions, and how likely each of them was. Pure.
+
+A score is what the completion states as one: in the field of a JSON object, behind a label ("Score: 4", "评分：4分",
+"<score>4</score>") that begins a sentence, behind "[RESULT]", or as a number that is the whole reply or its first line.
+A number that merely occurs in it is none, nor is one that a condition or a refusal leads up to. It has to be a whole
+number of the scale, and the only one that is stated. What is off the scale ("6", "4.5", "8/10", "3 to 4", `4e2`),
+missing, or said in two ways is an error with that name, never a guess.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import ExtractionError
+from imapeval.extraction import parsing
+from imapeval.llm.structured import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.llm.protocol import Completion, Token
+
+LOWEST, HIGHEST = 1, 5
+"""Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
+
+LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
+"""What stands before a score of nothing in particular."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """All whole numbers from the lowest to the highest score."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.low}..{self.high}"
+
+    @property
+    def has_single_digits(self) -> bool:
+        """Whether the probability of each score can be told, which takes scores of one digit.
+
+        "10" is several tokens to many models, and the first of them another score.
+        """
+        return self.low >= 0 and self.high <= 9
+
+
+ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
+
+_NUMBER = (
+    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b)\s*+(?P<of>\d++))?+"
+    r"(?:\s*+(?:[-–—~～至到或]|to\b|or\b)\s*+(?P<to>\d++))?+(?:[ \t]*+(?:分|颗?星|points?\b|stars?\b))?+(?![0-9A-Za-z])"
+)
+"""A number, as it may be said: "4", "4/5", "3 to 4", "4.5", "4,5" or "4分"."""
+
+_MARKS = " \t\"'“”‘’`*_|"
+_OPENING = rf"[{_MARKS}({{（【\[]"
+_CLOSING = rf"[{_MARKS})}}）】\]]"
+
+_END = (
+    rf"(?={_CLOSING}*+(?:\Z|[\r\n。！]|<(?=[/|a-z])|[.!](?=[\s\"'*)<]|\Z)|(?:[,，;；、(（–—-]|(?<=\s)(?:because|as|since)\b|因为|由于)"
+    r"(?!\s*+(?:\d|(?:or|and|maybe|perhaps|possibly|if|unless|which)\b|或|也许|可能|如果|若))))"
+)
+"""What may follow a score: the end of its sentence or line, or a reason; nothing that takes it back."""
+
+_BARE = re.compile(
+    rf"\s*+(?:[-•#>]++\s++)?+{_OPENING}*+(?:我?[给打评得])?+{_NUMBER}{_CLOSING}*+[.。!！]?{_CLOSING}*+(?:<[^<>\n]*+>\s*+)*+(?=\n|\Z)",
+    re.IGNORECASE,
+)
+"""A line that is nothing but a number, perhaps with a special token of the model behind it."""
+_VALUE = re.compile(rf"\s*+{_OPENING}*+{_NUMBER}{_END}", re.IGNORECASE)
+"""The text in a field of a JSON object, whose reason may follow."""
+_RESULT = re.compile(rf"\[RESULT\]\s*+[:：]?\s*+{_OPENING}*+{_NUMBER}", re.IGNORECASE)
+_STATED = re.compile(_END, re.IGNORECASE)
+
+_ITEM = re.compile(r"^[ \t]*+\d++[.)、）][ \t]++(?=\w)", re.MULTILINE)
+"""The number of a list's item, as in "1. The answer is complete": it may be meant as a score, but need not."""
+_FENCE = re.compile(r"```\w*")
+
+_SENTENCE = 200
+"""Characters before a label within which its sentence begins."""
+_SENTENCE_END = re.compile(r".*(?:[\n。！？；!?;]|\.(?=\s))", re.DOTALL)
+_LEADING = re.compile(rf"(?:{_OPENING}|[-–—•#>0-9.)、）])*+")
+_MEMBER_END = re.compile(rf"[\s{_MARKS}]*+[,}}]")
+"""After a field of an object."""
+_HEDGE = re.compile(
+    r"\b(?:if|unless|would|could|might|were|cannot|unable|refuse|decline)\b|\bcan['’]?t\b"
+    r"|如果|若|假如|假设|除非|要是|无法|不能|难以|拒绝",
+    re.IGNORECASE,
+)
+"""Before a label: the score is not given, or only under a condition."""
+
+_MAX_DIGITS = 9
+"""Of a number that is read; more are none of a scale, and thousands are refused by Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedScore:
+    """A score weighted by its probabilities.
+
+    Attributes:
+        value: Sum of each score of the scale times its probability, which add up to 1.
+        mass: Probability that the model writes a score of the scale at all, 0..1, as far as the server tells.
+    """
+
+    value: float
+    mass: float
+
+
+@dataclass(frozen=True, slots=True)
+class _StatedScore:
+    """A score that a completion states.
+
+    Attributes:
+        score: None where it is none of the scale.
+        at: Where its number begins in the body; -1 where that is not known.
+    """
+
+    score: int | None
+    at: int = -1
+
+
+def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> int:
+    """Return the one score that a completion states, in a field or behind a label of these, or alone.
+
+    >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5", labels=("accuracy",)), read_score("**4**")
+    (4, 3, 4)
+
+    Raises:
+        ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.llm.structured.faults`.
+    """
+    return _require_one_score(_find_scores(_strip_reasoning(completion), tuple(labels), scale, completion), completion)
+
+
+def read_scores(completion: str, labels: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return a score for each name, each behind labels of its own: in a JSON object, or on lines.
+
+    Raises:
+        ExtractionError: As of `read_score`.
+    """
+    body = _strip_reasoning(completion)
+    return {
+        name: _require_one_score(_find_scores(body, tuple(known), ONE_TO_FIVE, completion, alone=False), completion)
+        for name, known in labels.items()
+    }
+
+
+def read_result(completion: str) -> int:
+    """Return the score after "[RESULT]", the form of Prometheus.
+
+    Raises:
+        ExtractionError: As of `read_score`.
+    """
+    body = _strip_reasoning(completion)
+    found = list(_RESULT.finditer(body))
+    stated = any(_STATED.match(body, match.end()) for match in found)
+    return _require_one_score(
+        [_StatedScore(_parse_number(match, ONE_TO_FIVE)) for match in found if stated], completion
+    )
+
+
+def read_value(value: Any, completion: str) -> int:
+    """Return the score that stands in a field of the completion's JSON.
+
+    Raises:
+        ExtractionError: As of `read_score`.
+    """
+    return _require_one_score([_StatedScore(score) for score in _parse_field(value, ONE_TO_FIVE)], completion)
+
+
+def weight_by_logprobs(
+    completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS
+) -> WeightedScore | None:
+    """Return the score of a form, weighted by the probabilities of all scores at its place.
+
+    That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
+    among them are made to add up to 1.
+
+    Args:
+        completion: One whose score can be read.
+        scale: Of the form.
+        labels: What the score may stand behind.
+
+    Returns:
+        None where the probabilities at that place are not known, or the scale has none (`Scale.has_weights`).
+    """
+    if not scale.has_single_digits:
+        return None
+    body = _strip_reasoning(completion.text)
+    text = "".join(token.text for token in completion.tokens)
+    start = text.rfind(body)
+    # The places agree on the score; the last one is what thinking models settle on.
+    place = _find_scores(body, tuple(labels), scale, completion.text)[-1].at
+    if start < 0 or place < 0:
+        return None
+    at = start + place
+    for token in completion.tokens:
+        if at < len(token.text):
+            return _weight_token(token, at, scale)
+        at -= len(token.text)
+    return None
+
+
+def _weight_token(token: Token, at: int, scale: Scale) -> WeightedScore | None:
+    """Return the weighted score where it stands at that place of the token."""
+    before, after = token.text[:at].strip(), token.text[at + 1 :].strip()
+    # Tokens differ in what else they hold: "4", " 4", "4}". What may lead to another number is none: "4.", "4/".
+    alike = re.compile(rf"\s*{re.escape(before)}\s*(\d)(?:{re.escape(after)}|[^\w.,/／~～–—-]*)\s*")
+    mass = value = 0.0
+    for text, logprob in token.top:
+        found = alike.fullmatch(text)
+        if found and scale.low <= (score := int(found[1])) <= scale.high:
+            if math.isnan(logprob) or logprob > 0:
+                return None
+            # Minus infinity, of what the server rules out, is a probability of 0.
+            mass += math.exp(logprob)
+            value += math.exp(logprob) * score
+    # Rounding may bring it over 1.
+    return WeightedScore(value / mass, min(1.0, mass)) if mass else None
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelPatterns:
+    """What finds the labels of a score.
+
+    Attributes:
+        key: As the key of a field.
+        before: Before a number; the group `sign` is there where a sign or verb divides them.
+    """
+
+    key: re.Pattern[str]
+    before: re.Pattern[str]
+
+
+@cache
+def _compile_labels(labels: tuple[str, ...]) -> _LabelPatterns:
+    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    label = (
+        rf"(?:(?:the|my|final|overall|total|最终|最后|总体|综合)[ _]*+){{0,3}}(?:{names})s?"
+        r"(?:[ _]*+(?:score|rating|评分|得分|分数))?(?: (?:for|of) (?:the|this) (?:answer|response))?"
+    )
+    divider = rf"[\s{_MARKS}]*+(?P<sign>[:：=]|is\b|为|是)?+[\s{_MARKS}({{（【\[]*+"
+    before = rf"(?P<tag><[ \t]*+)?(?<![0-9A-Za-z]){label}(?![A-Za-z])(?(tag)[ \t]*+>\s*+|{divider}){_NUMBER}"
+    return _LabelPatterns(re.compile(label, re.IGNORECASE), re.compile(before, re.IGNORECASE))
+
+
+def _find_scores(
+    body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, alone: bool = True
+) -> list[_StatedScore]:
+    """Return the scores that are stated, in their order.
+
+    Args:
+        body: The completion without thoughts.
+        labels: What they may stand behind.
+        scale: Of the form.
+        completion: For errors.
+        alone: Whether a number that is all there is may be one.
+
+    Raises:
+        ExtractionError: An object in it says something in two ways, or too many begin that do not end.
+    """
+    known = _compile_labels(labels)
+    fields: list[_StatedScore] = []
+    # Of an object only its fields count: what other texts in it say is of no interest.
+    prose: list[str] = []
+    done = 0
+    try:
+        for start, end, record in parsing.find_json_objects(body, completion):
+            prose += body[done:start], " " * (end - start)
+            done = end
+            for key, value in record.items():
+                if known.key.fullmatch(key.strip()):
+                    scores = _parse_field(value, scale)
+                    fields += [
+                        _StatedScore(score, _locate_field_number(body, start, end, score, known, scale))
+                        for score in scores
+                    ]
+    except ExtractionError as error:
+        kind = "different-scores" if error.kind == "different-objects" else "no-score"
+        raise faults.fault_error(kind, completion) from None
+    text = "".join((*prose, body[done:]))
+    for form in (_compile_scale(scale), _FENCE, _ITEM):
+        text = form.sub(_blank_out, text)
+    labelled = list(known.before.finditer(text))
+    cut = text.rfind("{") if text.rfind("{") > text.rfind("}") else len(text)
+    stated = [match for match in labelled if _is_stated(text, match, cut=cut)]
+    if alone and not prose:
+        stated += _find_bare_number(text)
+    if stated and not fields:
+        # One that is said of something else, or under a condition, leaves open which of them is meant.
+        stated += [match for match in labelled if match["sign"]]
+    said = [*fields, *(_StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
+    return sorted(said, key=lambda found: found.at)
+
+
+def _is_stated(text: str, found: re.Match[str], *, cut: int) -> bool:
+    """Say whether a number behind a label is a score by itself, not part of a sentence about one.
+
+    Args:
+        text: What the match is of.
+        found: The label and the number.
+        cut: Where an object begins that does not end.
+    """
+    if not _STATED.match(text, found.end()):
+        return False
+    # Where an object has been cut off, the number may have been.
+    if found.start() > cut and not _MEMBER_END.match(text, found.end()):
+        return False
+    start = max(0, found.start() - _SENTENCE)
+    head = text[start : found.start()]
+    if ended := _SENTENCE_END.match(head):
+        head = head[ended.end() :]
+    elif start:
+        return False
+    if _LEADING.fullmatch(head):
+        return True
+    return head.rstrip(_MARKS).endswith((",", "，", ":", "：")) and not _HEDGE.search(head)
+
+
+def _find_bare_number(text: str) -> list[re.Match[str]]:
+    """Return the number that is the whole text, or its first line with the reasons below it."""
+    found = _BARE.match(text)
+    if found is None:
+        return []
+    below = text[found.end() :]
+    if any(map(_BARE.match, below.split("\n"))) or (below.strip() and faults.diagnose(below) == "refusal"):
+        return []
+    return [found]
+
+
+def _locate_field_number(
+    body: str, start: int, end: int, score: int | None, known: _LabelPatterns, scale: Scale
+) -> int:
+    """Return where the number of a field stands in its object, -1 where that cannot be told."""
+    for found in known.before.finditer(body, start, end):
+        quoted = body[found.start() - 1] == '"' and body[found.start() - 2] != "\\"
+        if quoted and _parse_number(found, scale) == score:
+            return found.start("number")
+    return -1
+
+
+def _blank_out(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
+@cache
+def _compile_scale(scale: Scale) -> re.Pattern[str]:
+    """Return what finds the scale, as forms name it: "Score (1-5):", "4分（满分5分）"."""
+    low, high = re.escape(str(scale.low)), re.escape(str(scale.high))
+    named = rf"{low}\s*(?:[-–—~～至到]|to|\.\.)\s*{high}|(?:out of|max\.?|满分)\s*{high}"
+    return re.compile(rf"[(（\[]\s*(?:{named})\s*分?\s*[)）\]]", re.IGNORECASE)
+
+
+def _strip_reasoning(completion: str) -> str:
+    return parsing.strip_reasoning(completion).strip()
+
+
+def _require_one_score(said: Sequence[_StatedScore], completion: str) -> int:
+    """Return the one score that is stated."""
+    scores = {found.score for found in said}
+    if len(scores) > 1:
+        raise faults.fault_error("different-scores", completion)
+    for score in scores:
+        if score is None:
+            raise faults.fault_error("off-scale", completion)
+        return score
+    fault = faults.diagnose(completion)
+    raise faults.fault_error("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
+
+
+def _parse_field(value: Any, scale: Scale) -> list[int | None]:
+    """Return the score in a field, None where it is none of the scale; nothing where it holds no number."""
+    if isinstance(value, str):
+        found = _VALUE.match(_compile_scale(scale).sub(_blank_out, value))
+        return [] if found is None else [_parse_number(found, scale)]
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return []
+    # Infinity and NaN are no whole numbers either.
+    return [int(value) if scale.low <= value <= scale.high and value % 1 == 0 else None]
+
+
+def _parse_number(match: re.Match[str], scale: Scale) -> int | None:
+    """Return the score, None where it is none of the scale."""
+    groups: Mapping[str, str | None] = match.groupdict()
+    number, of = groups["number"] or "", groups["of"]
+    # A comma divides decimals or thousands.
+    if "," in number or len(number) > _MAX_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
+        return None
+    score = float(number.replace("−", "-"))
+    return int(score) if score.is_integer() and scale.low <= score <= scale.high else None

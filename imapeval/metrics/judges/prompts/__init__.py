@@ -1,0 +1,1 @@
+"""What judges are shown: custom prompts, imaps as text, passages of a knowledge source."""

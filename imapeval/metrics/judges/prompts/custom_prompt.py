@@ -1,0 +1,352 @@
+"""A prompt for a judge that somebody brings as a file: criteria, steps and form, in the manner of G-Eval.
+
+The file is the text that is sent, as G-Eval's own are, with a place such as `{{response}}` for each text. In a head
+(`imapeval.metrics.judges.prompts.front_matter`) it may say `name` (else the file's), `scale` (else the one that the text
+names as "(1-5)") and `languages` (else all). Sections `## system`, `## user` and `## assistant` are messages of their
+own; without them all of it is one. A file that has `criteria` and `steps` in its head and no text gets our form
+around them, and `given` lists what is shown in it.
+
+Every text stands between markers, and nothing in it can end them; a note says that it is data, and a line behind the
+paragraph of the last text says so once more.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+from imapeval.errors import InputError
+from imapeval.llm.protocol import Message
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.templates import PromptTemplate
+from imapeval.metrics.judges.client import PROMPT_VERSION
+from imapeval.metrics.judges.parsing.scores import ONE_TO_FIVE, Scale
+from imapeval.metrics.judges.prompts import front_matter
+from imapeval.text.language import detect_lang
+from imapeval.types import Lang
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from imapeval.metrics.judges.prompts.front_matter import Entry
+
+TEXTS = ("question", "reference", "response")
+FACTS = ("query", "constraint", "reference_imap", "response_imap", "matches", "imapscore")
+VARIABLES = (*TEXTS, *FACTS)
+"""What a prompt may have a place for: the texts, and what was read out of them."""
+
+ALIASES: Mapping[str, str] = {
+    "document": "question",
+    "input": "question",
+    "fact": "reference",
+    "expected_output": "reference",
+    "summary": "response",
+    "answer": "response",
+    "actual_output": "response",
+}
+"""Names that G-Eval's prompts ("Document", "Fact", "Summary") and DeepEval ("input", "expected_output",
+"actual_output") have for them, in lower case."""
+
+NOTE, FORM = "geval-own-note", "geval-own-form"
+"""Prompts of ours that go with it."""
+
+MAX_SCALE_SIZE = 101
+"""Of a scale: 0..100."""
+
+_KEYS = ("name", "scale", "languages", "criteria", "steps", "given")
+_RESPONSE_VARIABLES = frozenset({"response", "response_imap", "matches"})
+"""Without one of them a prompt says nothing of the response."""
+_UNFENCED_VARIABLES = frozenset({"imapscore"})
+"""What is ours and needs no markers."""
+
+_PLACEHOLDER = re.compile(r"\{\{(?P<name>[^{}\n]*+)\}\}")
+_NAME = re.compile(r"[\w-]{1,40}")
+_SCALE = re.compile(r"(?P<low>-?\d{1,9})\s*(?:\.\.|-|–|—|to)\s*(?P<high>-?\d{1,9})")
+_STATED = re.compile(
+    r"[(（\[]\s*(?P<low>\d{1,9})\s*(?:[-–—~～至到]|to|\.\.)\s*(?P<high>\d{1,9})\s*[)）\]]", re.IGNORECASE
+)
+"""A scale, as forms name it: "Coherence (1-5)"."""
+_LABEL = re.compile(r"[\s\-*•]*(?P<label>[^\W\d][^:：()（）\n]{0,39}?)\s*+(?:[(（][^()（）]*+[)）]\s*+)?[:：]")
+"""How a form ends whose place for the score is to be filled in: "- Coherence:"."""
+_BLANK = (
+    r"[\"'(（\[]*(?:[NX](?!\w)|[#?_…]|\.\.\.|-?\d|<[^<>\n]{1,40}>|(?:score|rating|integer|number)\b|分数|评分|整数)"
+)
+_FIELD = re.compile(
+    rf"[\"'](?P<key>[^\W\d][^\"'\n]{{0,39}})[\"']\s*:\s*{_BLANK}"
+    rf"|<(?P<tag>[^\W\d]\w{{0,39}})>\s*{_BLANK}[^<>\n]{{0,40}}</(?P=tag)>",
+    re.IGNORECASE,
+)
+"""A place for the score in JSON or in a tag, as prompts show them: `{"grade": N}`, `<grade>1-5</grade>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomPrompt:
+    """A prompt out of a file.
+
+    Attributes:
+        name: What its metric is called behind "geval:".
+        digest: SHA-256 of the file, in hexadecimal.
+        lang: Language that it is written in.
+        languages: Of the texts that it is for.
+        scale: Of its scores.
+        template: What is sent.
+        variables: What it has places for.
+        labels: What a score stands behind in its form; () where it has none.
+        is_form: Whether the form is ours, whose reply is a JSON object.
+    """
+
+    name: str
+    digest: str
+    lang: Lang
+    languages: frozenset[Lang]
+    scale: Scale
+    template: PromptTemplate
+    variables: frozenset[str]
+    labels: tuple[str, ...]
+    is_form: bool
+
+
+def read_prompt(path: Path) -> CustomPrompt:
+    """Read a prompt.
+
+    Raises:
+        InputError: The file cannot be read, or not be meant; names line and mend.
+    """
+    content, text = _read_text(path)
+    text = _resolve_placeholders(text, path)
+    head, body = front_matter.split(text, keys=_KEYS, path=path)
+    name = _read_name(head, path)
+    if "criteria" in head or "steps" in head:
+        if body.strip():
+            raise InputError(
+                "has criteria or steps in its head and a text below it",
+                path=path,
+                fix="Put all into the text; or leave it empty, to have our form around criteria and steps.",
+            )
+        lang = detect_lang(f"{_require_key(head, 'criteria', path).text}{_require_key(head, 'steps', path).text}")
+        scale = _read_scale(head, path) or ONE_TO_FIVE
+        messages, labels, is_form = _fill_form(head, name, scale, lang, path), (), True
+    else:
+        if "given" in head:
+            raise InputError(
+                "'given' is for a file with criteria and steps alone",
+                path=path,
+                line=head["given"].line,
+                fix="Remove it: the text says by {{response}} and the like where each stands.",
+            )
+        lang = detect_lang(_PLACEHOLDER.sub("", body))
+        scale = _read_scale(head, path) or _find_scale(body, path)
+        messages, labels, is_form = _split_messages(body, path), _find_labels(body), False
+    variables = frozenset(found["name"] for message in messages for found in _PLACEHOLDER.finditer(message.content))
+    if not variables & _RESPONSE_VARIABLES:
+        single = ", with two braces on each side" if re.search(r"(?<!\{)\{\w+\}(?!\})", text) else ""
+        mend = f"Write {{{{response}}}} where the answer goes{single}."
+        raise InputError("has no place for the response", path=path, fix=mend)
+    digest = hashlib.sha256(content).hexdigest()
+    template = PromptTemplate(
+        path.name, templates.delimit_texts(_add_note(_tag_placeholders(messages), lang), lang=lang)
+    )
+    labels = tuple(dict.fromkeys((*labels, name)))
+    return CustomPrompt(
+        name, digest, lang, _read_languages(head, path), scale, template, variables, labels, is_form=is_form
+    )
+
+
+def resolve_variable(name: str) -> str | None:
+    """Return the variable that a name stands for, None where there is none."""
+    folded = name.lower()
+    return folded if folded in VARIABLES else ALIASES.get(folded)
+
+
+def _read_text(path: Path) -> tuple[bytes, str]:
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        told = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InputError(
+            f"cannot be read ({told})",
+            path=path,
+            fix="Name the file of a prompt; on a command line its path may hold no comma.",
+        ) from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8", path=path, line=line, fix="Save the prompt as UTF-8.") from error
+    if not text.strip():
+        raise InputError("is empty", path=path, fix="Write the prompt into it; docs/geval.md has examples.")
+    return content, text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _resolve_placeholders(text: str, path: Path) -> str:
+    """Return the text with our own name in every place."""
+
+    def rename(found: re.Match[str]) -> str:
+        said = found["name"].strip(" \t")
+        name = resolve_variable(said)
+        if name is None:
+            raise _make_error(text, found.start(), f"{found[0]} is no variable", _list_variables(said), path)
+        return f"{{{{{name}}}}}"
+
+    named = _PLACEHOLDER.sub(rename, text)
+    if (at := _PLACEHOLDER.sub(lambda found: " " * len(found[0]), text).find("{{")) >= 0:
+        shown = text[at : at + 20].partition("\n")[0]
+        mend = "Write {{response}} for a place, and single braces for braces."
+        raise _make_error(text, at, f"{shown!r} begins a place and does not end it", mend, path)
+    return named
+
+
+def _list_variables(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), (*VARIABLES, *ALIASES), n=1)
+    hint = f"Did you mean {{{{{near[0]}}}}}? " if near else ""
+    return f"{hint}Variables are: {', '.join(VARIABLES)}. Write single braces for braces."
+
+
+def _make_error(text: str, at: int, problem: str, mend: str, path: Path) -> InputError:
+    return InputError(problem, path=path, line=text.count("\n", 0, at) + 1, fix=mend)
+
+
+def _read_name(head: Mapping[str, Entry], path: Path) -> str:
+    entry = head.get("name")
+    # What a metric is called stands on command lines and in names of columns.
+    name = "_".join((path.stem if entry is None else entry.text).split())
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"the name {name!r} is none of a metric",
+            path=path,
+            line=None if entry is None else entry.line,
+            fix="Write a name of at most 40 letters, digits, '-' and '_' into its head: name: empathy",
+        )
+    return name
+
+
+def _read_scale(head: Mapping[str, Entry], path: Path) -> Scale | None:
+    entry = head.get("scale")
+    if entry is None:
+        return None
+    found = _SCALE.fullmatch(entry.text.strip())
+    if found is None:
+        raise InputError(
+            f"the scale {entry.text!r} is not LOW..HIGH",
+            path=path,
+            line=entry.line,
+            fix="Write two whole numbers, such as 1..5.",
+        )
+    return _check_scale(Scale(int(found["low"]), int(found["high"])), entry.line, path)
+
+
+def _find_scale(body: str, path: Path) -> Scale:
+    """Return the scale that the text of a prompt names."""
+    stated = {Scale(int(found["low"]), int(found["high"])) for found in _STATED.finditer(body)}
+    if len(stated) != 1:
+        told = "names no scale" if not stated else f"names several scales: {', '.join(sorted(map(str, stated)))}"
+        raise InputError(
+            told, path=path, fix="Say which one it is in a head, the lines '---', 'scale: 1..5' and '---' at the top."
+        )
+    return _check_scale(stated.pop(), None, path)
+
+
+def _check_scale(scale: Scale, line: int | None, path: Path) -> Scale:
+    if not 1 < scale.high - scale.low + 1 <= MAX_SCALE_SIZE:
+        told = "is reversed" if scale.low > scale.high else f"has to have 2 to {MAX_SCALE_SIZE} scores"
+        mend = "Write the lowest score first, such as 1..5; the highest has to be the best."
+        raise InputError(f"the scale {scale} {told}", path=path, line=line, fix=mend)
+    return scale
+
+
+def _read_languages(head: Mapping[str, Entry], path: Path) -> frozenset[Lang]:
+    if "languages" not in head:
+        return frozenset(get_args(Lang))
+    entry = head["languages"]
+    if unknown := [word for word in entry.words if word not in get_args(Lang)]:
+        raise InputError(
+            f"unknown language {unknown[0]!r}",
+            path=path,
+            line=entry.line,
+            fix=f"Write one or more of: {', '.join(get_args(Lang))}.",
+        )
+    return frozenset(lang for lang in get_args(Lang) if lang in entry.words)
+
+
+def _require_key(head: Mapping[str, Entry], key: str, path: Path) -> Entry:
+    if key not in head:
+        raise InputError(
+            f"has no {key!r}, which our form needs",
+            path=path,
+            fix="Write both criteria and steps into the head; steps are lines with '- ', one for each.",
+        )
+    return head[key]
+
+
+def _fill_form(head: Mapping[str, Entry], name: str, scale: Scale, lang: Lang, path: Path) -> tuple[Message, ...]:
+    """Return our form around criteria and steps."""
+    steps = head["steps"]
+    if steps.text.startswith("["):
+        mend = "Write each step as a line below its key: - Read the question."
+        raise InputError("the steps are in brackets", path=path, line=steps.line, fix=mend)
+    given = list(TEXTS)
+    if "given" in head:
+        entry = head["given"]
+        given = [resolve_variable(word) or word for word in entry.words]
+        if unknown := [word for word in given if word not in VARIABLES]:
+            mend = _list_variables(unknown[0])
+            raise InputError(f"{unknown[0]!r} is no variable", path=path, line=entry.line, fix=mend)
+    texts = {
+        "name": name,
+        "low": str(scale.low),
+        "high": str(scale.high),
+        "criteria": head["criteria"].text,
+        "steps": "\n".join(f"{number}. {step}" for number, step in enumerate(steps.items, 1)),
+        "given": "\n".join(f"{{{{{variable}}}}}" for variable in given),
+    }
+    form = templates.load(FORM, lang=lang, version=PROMPT_VERSION).messages
+    # Not neutralised as texts are: who brings a prompt is trusted.
+    return tuple(
+        Message(message.role, _PLACEHOLDER.sub(lambda place: texts[place["name"]], message.content)) for message in form
+    )
+
+
+def _split_messages(body: str, path: Path) -> tuple[Message, ...]:
+    before, messages = templates.split_sections(body)
+    if not messages:
+        return (Message("user", body.strip()),)
+    if before.strip():
+        raise InputError(
+            "has a text before its first section, where nothing is sent",
+            path=path,
+            fix="Move it below '## system' or '## user'; or write no sections, and all of it is one message.",
+        )
+    if messages[-1].role == "system":
+        raise InputError(
+            "ends with the section '## system'", path=path, fix="Put what is asked into a section '## user' after it."
+        )
+    return messages
+
+
+def _find_labels(body: str) -> tuple[str, ...]:
+    """Return what stands before a place for the score: at the end of the text, in JSON or in a tag."""
+    found = _LABEL.fullmatch(body.rstrip().rpartition("\n")[2])
+    ends = () if found is None else (found["label"].strip(),)
+    return (*ends, *(field["key"] or field["tag"] for field in _FIELD.finditer(body)))
+
+
+def _tag_placeholders(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Put markers around every place for a text."""
+
+    def mark(place: re.Match[str]) -> str:
+        name = place["name"]
+        return place[0] if name in _UNFENCED_VARIABLES else f"<{name}>\n{place[0]}\n</{name}>"
+
+    return tuple(Message(message.role, _PLACEHOLDER.sub(mark, message.content)) for message in messages)
+
+
+def _add_note(messages: tuple[Message, ...], lang: Lang) -> tuple[Message, ...]:
+    (note,) = templates.load(NOTE, lang=lang, version=PROMPT_VERSION).messages
+    if messages[0].role != "system":
+        return (note, *messages)
+    first, *others = messages
+    return (Message("system", f"{first.content}\n\n{note.content}"), *others)

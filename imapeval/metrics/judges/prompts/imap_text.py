@@ -1,0 +1,72 @@
+"""Imaps and their matches as texts that a judge reads: a line for each term, every value quoted as in JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from imapeval.llm.structured.templates import neutralise
+from imapeval.metrics.judges.base import clean_fact
+from imapeval.types import Pair, Relation, values_by_term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from imapeval.types import Imap, Match
+
+_NONE = "none"
+
+
+def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
+    """Return what an imap says, under the names that prompts of one's own have for it.
+
+    Nothing in the texts can end its place in a prompt, and of what the answers say only statements are left
+    (`show_fact`). What is empty is "none".
+
+    Returns:
+        `query`, `constraint`, `reference_imap`, `response_imap` and `matches`.
+    """
+    related = [
+        match
+        for match in matches
+        if clean_fact(Pair(match.term, match.reference)) and clean_fact(Pair(match.response_term, match.response))
+    ]
+    texts = {
+        "query": ", ".join(_quote(pair.term) for pair in imap.query),
+        "constraint": render_facts(imap.constraint),
+        "reference_imap": render_facts(clean_facts(imap.reference)),
+        "response_imap": render_facts(clean_facts(imap.response)),
+        "matches": render_matches(related),
+    }
+    return {name: neutralise(text or _NONE) for name, text in texts.items()}
+
+
+def clean_facts(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Return what `show_fact` leaves of an imap."""
+    return tuple(shown for pair in pairs if (shown := clean_fact(pair)) is not None)
+
+
+def render_facts(pairs: Sequence[Pair]) -> str:
+    """Write an imap, a line for each term."""
+    return "\n".join(
+        f"{_quote(term)}: {', '.join(map(_quote, values))}" for term, values in values_by_term(pairs).items()
+    )
+
+
+def render_matches(matches: Sequence[Match]) -> str:
+    """Write the related pairs, what contradicts first; "none" where there are none."""
+    related = [match for match in matches if match.relation is not Relation.UNMATCHED]
+    related.sort(key=lambda match: match.relation is not Relation.CONTRADICTION)
+    return "\n".join(map(_render_match, related)) or _NONE
+
+
+def _render_match(match: Match) -> str:
+    under = f" (under {_quote(match.other_term)})" if match.other_term else ""
+    return (
+        f"{_quote(match.term)}: reference {_quote(match.reference)}; answer {_quote(match.response)}{under}; "
+        f"{match.relation.value}"
+    )
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,211 @@
+"""Texts read by a model that is loaded here, through transformers.
+
+Memory: the model; what attention keeps of one batch (`Loaded.budget` tokens, or the longest text); and 2 x 268 MB for
+the probabilities of all words of the vocabulary, of which never more than 2^26 are there at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from imapeval._optional import require
+from imapeval.errors import ResourceError
+from imapeval.metrics.likelihood.logprobs import TokenLogprobs
+from imapeval.metrics.neural.models.batches import batch_by_length
+from imapeval.metrics.neural.models.loading import load_model
+from imapeval.metrics.neural.models.weights import EXTRA, identify_weights
+from imapeval.types import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.metrics.base import Device
+    from imapeval.metrics.likelihood.logprobs import Continuation
+    from imapeval.metrics.neural.models.loading import LoadedModel
+
+_MAX_LOGITS = 2**26
+"""Most numbers of the output over the vocabulary at a time, 268 MB in single precision: 1,365 tokens of SmolLM2, 523 of
+Llama 3. More gains no speed on a processor."""
+
+_CACHED_READINGS = 4096
+"""Readings that are kept: several metrics ask for the same ones. More than a batch of `evaluate` has for one metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """A text with what precedes it, as tokens.
+
+    Attributes:
+        ids: Of both.
+        first: Where the text's tokens begin in them, at least 1.
+        ends: Of the text's tokens; see `Reading.ends`.
+    """
+
+    ids: list[int]
+    first: int
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class LocalLogprobReader:
+    """Reads with a causal model; each text once, as long as several metrics ask for it one after the other.
+
+    A text that is longer than the model's context is read in windows as lm-evaluation-harness does
+    (`loglikelihood_rolling`): each token once, the later windows without the prefix.
+
+    Attributes:
+        identity: Weights and precision.
+        loaded: Model and tokenizer.
+    """
+
+    identity: str
+    loaded: LoadedModel
+    _known: dict[Continuation, TokenLogprobs | Failure] = field(
+        default_factory=dict["Continuation", "TokenLogprobs | Failure"], repr=False
+    )
+
+    def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+        """Read a batch; see `Reader.read`."""
+        found = {one: self._known.get(one) for one in given}
+        fresh = [one for one, reading in found.items() if reading is None]
+        self._known.update(zip(fresh, self._read(fresh), strict=True))
+        outcomes = [self._known[one] for one in given]
+        for one in list(self._known)[:-_CACHED_READINGS]:
+            del self._known[one]
+        return outcomes
+
+    def _read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+        outcomes: dict[int, TokenLogprobs | Failure] = {}
+        texts: dict[int, _Tokens] = {}
+        logprobs: dict[int, list[float]] = {}
+        rows: list[tuple[int, list[int], int, int]] = []
+        size = self.loaded.max_tokens
+        for place, one in enumerate(given):
+            text = self._encode(one)
+            if text is None:
+                outcomes[place] = Failure("metric", "no-tokens", "the model's tokenizer leaves nothing of the text")
+                continue
+            if one.whole and len(text.ids) - 1 > size:
+                outcomes[place] = Failure(
+                    "metric", "too-long", f"{len(text.ids)} tokens with the prompt, and the model takes {size} at once"
+                )
+                continue
+            texts[place], logprobs[place] = text, [0.0] * len(text.ends)
+            rows += [
+                (place, text.ids[start : stop + 1], start, first)
+                for start, stop, first in slide_windows(text.first, len(text.ids), size)
+            ]
+        for batch in batch_by_length([len(ids) - 1 for _, ids, _, _ in rows], self.loaded.batch_tokens):
+            chosen = [rows[index] for index in batch]
+            for (place, ids, start, first), seen in zip(chosen, self._weigh([row[1] for row in chosen]), strict=True):
+                # The number at index i is of the token at start + i + 1.
+                offset = first - texts[place].first
+                counted = seen[first - start - 1 : len(ids) - 1]
+                logprobs[place][offset : offset + len(counted)] = counted
+        pieces = [row[0] for row in rows]
+        for place, text in texts.items():
+            outcomes[place] = TokenLogprobs(tuple(logprobs[place]), text.ends, pieces.count(place))
+        return [outcomes[place] for place in range(len(given))]
+
+    def _encode(self, given: Continuation) -> _Tokens | None:
+        tokenizer, start = self.loaded.tokenizer, len(given.prefix)
+        encoded = tokenizer(
+            given.prefix + given.text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        ends = [end for _, end in encoded["offset_mapping"]]
+        first = next((index for index, end in enumerate(ends) if end > start), None)
+        if first is None:
+            return None
+        begin = _find_bos_token(tokenizer)
+        # A token has no probability where nothing precedes it.
+        if not begin and first == 0:
+            begin = [tokenizer.eos_token_id]
+        return _Tokens([*begin, *encoded["input_ids"]], len(begin) + first, tuple(end - start for end in ends[first:]))
+
+    def _weigh(self, rows: Sequence[Sequence[int]]) -> Iterator[list[float]]:
+        """Yield for each row the log-probabilities of all its tokens but the first, and numbers for the padding."""
+        torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="a likelihood")
+        model = self.loaded.model
+        # Padding stands behind, where no token sees it: it needs no mask.
+        ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
+        for index, row in enumerate(rows):
+            ids[index, : len(row)] = torch.tensor(row)
+        ids = ids.to(model.device)
+        length = ids.shape[1] - 1
+        step = max(1, _MAX_LOGITS // model.config.get_text_config().vocab_size // len(rows))
+        seen: list[Any] = []
+        cache = None
+        with torch.inference_mode():
+            for start in range(0, length, step):
+                stop = min(start + step, length)
+                output = model(
+                    input_ids=ids[:, start:stop],
+                    attention_mask=torch.ones_like(ids[:, :stop]),
+                    past_key_values=cache,
+                    use_cache=step < length,
+                )
+                cache = output.past_key_values if step < length else None
+                logits = output.logits.float()
+                chosen = logits.gather(-1, ids[:, start + 1 : stop + 1, None]).squeeze(-1)
+                # No rounding error makes a token likelier than certain.
+                seen.append((chosen - logits.logsumexp(-1)).clamp(max=0.0))
+        yield from torch.cat(seen, dim=1).tolist()
+
+
+def open_local_reader(model: str, *, device: Device) -> LocalLogprobReader:
+    """Return what reads with a causal model; the same object as long as anybody holds it.
+
+    Args:
+        model: A folder, or a name at the hub.
+        device: Where it is put.
+
+    Raises:
+        MissingExtraError: The packages of the extra `neural` are not installed.
+        UsageError: The device is not there.
+        ResourceError: The weights cannot be had, or the tokenizer does not tell where its tokens lie.
+    """
+    loaded = load_model(model, "causal", device=device)
+    if not loaded.tokenizer.is_fast:
+        raise ResourceError(
+            f"the tokenizer of {model!r} does not tell where its tokens lie in a text. Save it as tokenizer.json: "
+            "AutoTokenizer.from_pretrained(..., use_fast=True).save_pretrained(FOLDER)."
+        )
+    reader = _shared.get(id(loaded))
+    if reader is None:
+        reader = _shared[id(loaded)] = LocalLogprobReader(f"{identify_weights(model)}@{loaded.precision}", loaded)
+    return reader
+
+
+_shared: WeakValueDictionary[int, LocalLogprobReader] = WeakValueDictionary()
+"""By the id of what is loaded, which each of them holds, so that no other object can have it."""
+
+
+def slide_windows(first: int, total: int, size: int) -> Iterator[tuple[int, int, int]]:
+    """Cut tokens into windows that a model can take, as lm-evaluation-harness does (`get_rolling_token_windows`).
+
+    The first window begins with the first token. Each further one has new tokens at its end only, and before them as
+    many old ones as fit: one where the text goes on far enough.
+
+    Args:
+        first: The first token whose probability is wanted, at least 1.
+        total: Number of tokens.
+        size: Most tokens of a window.
+
+    Yields:
+        start, stop, counted: the window has the tokens from `start` up to and without `stop` as its input, so that it
+        tells the probabilities of those after them, up to and with `stop`; of these count the ones from `counted` on.
+    """
+    done = 0
+    while done < total - 1:
+        stop = min(done + size, total - 1)
+        if stop >= first:
+            yield max(0, stop - size), stop, max(first, done + 1)
+        done = stop
+
+
+def _find_bos_token(tokenizer: Any) -> list[int]:
+    """Return the token that the tokenizer puts before every text, if it does."""
+    bos = tokenizer.bos_token_id
+    return [bos] if bos is not None and tokenizer("a")["input_ids"][0] == bos else []

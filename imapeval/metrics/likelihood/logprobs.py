@@ -1,0 +1,62 @@
+"""Texts as a model reads them: what is given to it, and how likely it found each token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.types import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A text, and what precedes it.
+
+    Attributes:
+        prefix: Where it is empty, a model that is loaded here has the token before the text that begins its texts; a
+            server may have nothing there, and tells no probability of the first token.
+        text: Whose tokens count; not empty. A token that reaches from the prefix into the text is one of its tokens.
+        whole: Whether it means nothing to read it in pieces, of which the later ones do not see the prefix.
+    """
+
+    prefix: str
+    text: str
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprobs:
+    """How likely a model found a text after its prefix.
+
+    Attributes:
+        logprobs: Of the text's tokens, natural logarithms.
+        ends: Where these tokens end, in characters of the text; never less than the one before, and the last one is
+            the text's length. Tokens that hold parts of one character may have the same.
+        pieces: Into how many pieces a text was cut that is longer than the model's context.
+    """
+
+    logprobs: tuple[float, ...]
+    ends: tuple[int, ...]
+    windows: int = 1
+
+
+class LogprobReader(Protocol):
+    """A model that is here and reads.
+
+    Attributes:
+        identity: Which model, for the signature.
+    """
+
+    @property
+    def identity(self) -> str: ...
+
+    def read(self, given: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+        """Read a batch.
+
+        Returns:
+            For each text its reading; or `Failure("too-long")` for one that does not fit whole, though it has to.
+        """
+        ...

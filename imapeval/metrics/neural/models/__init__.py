@@ -1,0 +1,1 @@
+"""Loading neural models: weights, checkpoints, batches, token embeddings."""

@@ -1,0 +1,209 @@
+"""Encoders out of checkpoints that transformers cannot load by itself.
+
+COMET and AlignScore are checkpoints of Lightning, which hold an encoder's weights and those of a head, and only name
+the encoder; its configuration and vocabulary lie elsewhere, at the hub under that name. BLEURT is a folder with a
+configuration of its own.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from weakref import WeakValueDictionary
+
+from imapeval._optional import installed, require
+from imapeval.errors import ResourceError
+from imapeval.metrics.neural.models.loading import LoadedModel
+from imapeval.metrics.neural.models.weights import EXTRA, hash_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_CONFIG_FILES = ("*.json", "*.txt", "*.model")
+"""Configuration and vocabulary of a model at the hub, as opposed to its weights."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class EncoderWithHead:
+    """An encoder with a head that transformers does not know.
+
+    Attributes:
+        encoder: The encoder, with its tokenizer.
+        head: What makes a number of its vectors: tensors and modules of torch on the encoder's device, by name.
+        settings: What says how, by name.
+    """
+
+    encoder: LoadedModel
+    head: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+
+class Tokenizer(Protocol):
+    """What batches need of a tokenizer (see `imapeval.metrics.neural.models.inputs`)."""
+
+    @property
+    def pad_token_id(self) -> int: ...
+
+
+_shared: WeakValueDictionary[tuple[str, ...], EncoderWithHead] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def get_shared(key: tuple[str, ...], make: Callable[[], EncoderWithHead]) -> EncoderWithHead:
+    """Return what was made for a key; the same object as long as anybody holds it."""
+    with _lock:
+        made = _shared.get(key)
+        if made is None:
+            made = _shared[key] = make()
+    return made
+
+
+def find_config(model: str) -> Path | None:
+    """Return the folder with a model's configuration and vocabulary, or None: its weights need not be there.
+
+    Args:
+        model: A folder, or a name at the hub.
+    """
+    folder = Path(model).expanduser()
+    if (folder / "config.json").is_file():
+        return folder
+    if folder.exists() or not installed("huggingface_hub"):
+        return None
+    hub = import_module("huggingface_hub")
+    try:
+        found = hub.try_to_load_from_cache(model, "config.json")
+    except hub.errors.HFValidationError:
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def describe_missing_config(metric: str, model: str) -> str:
+    """Return what has to be fetched before a metric can have its encoder's vocabulary; "" if nothing."""
+    if find_config(model) is not None:
+        return ""
+    told = f"configuration and vocabulary of {model}"
+    return f"{told}: --set {metric}.encoder=FOLDER, or let them be fetched from the Hugging Face hub"
+
+
+def fetch_config(model: str) -> Path:
+    """Return the folder with a model's configuration and vocabulary, downloaded from the hub where it is not here.
+
+    Raises:
+        MissingExtraError: The packages of the extra `neural` are not installed.
+        ResourceError: They cannot be had.
+    """
+    hub = require("huggingface_hub", distribution="huggingface_hub", extra=EXTRA, needed_for=f"the model {model!r}")
+    if (found := find_config(model)) is not None:
+        return found
+    from httpx2 import HTTPError
+
+    try:
+        return Path(hub.snapshot_download(model, allow_patterns=list(_CONFIG_FILES)))
+    # ValueError: huggingface_hub's own check of the name.
+    except (OSError, HTTPError, ValueError) as error:
+        told = str(error).strip().partition("\n")[0]
+        raise ResourceError(
+            f"configuration and vocabulary of {model!r} are neither a folder here nor in the hub's cache, and cannot "
+            f"be fetched from the hub ({told}). Give a folder that holds config.json and the tokenizer's files."
+        ) from error
+
+
+def identify_config(model: str) -> str:
+    """Return "NAME#DIGEST" of a model's configuration and vocabulary that are here, as `weights.identify` does.
+
+    Raises:
+        ResourceError: They are not here.
+    """
+    folder = find_config(model)
+    if folder is None:
+        raise ResourceError(f"configuration and vocabulary of {model!r} are not on this computer.")
+    files = {file.name: file for form in _CONFIG_FILES for file in folder.glob(form) if file.is_file()}
+    return f"{Path(model).expanduser().resolve().name}#{hash_files(files)}"
+
+
+def read_state(file: Path) -> dict[str, Any]:
+    """Return the tensors of a checkpoint by name: one of Lightning, or of torch.
+
+    Raises:
+        ResourceError: It cannot be read, or holds no tensors by name; or it holds more than tensors and plain values,
+            which is code that would run.
+    """
+    torch, safetensors = (
+        require(module, distribution=module, extra=EXTRA, needed_for=f"the checkpoint {file}")
+        for module in ("torch", "safetensors")
+    )
+    try:
+        if file.suffix == ".safetensors":
+            return import_module("safetensors.torch").load_file(file)
+        read = torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise ResourceError(
+            f"{file} holds more than tensors and plain values, or is damaged, and is not opened: what is pickled can "
+            f"run any code. If you trust it, write its tensors alone: python -c \"import torch; f = '{file}'; "
+            "torch.save({'state_dict': torch.load(f, weights_only=False)['state_dict']}, f)\""
+        ) from error
+    except (OSError, RuntimeError, EOFError, ValueError, safetensors.SafetensorError) as error:
+        raise ResourceError(f"the checkpoint {file} cannot be read: {error}") from error
+    state = cast("dict[Any, Any]", read).get("state_dict", read) if isinstance(read, dict) else read
+    if isinstance(state, dict) and all(isinstance(name, str) for name in cast("dict[Any, Any]", state)):
+        return cast("dict[str, Any]", state)
+    raise ResourceError(f"the checkpoint {file} holds no tensors by name. Give the one that the authors published.")
+
+
+def select_by_prefix(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the tensors whose names begin with the prefix, without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+
+
+def load_tensors(module: Any, state: Mapping[str, Any], *, place: str) -> Any:
+    """Put tensors into a module of torch and return it, in evaluation mode.
+
+    Args:
+        module: Where they go.
+        state: By name.
+        place: Where they come from, for the message.
+
+    Raises:
+        ResourceError: One is missing, too many, or of another shape.
+    """
+    try:
+        module.load_state_dict(dict(state))
+    except RuntimeError as error:
+        raise ResourceError(f"the weights in {place} are not those of such a model: {error}") from error
+    return module.eval()
+
+
+def build_encoder(
+    network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Tokenizer, device: str, longest: int, place: str
+) -> LoadedModel:
+    """Return an encoder made of a configuration and tensors, with a pooler where there is one among them.
+
+    Args:
+        network: The class in transformers.
+        config: The configuration, of transformers.
+        state: Tensors by the names that transformers gives them.
+        tokenizer: Its tokenizer.
+        device: Where the weights are put, "cpu", "cuda" or "mps": in half precision but on the processor.
+        longest: Most tokens of a text, special ones included.
+        place: Where they come from, for the message.
+
+    Raises:
+        ResourceError: A tensor is missing, too many, or of another shape.
+    """
+    torch, transformers = (
+        require(module, distribution=module, extra=EXTRA, needed_for=f"the model in {place}")
+        for module in ("torch", "transformers")
+    )
+    pooled = any(name.startswith("pooler.") for name in state)
+    model = getattr(transformers, network)(config, add_pooling_layer=pooled)
+    # A table of the numbers 0, 1, 2 ..., which transformers kept with the weights until version 4.31.
+    load_tensors(
+        model, {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}, place=place
+    )
+    return LoadedModel(
+        tokenizer, model.to(device, torch.float32 if device == "cpu" else torch.float16), device, longest
+    )

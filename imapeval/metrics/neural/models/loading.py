@@ -1,0 +1,243 @@
+"""Neural models, loaded once and shared by all metrics that use them.
+
+On a GPU the weights are in half precision, on the processor in single. That changes scores in the third or fourth
+digit, so the precision is part of the signature of a metric (`Loaded.precision`).
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
+
+from imapeval._optional import require
+from imapeval.errors import ResourceError, UsageError
+from imapeval.metrics.neural.models.weights import EXTRA, fetch_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from imapeval.metrics.base import Device
+
+Kind = Literal["encoder", "seq2seq", "causal", "classifier"]
+"""What a model is for: vectors of tokens; text from text; the next token; a label."""
+
+_CLASSES: dict[Kind, str] = {
+    "encoder": "AutoModel",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+    "causal": "AutoModelForCausalLM",
+    "classifier": "AutoModelForSequenceClassification",
+}
+
+_NO_LIMIT = 1_000_000
+"""A maximal length from here on is none: transformers writes 1e30 where the tokenizer does not know it."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class LoadedModel:
+    """A model that is ready.
+
+    Attributes:
+        tokenizer: Of transformers, with a padding token.
+        model: Of transformers, in evaluation mode, on the device.
+        device: "cpu", "cuda" or "mps".
+        max_tokens: Most tokens of a text, special ones included.
+    """
+
+    tokenizer: Any
+    model: Any
+    device: str
+    max_tokens: int
+
+    @property
+    def precision(self) -> str:
+        """Of the weights, as "float32", for the signature."""
+        return str(self.model.dtype).removeprefix("torch.")
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch with its padding (`by_length`).
+
+        On a processor 1,024 to 4,096 are equally quick in one thread, and 8,192 a quarter slower; two threads on a busy
+        machine wait for each other less in larger batches (MiniLM, 128 answers: 9.7 s of the processor's time with
+        2,048, 7.6 with 4,096, 6.9 with 8,192). In 4,096 the largest tensor of a model of 1,024 dimensions is 67 MB
+        (feed-forward layer, single precision). A GPU needs more to be busy: 32,768 tokens are 268 MB there (half
+        precision). Outputs of the vocabulary's size are not reckoned in.
+        """
+        return 4_096 if self.device == "cpu" else 32_768
+
+
+def choose_device(device: Device) -> str:
+    """Return where weights are put: "auto" takes a GPU where there is one.
+
+    Raises:
+        MissingExtraError: torch is not installed.
+        UsageError: A device that is not there.
+    """
+    torch = _require_torch()
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device == "auto":
+        return next(name for name, is_there in there.items() if is_there)
+    if not there[device]:
+        told = ", ".join(name for name, is_there in there.items() if is_there)
+        raise UsageError(f"there is no device {device!r} here, or torch was installed without it. There is: {told}.")
+    return device
+
+
+def load_model(model: str, kind: Kind, *, device: Device = "auto") -> LoadedModel:
+    """Return a model with its tokenizer; the same object as long as anybody holds it.
+
+    Args:
+        model: A folder, or a name at the hub, from where it is fetched if need be.
+        kind: What it is for.
+        device: Where it is put.
+
+    Raises:
+        MissingExtraError: The packages of the extra `neural` are not installed.
+        UsageError: The device is not there.
+        ResourceError: The weights cannot be had, are damaged, or are not those of such a model.
+    """
+    place = fetch_weights(model)
+    where = choose_device(device)
+    with _lock:
+        key = (str(place.resolve()), kind, where)
+        loaded = _shared.get(key)
+        if loaded is None:
+            loaded = _shared[key] = _load(model, place, kind, where)
+    return loaded
+
+
+def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
+    """Return an encoder without the layers after the given one; the weights are shared with the whole one.
+
+    Args:
+        loaded: An encoder.
+        layers: How many layers are kept, in 0..all of them. 0 leaves the embeddings.
+
+    Raises:
+        ValueError: It has fewer layers.
+        ResourceError: Its layers are not known how to cut.
+    """
+    total = count_layers(loaded)
+    if not 0 <= layers <= total:
+        raise ValueError(f"layer {layers} of a model with {total}")
+    if layers == total:
+        return loaded
+    tensors = [*loaded.model.parameters(), *loaded.model.buffers()]
+    # With the tensors in the memo deepcopy makes new modules around the same tensors.
+    model = copy.deepcopy(loaded.model, {id(tensor): tensor for tensor in tensors})
+    stacks = [
+        (module, name)
+        for module in model.modules()
+        for name, child in module.named_children()
+        if type(child).__name__ == "ModuleList" and len(child) == total
+    ]
+    # ALBERT has one layer that is used again and again, as often as its configuration says.
+    if len(stacks) > 1 or (not stacks and model.config.model_type != "albert"):
+        raise ResourceError(
+            f"no layer of a model of the type {model.config.model_type!r} can be chosen; take the last."
+        )
+    for module, name in stacks:
+        setattr(module, name, getattr(module, name)[:layers])
+    model.config.num_hidden_layers = layers
+    return replace(loaded, model=model)
+
+
+def count_layers(loaded: LoadedModel) -> int:
+    """Return how many layers an encoder has."""
+    return int(loaded.model.config.num_hidden_layers)
+
+
+_shared: WeakValueDictionary[tuple[str, Kind, str], LoadedModel] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def _load(model: str, place: Path, kind: Kind, device: str) -> LoadedModel:
+    torch, transformers, safetensors = (
+        require(module, distribution=module, extra=EXTRA, needed_for=f"the model {model!r}")
+        for module in ("torch", "transformers", "safetensors")
+    )
+    if place.is_file():
+        raise ResourceError(
+            f"{place} is a single file. The model {model!r} has to be a folder, with its configuration."
+        )
+    try:
+        with _silence_transformers(transformers.utils.logging):
+            config = transformers.AutoConfig.from_pretrained(place)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(place)
+            network, report = getattr(transformers, _CLASSES[kind]).from_pretrained(
+                place, dtype=_choose_dtype(config, device, torch), output_loading_info=True
+            )
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        KeyError,
+        ImportError,
+        pickle.UnpicklingError,
+        safetensors.SafetensorError,
+    ) as error:
+        # What transformers says can run over pages, with every model that there is.
+        told = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ResourceError(f"the model {model!r} in {place} cannot be loaded as {kind}: {told}") from error
+    # transformers fills what is missing with random numbers, and says so in a log only. A pooler is no part of what an
+    # encoder is used for here.
+    missing = sorted(key for key in report["missing_keys"] if not (kind == "encoder" and key.startswith("pooler.")))
+    if missing:
+        raise ResourceError(
+            f"the weights of {model!r} lack {len(missing)} parts of a model of the kind {kind!r}, such as "
+            f"{missing[0]}. They are of another kind of model, or damaged."
+        )
+    if kind == "encoder" and network.config.is_encoder_decoder:
+        network = network.get_encoder()
+    if tokenizer.pad_token_id is None:
+        # Of models that only continue texts. Padding is masked, so that any token will do.
+        tokenizer.pad_token = tokenizer.eos_token
+    return LoadedModel(tokenizer, network.to(device).eval(), device, _find_max_tokens(model, tokenizer, network))
+
+
+def _choose_dtype(config: Any, device: str, torch: Any) -> Any:
+    if device == "cpu":
+        return torch.float32
+    # T5 overflows in float16 (huggingface/transformers, issue 4586); what was trained in bfloat16 may.
+    wide = config.model_type in ("t5", "mt5", "umt5") or config.dtype == torch.bfloat16
+    return torch.bfloat16 if wide else torch.float16
+
+
+def _find_max_tokens(model: str, tokenizer: Any, network: Any) -> int:
+    config = network.config
+    limits = [tokenizer.model_max_length, getattr(config, "max_position_embeddings", None) or _NO_LIMIT]
+    limits.append(getattr(config, "n_positions", None) or _NO_LIMIT)
+    for name, module in network.named_modules():
+        # RoBERTa and its kin count positions from the padding token's index + 1.
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            limits.append(module.num_embeddings - module.padding_idx - 1)
+    if min(limits) >= _NO_LIMIT:
+        raise ResourceError(
+            f"the model {model!r} does not say how long a text may be. Write model_max_length into its "
+            "tokenizer_config.json."
+        )
+    return int(min(limits))
+
+
+@contextmanager
+def _silence_transformers(logging: Any) -> Generator[None]:
+    """Keep transformers from reporting what is checked here, and from drawing a bar into other output."""
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
+            logging.enable_progress_bar()
+
+
+def _require_torch() -> Any:
+    return require("torch", distribution="torch", extra=EXTRA, needed_for="a neural metric")

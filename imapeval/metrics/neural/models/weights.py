@@ -1,0 +1,215 @@
+"""Weights of neural models: where they lie, how they are fetched, and which they are.
+
+A model is named as its authors do at the Hugging Face hub ("roberta-large"), or by a path: a folder with the weights
+and their configuration, or a single checkpoint file. What was once fetched from the hub is found in its cache
+($HF_HUB_CACHE, $HF_HOME), which other programs share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from imapeval._optional import installed, require
+from imapeval.errors import ResourceError
+from imapeval.llm.providers.weights import sha256_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+EXTRA = "neural"
+
+INSTALL_HINT = f"pip install 'imapeval[{EXTRA}]'"
+"""What a metric lacks where the packages are not installed."""
+
+_PACKAGES = ("torch", "transformers", "huggingface_hub")
+
+# Best first: of several formats of the same weights the first is loaded, as transformers does. Lightning, with which
+# COMET and AlignScore were trained, writes checkpoints.
+_FORMATS = (
+    re.compile(r"model(-\d+-of-\d+)?\.safetensors"),
+    re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin"),
+    re.compile(r"(checkpoints/)?[^/]+\.ckpt"),
+)
+
+_EXPECTED_FILES = (
+    "model.safetensors, pytorch_model.bin or *.ckpt with all its parts, as a readable *.index.json names them"
+)
+
+_COMPANION_FILE = re.compile(r"[^/]+\.(json|txt|model|yaml)")
+"""What is read beside the weights: configuration, vocabulary, hyper-parameters of a checkpoint."""
+
+# owner/name or name, as huggingface_hub.utils.validate_repo_id has it.
+_HUB_NAME = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?")
+
+
+def find_weights(model: str) -> Path | None:
+    """Return where the weights of a model lie on this computer, or None.
+
+    Args:
+        model: A folder, a checkpoint file, or a name at the hub.
+
+    Returns:
+        The file; or a folder with complete weights: the user's, or that of the hub's cache.
+    """
+    given = Path(model).expanduser()
+    if given.is_file():
+        return given
+    folder = given if given.is_dir() else _find_in_cache(model)
+    return folder if folder is not None and _is_complete(folder) else None
+
+
+def fetch_weights(model: str) -> Path:
+    """Return where the weights of a model lie, downloaded from the hub where they are not here yet.
+
+    The hub is $HF_ENDPOINT, by default huggingface.co. Of several formats of the same weights one is fetched.
+
+    Raises:
+        MissingExtraError: The packages of the extra `neural` are not installed.
+        ResourceError: There is no such folder, or the hub does not have it or cannot be reached.
+    """
+    hub = require("huggingface_hub", distribution="huggingface_hub", extra=EXTRA, needed_for=f"the model {model!r}")
+    found = find_weights(model)
+    if found is not None:
+        return found
+    if Path(model).expanduser().exists():
+        raise ResourceError(
+            f"the folder {model} holds no complete weights: no {_EXPECTED_FILES}. Give a folder that save_pretrained wrote."
+        )
+    if _HUB_NAME.fullmatch(model) is None:
+        raise ResourceError(f"there is no folder {model}. Give one with weights, or the name of a model at the hub.")
+    from httpx2 import HTTPError
+
+    try:
+        hub.snapshot_download(model, allow_patterns=_select_files(hub.list_repo_files(model)))
+    # ValueError: huggingface_hub's own check of the name.
+    except (OSError, HTTPError, ValueError) as error:
+        raise ResourceError(
+            f"the weights of {model!r} are neither a folder here nor in the hub's cache, and cannot be fetched "
+            f"from the hub ({_first_line(error)}). Give a folder that holds them."
+        ) from error
+    found = find_weights(model)
+    if found is None:
+        raise ResourceError(f"what the hub has as {model!r} holds no weights that can be loaded: no {_EXPECTED_FILES}.")
+    return found
+
+
+def identify_weights(model: str) -> str:
+    """Return "NAME#DIGEST" of a model that is here: the same on every computer, and for no other weights.
+
+    NAME is the last part of the hub's name or of the path. DIGEST is 12 hexadecimal digits of a sha256 over the files
+    of weights, configuration and vocabulary. The digest of a file is remembered for as long as it does not change.
+
+    Raises:
+        ResourceError: The model is not here.
+    """
+    place = find_weights(model)
+    if place is None:
+        raise ResourceError(f"the weights of {model!r} are not on this computer.")
+    files = {place.name: place} if place.is_file() else {name: place / name for name in _select_files(_list(place))}
+    return f"{place.stem if place.is_file() else Path(model).expanduser().resolve().name}#{hash_files(files)}"
+
+
+def hash_files(files: Mapping[str, Path]) -> str:
+    """Return 12 hexadecimal digits of a sha256 over files: over their names and what they hold.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    made = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        made.update(f"{name} {sha256_of(file)}\n".encode())
+    return made.hexdigest()[:12]
+
+
+def identify_file(path: str) -> str:
+    """Return "NAME#DIGEST" of a file that a metric reads, for its signature; "" where none is given.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if not path:
+        return ""
+    file = Path(path).expanduser()
+    return f"{file.name}#{sha256_of(file)[:12]}"
+
+
+def describe_missing_weights(metric: str, *models: str) -> str:
+    """Return what has to be installed or fetched before a metric can be computed; "" if nothing.
+
+    Args:
+        metric: Its name.
+        models: One; or one for each language, all of which have to be here.
+    """
+    if not all(map(installed, _PACKAGES)):
+        return INSTALL_HINT
+    absent = [model for model in models if find_weights(model) is None]
+    if not absent:
+        return ""
+    both = " (the models of both languages are needed, whichever the texts are in)" if len(models) > 1 else ""
+    return (
+        f"weights of {' and '.join(absent)}: --set {metric}.model=FOLDER, or let them be fetched from the Hugging Face "
+        f"hub{both}"
+    )
+
+
+def _find_in_cache(model: str) -> Path | None:
+    if _HUB_NAME.fullmatch(model) is None or not installed("huggingface_hub"):
+        return None
+    constants = import_module("huggingface_hub.constants")
+    # Layout: huggingface.co/docs/huggingface_hub, "Understand caching". Asking snapshot_download would cost its import,
+    # and refuse a snapshot of which another program fetched only what it needs.
+    repository = Path(constants.HF_HUB_CACHE) / f"models--{model.replace('/', '--')}"
+    try:
+        commit = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    snapshot = repository / "snapshots" / commit
+    return snapshot if snapshot.is_dir() else None
+
+
+def _is_complete(folder: Path) -> bool:
+    """Say whether there are weights and, where an index names their parts, all of them.
+
+    With an index that cannot be read nobody knows which parts there are, and they are not complete.
+    """
+    weights = set(_select_weights(_list(folder)))
+    parts: set[str] = set()
+    for index in folder.glob("*.index.json"):
+        try:
+            named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        # ValueError: neither UTF-8 nor JSON; the last three: JSON of another shape.
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+        # An index of another format says nothing about these.
+        parts |= named if named & weights else set()
+    return bool(weights) and parts <= weights
+
+
+def _list(folder: Path) -> list[str]:
+    return sorted(
+        file.relative_to(folder).as_posix()
+        for place in (folder, folder / "checkpoints")
+        for file in place.glob("*")
+        if file.is_file()
+    )
+
+
+def _select_weights(files: Sequence[str]) -> list[str]:
+    for form in _FORMATS:
+        if found := [file for file in files if form.fullmatch(file)]:
+            return found
+    return []
+
+
+def _select_files(files: Sequence[str]) -> list[str]:
+    """Return those of the files of a folder or repository that are read when its weights are loaded."""
+    return [*_select_weights(files), *filter(_COMPANION_FILE.fullmatch, files)]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,1 @@
+"""Amounts: what a short English or Chinese phrase says in numbers, and how the numbers of two phrases compare."""

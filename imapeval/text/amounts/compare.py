@@ -1,0 +1,246 @@
+"""Amounts: what a short English or Chinese phrase says in numbers, and how the numbers of two phrases relate.
+
+"400 mg every 8 hours" and 每次0.4克，每日三次 give the same amounts, "under 5 years" and 5岁以上 exclude each other, "at
+least 3 days" leaves room for "5 days". A number is an amount only with a unit, or where people leave the unit out: an
+age, a blood pressure, the temperature of a body. Names and ordinals ("type 2", B12, 第二天, 2019年) are none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from math import inf
+from typing import TYPE_CHECKING
+
+from imapeval.text.amounts.parse import find_readings
+from imapeval.text.amounts.units import fold_amount_text
+from imapeval.text.amounts.vocabulary import CALENDAR_UNITS, UNIT_TOLERANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+_PER_DAY = " per duration"
+_APPROXIMATE_TOLERANCE = 0.1
+_DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
+"""°C that two temperatures may lie apart (38.9 °C is written for 102 °F), and where one is said to be approximate."""
+
+
+class AmountRelation(Enum):
+    """How the amounts of one phrase, A, relate to those of another, B."""
+
+    SAME = "the same amounts"
+    NARROWER_A = "those of the first lie within those of the second"
+    NARROWER_B = "those of the second lie within those of the first"
+    OVERLAPPING = "neither the same nor exclusive"
+    DIFFERENT = "some exclude each other"
+    ONE_SIDED = "only one names some, what both name is the same"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """One amount.
+
+    Attributes:
+        dimension: What is measured: "mass", "duration", "frequency", "mass per volume", and so on.
+        low: Lowest value, in the dimension's base unit; None where it is left open.
+        high: Highest value, likewise.
+        text: As written.
+        span: Where it stands in the phrase: its first character, and the one behind its last.
+        unit: The unit that decides how far its conversion may be off, such as "month"; "" for what is counted.
+        strict: Whether the end that is named is itself left out, as by "under" but not by "at most".
+        about: Whether it is said to be approximate.
+    """
+
+    dimension: str
+    low: float | None
+    high: float | None
+    text: str
+    span: tuple[int, int]
+    unit: str = ""
+    exclusive: bool = False
+    approximate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """The amounts of a phrase.
+
+    Attributes:
+        items: In order of appearance.
+        rest: The phrase with a comma in the place of each, for what else it says.
+    """
+
+    items: tuple[Amount, ...]
+    rest: str
+
+
+@lru_cache(maxsize=1 << 16)
+def find_amounts(text: str) -> Amounts:
+    """Find the amounts of a phrase. Pure; remembered, because each phrase is compared with many.
+
+    >>> [(item.dimension, item.low, item.high) for item in find_amounts("at least 0.5 g twice a day").items]
+    [('mass', 500.0, None), ('frequency', 2.0, 2.0)]
+    >>> find_amounts("ibuprofen 400 mg with food").rest
+    'ibuprofen , with food'
+    """
+    folded, origins = fold_amount_text(text)
+    readings = find_readings(folded)
+    if not readings:
+        return Amounts((), text)
+
+    def original(start: int, end: int) -> tuple[int, int]:
+        return (start, end) if origins is None else (origins[start], origins[end - 1] + 1)
+
+    items: list[Amount] = []
+    for found in readings:
+        start, end = original(found.start, found.end)
+        low, high = _round_off(found.low), _round_off(found.high)
+        items.append(
+            Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
+        )
+    kept: list[str] = []
+    last = -1
+    for cut in sorted(cut for reading in readings for cut in reading.cuts):
+        start, end = original(*cut)
+        if start > last:  # what adjoins is one gap
+            kept += [text[max(last, 0) : start], ","]
+        last = max(last, end)
+    return Amounts(tuple(items), "".join([*kept, text[last:]]))
+
+
+def _round_off(value: float | None) -> float | None:
+    """Drop what a conversion leaves behind the ninth figure: 101.3 °F are 38.5 °C, not 38.500000000000036."""
+    return value and float(f"{value:.9g}")
+
+
+def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
+    """Say how the amounts of two phrases relate; None where neither has any.
+
+    >>> compare_amounts(find_amounts("rest for two weeks"), find_amounts("rest for 14 days"))
+    <AmountRelation.SAME: 'the same amounts'>
+    >>> compare_amounts(find_amounts("at least 3 days"), find_amounts("5 days"))
+    <AmountRelation.NARROWER_B: 'those of the second lie within those of the first'>
+    >>> compare_amounts(find_amounts("5岁以下"), find_amounts("over 5 years"))
+    <AmountRelation.DIFFERENT: 'some exclude each other'>
+    """
+    first, second = (
+        _group_by_dimension(_combine_dose_and_frequency(a.items, b.items)),
+        _group_by_dimension(_combine_dose_and_frequency(b.items, a.items)),
+    )
+    if not first and not second:
+        return None
+    relations = {_relate(first[dimension], second[dimension]) for dimension in first.keys() & second.keys()}
+    if AmountRelation.DIFFERENT in relations:
+        return AmountRelation.DIFFERENT
+    nested = relations - {AmountRelation.SAME}
+    if first.keys() != second.keys():
+        return AmountRelation.OVERLAPPING if nested else AmountRelation.ONE_SIDED
+    return AmountRelation.SAME if not nested else nested.pop() if len(nested) == 1 else AmountRelation.OVERLAPPING
+
+
+def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
+    groups: dict[str, list[Amount]] = {}
+    for item in items:
+        groups.setdefault(item.dimension, []).append(item)
+    return groups
+
+
+def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
+    """Return "10 mg three times daily" as mass per day where the other phrase says "30 mg a day" and no schedule."""
+    ours, theirs = _group_by_dimension(items), _group_by_dimension(others)
+    often = ours.get("frequency", [])
+    for dimension in theirs.keys() - ours.keys():
+        doses = ours.get(dimension.removesuffix(_PER_DAY), []) if dimension.endswith(_PER_DAY) else []
+        if len(doses) != 1 or len(often) != 1:
+            continue
+        dose, times = doses[0], often[0]
+        product = replace(
+            dose,
+            dimension=dimension,
+            low=None if dose.low is None or times.low is None else dose.low * times.low,
+            high=None if dose.high is None or times.high is None else dose.high * times.high,
+            unit=times.unit if times.unit in UNIT_TOLERANCE else dose.unit,
+            strict=dose.exclusive or times.exclusive,
+            about=dose.approximate or times.approximate,
+        )
+        spent = (dose,) if "frequency" in theirs else (dose, times)
+        return (*(item for item in items if item not in spent), product)
+    return items
+
+
+def _relate(a: list[Amount], b: list[Amount]) -> AmountRelation:
+    if len(a) == len(b) and all(map(_same, sorted(a, key=_ends), sorted(b, key=_ends))):
+        return AmountRelation.SAME
+    if not any(_overlap(x, y) for x in a for y in b):
+        return AmountRelation.DIFFERENT
+    within_a, within_b = _all_within(b, a), _all_within(a, b)
+    if within_a == within_b:
+        return AmountRelation.OVERLAPPING
+    return AmountRelation.NARROWER_B if within_a else AmountRelation.NARROWER_A
+
+
+def _ends(amount: Amount) -> tuple[float, float]:
+    return (-inf if amount.low is None else amount.low, inf if amount.high is None else amount.high)
+
+
+def _same(a: Amount, b: Amount) -> bool:
+    return _ends_agree(a.low, b.low, a, b) and _ends_agree(a.high, b.high, a, b)
+
+
+def _all_within(inner: list[Amount], outer: list[Amount]) -> bool:
+    """Say whether each amount lies within one of the others, none of which is left over."""
+    return all(any(_within(x, y) for y in outer) for x in inner) and all(
+        any(_within(x, y) for x in inner) for y in outer
+    )
+
+
+def _within(inner: Amount, outer: Amount) -> bool:
+    if _same(inner, outer):
+        return True
+    lower = outer.low is None or (
+        inner.low is not None and (_ends_agree(inner.low, outer.low, inner, outer) or inner.low > outer.low)
+    )
+    upper = outer.high is None or (
+        inner.high is not None and (_ends_agree(inner.high, outer.high, inner, outer) or inner.high < outer.high)
+    )
+    return lower and upper and _overlap(inner, outer)
+
+
+def _overlap(a: Amount, b: Amount) -> bool:
+    for lower, upper in ((a, b), (b, a)):
+        if lower.high is None or upper.low is None:
+            continue
+        if _ends_agree(lower.high, upper.low, lower, upper):
+            # They touch: 5岁以下 and 5岁以上 both say 5, and mean to part at it.
+            if lower.exclusive or upper.exclusive or (lower.low is None and upper.high is None):
+                return False
+        elif lower.high < upper.low:
+            return False
+    return True
+
+
+def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:
+    """Say whether two ends, one of each amount, are the same but for rounding and what the units leave open."""
+    if x is None or y is None:
+        return x is y
+    if a.dimension == "temperature":
+        return (
+            abs(x - y)
+            <= (_APPROXIMATE_DEGREE_TOLERANCE if a.approximate or b.approximate else _DEGREE_TOLERANCE) + 1e-6
+        )
+    # Three ways to say a month: 30 days, four weeks, and a month.
+    if a.dimension == "duration" and 28 <= x <= 31 and 28 <= y <= 31:
+        return True
+    (down, up), (other_down, other_up) = _tolerance(a, b), _tolerance(b, a)
+    margin = 1e-6 * max(abs(x), abs(y))
+    return x * down - margin <= y * other_up and y * other_down - margin <= x * up
+
+
+def _tolerance(amount: Amount, other: Amount) -> tuple[float, float]:
+    """Return by which factors a value may be smaller or greater and still be the one meant."""
+    down, up = (1 - _APPROXIMATE_TOLERANCE, 1 + _APPROXIMATE_TOLERANCE) if amount.approximate else (1.0, 1.0)
+    if amount.unit not in UNIT_TOLERANCE or amount.unit == other.unit or {amount.unit, other.unit} <= CALENDAR_UNITS:
+        return down, up
+    least, most = UNIT_TOLERANCE[amount.unit]
+    often = amount.dimension == "frequency" or amount.dimension.endswith(_PER_DAY)
+    return (down / most, up / least) if often else (down * least, up * most)

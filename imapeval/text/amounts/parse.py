@@ -1,0 +1,413 @@
+"""Where in a phrase an amount begins and ends, and what its comparatives, intervals and surroundings make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.text.amounts.units import conversion_factor, divide_unit, make_fahrenheit_unit, read_number, read_unit
+from imapeval.text.amounts.vocabulary import (
+    AGE_AFTER,
+    AGE_BEFORE,
+    AND_MORE,
+    BOUNDS_AFTER,
+    BOUNDS_BEFORE,
+    CALENDAR_UNITS,
+    CHILD_AFTER,
+    COMPARATIVE_AFTER,
+    COMPARATIVE_BEFORE,
+    DOSING_VERB,
+    DURATION_BEFORE,
+    FEVER_BEFORE,
+    FREQUENCY_WORDS,
+    HALF_MONTH,
+    HALF_MORE,
+    INTERVAL_ORDINALS,
+    MAX_COMPARATIVE_CHARACTERS,
+    NUMBER_PAIR,
+    NUMERAL_HINT,
+    OPENING_WORDS,
+    OR_TWO,
+    PEOPLE_BEFORE,
+    PRESSURE_BEFORE,
+    RANGE_SIGN,
+    RATE_DIMENSIONS,
+    RATIO_AFTER,
+    START,
+    START_CANDIDATE,
+    TIME_RELATION_AFTER,
+    TIME_SPENT_BEFORE,
+    UNITLESS_AFTER,
+    WEEK_BEFORE,
+    WORD,
+    WORDS_BETWEEN,
+    AmountReading,
+    Comparatives,
+    Interval,
+    Number,
+    Unit,
+)
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
+
+
+def find_readings(text: str) -> list[AmountReading]:
+    """Return the amounts of a folded phrase as they follow each other."""
+    readings: list[AmountReading] = []
+    if OPENING_WORDS.isdisjoint(WORD.findall(text)) and not NUMERAL_HINT.search(text):
+        return readings
+    position = behind = 0
+    for candidate in START_CANDIDATE.finditer(text):
+        start = candidate.start()
+        if start < position or ("a" <= text[start] <= "z" and candidate[0] not in OPENING_WORDS):
+            continue
+        found = START.match(text, start)
+        if found is None:
+            continue
+        new = _read_readings(text, found, behind, readings)
+        behind = max(behind, *(reading.end for reading in new)) if new else behind
+        position = max(found.end(), behind)
+        readings += new
+    return readings
+
+
+def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence[AmountReading]) -> list[AmountReading]:
+    """Read the amounts that begin at a match of `START`: none where it only looks like a beginning.
+
+    `floor` is where the amount before ends, whose comparatives are not those of this one.
+    """
+    start, end = found.span()
+    match found.lastgroup:
+        case "number":
+            return _read_pair(text, start, floor) or _read_number_first(text, start, floor)
+        case "each" | "times":
+            return _read_each(text, found, floor)
+        case "period" if not text.endswith("times ", 0, start):  # "several times daily"
+            low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
+            return [_make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
+        case "night":
+            # Of a medicine a time at which it is taken; of a cough only when it comes.
+            meant = before or not text[:start].strip() or DOSING_VERB.search(text, max(0, start - 60), start)
+            known = any(reading.dimension == "frequency" for reading in before[-4:])
+            return (
+                [_make_reading(_read_margins(text, start, end, floor), "frequency", 1.0, 1.0)]
+                if meant and not known
+                else []
+            )
+        case "share":
+            number = read_number(text, end)
+            return (
+                [_make_reading(_read_margins(text, start, number.end, floor), "share", number.low, number.high)]
+                if number
+                else []
+            )
+        case _:
+            return []
+
+
+def _read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
+    """Read the comparatives around an amount: at least, 不超过, 以上, or so."""
+    bound, strict, about, words = "", False, False, ""
+    cuts = [(start, end)]
+    while len(cuts) < 3 and (
+        found := COMPARATIVE_BEFORE.match(text[max(floor, start - MAX_COMPARATIVE_CHARACTERS) : start][::-1])
+    ):
+        word = (found["latin"] or found["other"] or found["apart"])[::-1]
+        kind, exclusive = BOUNDS_BEFORE[word]
+        begin = start - found.end()
+        cuts.insert(0, (begin, begin + len(word) if found["apart"] else start))
+        start, words = begin, f"{words} {word}"
+        bound, strict, about = (bound, strict, True) if kind == "about" else (kind or bound, exclusive or strict, about)
+    while len(cuts) < 5 and (found := COMPARATIVE_AFTER.match(text, end)):
+        word = found["latin"] or found["other"]
+        kind = BOUNDS_AFTER[word]
+        cuts.append((end, found.end()))
+        end, words = found.end(), f"{words} {word}"
+        bound, about = (bound, True) if kind == "about" else (kind, about)
+    return Comparatives(start, end, tuple(cuts), bound, strict, about, words)
+
+
+def _make_reading(margins: Comparatives, dimension: str, low: float, high: float, name: str = "") -> AmountReading:
+    lowest = None if margins.bound == "upper" else low
+    highest = None if margins.bound == "lower" else high
+    strict = margins.strict and (lowest is None or highest is None)
+    return AmountReading(
+        dimension, lowest, highest, margins.start, margins.end, name, strict, margins.about, margins.cuts
+    )
+
+
+def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
+    """Read the other end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
+    to = RANGE_SIGN.match(text, end)
+    second = read_number(text, to.end()) if to else None
+    if to is None or second is None or second.kind == "article":
+        return None
+    if to["word"] == "and" and "between" not in text[max(floor, start - 8) : start]:
+        return None
+    # 3、4天 is a range, 0、1、6个月 are three dates.
+    return None if to[0] == "、" and second.low != number.low + 1 else second
+
+
+def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
+    number = read_number(text, start)
+    if number is None:
+        return None
+    second = _read_range_end(text, number, number.end, floor, start)
+    unit = read_unit(text, second, start) if second else None
+    if second and unit:
+        # The scale of "4-10×10^9/L" and 3-5万 is that of both numbers.
+        ends = (unit.convert(number.low * (second.scale if number.scale == 1 else 1)), unit.convert(second.high))
+        return _finish_reading(text, start, floor, number, unit, ends)
+    unit = read_unit(text, number, start)
+    if unit is None:
+        return _read_unitless(text, start, floor, number, second)
+    low, high = unit.convert(number.low), unit.convert(number.high)
+    # "6 months to 2 years", 3天至一周
+    to = RANGE_SIGN.match(text, unit.end)
+    second = read_number(text, to.end()) if to and to["word"] in (None, "to") and to[0] not in "、或" else None
+    other = read_unit(text, second, start) if second else None
+    if (
+        second
+        and other
+        and (other.dimension == unit.dimension or (unit.dimension, other.dimension) == ("duration", "age"))
+    ):
+        low = low if other.dimension == unit.dimension else low / conversion_factor("year", "day")
+        return _finish_reading(text, start, floor, number, other, (low, other.convert(second.high)))
+    return _finish_reading(text, start, floor, number, unit, (low, high))
+
+
+def _finish_reading(
+    text: str, start: int, floor: int, number: Number, unit: Unit, ends: tuple[float, float]
+) -> AmountReading | None:
+    """Read what follows number and unit, and make an amount of it: and a half, daily, old, or more."""
+    (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
+    if unit.more in ("多", "余", "来"):  # 10多天 are less than 20
+        high += unit.scale * (10 if number.high % 10 == 0 else 1)
+    if found := HALF_MORE.match(text, end):
+        low, high, end = low + unit.scale / 2, high + unit.scale / 2, found.end()
+    elif found := AND_MORE.match(text, end) or (OR_TWO.match(text, end) if number.kind == "article" else None):
+        high, end = high + unit.scale, found.end()
+    elif name == "day" and high <= 15 and (found := HALF_MONTH.match(text, end)):  # 十天半个月
+        high, end = conversion_factor("month", "day") / 2, found.end()
+    behind = end + 1 if text[end : end + 1] in (" ", "-") else end
+    period = _read_period(text, behind) if dimension == "count" or (name == "day" and behind > end) else None
+    if period and name == "day" and period[3] in ("week", "month"):
+        dimension = "count"  # "five days weekly"
+    if name == "year" and low % unit.scale:  # half a year is six months, and no more exact
+        name = "month"
+    if dimension == "count":
+        if period:
+            dimension, low, high, end, name = "frequency", low * period[0], high * period[1], period[2], period[3]
+        elif text[end - 1] == "x" or (number.kind == "times" and number.low == 1):  # "2 x 500 mg", "once it is dry"
+            return None
+        elif RATIO_AFTER.match(text, end):
+            dimension = "ratio"
+    old = AGE_AFTER.match(text, end) if dimension == "duration" else None
+    margins = _read_margins(text, start, old.end() if old else end, floor)
+    if unit.more == "+":
+        margins = margins._replace(bound="lower")
+    if dimension == "duration" and (old or _is_age(text, margins, name)):
+        dimension, low, high = "age", low / conversion_factor("year", "day"), high / conversion_factor("year", "day")
+    elif (
+        number.kind == "article" and dimension == "duration" and not margins.bound and not margins.about and low == high
+    ):
+        # "smokes 5 cigarettes a day", but "rest for a day", "an hour before meals"; "several times a day" is open.
+        if text.endswith("times ", 0, start):
+            return None
+        if not (TIME_SPENT_BEFORE.search(text, max(0, start - 14), start) or TIME_RELATION_AFTER.match(text, end)):
+            dimension, low, high = "frequency", 1 / high, 1 / low
+    elif dimension == "pressure":
+        dimension = _name_pressure(text, margins.start) or dimension
+    return _make_reading(margins, dimension, low, high, name)
+
+
+def _is_age(text: str, margins: Comparatives, name: str) -> bool:
+    """Say whether a time is that of a life: younger than 24 months, aged 6 weeks, under 5 years, 3个月以下婴儿."""
+    if name not in ("day", "week", "month", "year"):
+        return False
+    if _mentions_age(text, margins):
+        return True
+    if not margins.bound:
+        return False
+    before = max(0, margins.start - 40)
+    if PEOPLE_BEFORE.search(text, before, margins.start) or CHILD_AFTER.match(text, margins.end):
+        return True
+    # Years alone: "for over 5 years", "over 5 years ago" are times, and so is "more than 5 years".
+    alone = name == "year" and not {"under", "over", "below", "above"}.isdisjoint(margins.words.split())
+    return (
+        alone
+        and not DURATION_BEFORE.search(text, before, margins.start)
+        and not TIME_RELATION_AFTER.match(text, margins.end)
+    )
+
+
+def _mentions_age(text: str, margins: Comparatives) -> bool:
+    words = margins.words
+    return any(word in words for word in ("older", "younger", "age of")) or bool(
+        AGE_BEFORE.search(text, max(0, margins.start - 8), margins.start)
+    )
+
+
+def _name_pressure(text: str, start: int) -> str | None:
+    found = PRESSURE_BEFORE.search(text, max(0, start - 30), start)
+    return found and ("systolic pressure" if found["systolic"] else "diastolic pressure")
+
+
+def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
+    """Read a number without a unit where people leave it out: an age, a blood pressure, the temperature of a body."""
+    end = (second or number).end
+    if not text[start].isdigit() or not UNITLESS_AFTER.match(text, end):
+        return None
+    low, high = sorted((number.low, (second or number).high))
+    plural = text[end : end + 1] == "s"
+    margins = _read_margins(text, start, end + plural, floor)
+    if (pressure := _name_pressure(text, margins.start)) and 20 <= low and high <= 300:  # noqa: SIM300
+        return _make_reading(margins, pressure, low, high, "mmHg")
+    if FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
+        34 <= low <= high <= 43 or 90 < low <= high <= 110
+    ):
+        unit = make_fahrenheit_unit(end) if low > 90 else Unit("temperature", "degC", 1.0, end)
+        return _make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
+    if week := WEEK_BEFORE.search(text, max(0, start - 14), start):
+        bound = "upper" if week[1] in ("before", "until", "by") else "lower"
+        margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
+        return _make_reading(margins, "duration", low * 7, high * 7, "week")
+    people = (margins.bound or second) and PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
+    if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
+        return _make_reading(margins, "age", low, high, "year")
+    return None
+
+
+def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
+    """Read a blood pressure, 140/90, or the strengths of two drugs in one tablet, 875/125 mg."""
+    found = NUMBER_PAIR.match(text, start)
+    if found is None:
+        return []
+    systolic, diastolic, end = float(found[1]), float(found[3]), found.end()
+    unit = None if found[5] else read_unit(text, Number(0, 0, end), start)
+    if unit and unit.dimension in ("mass", "volume", "international units"):
+        both = (
+            (_read_margins(text, start, found.end(1), floor), systolic),
+            (_read_margins(text, found.start(3), unit.end, end), diastolic),
+        )
+        return [
+            _make_reading(margins, unit.dimension, unit.convert(value), unit.convert(value)) for margins, value in both
+        ]
+    # Without a unit only what a cuff may show: not 70/30 of an insulin, 24/7, 20/20.
+    if unit or not (found[5] or (80 <= systolic <= 260 and 40 <= diastolic <= 150 and systolic - diastolic >= 10)):
+        return []
+    to = RANGE_SIGN.match(text, end)
+    upper = NUMBER_PAIR.match(text, to.end()) if to and to["word"] in (None, "to") else None
+    last = upper or found
+    margins = _read_margins(text, start, last.end(), floor)
+    scale, name = (conversion_factor("kPa", "mmHg"), "kPa") if last[5] == "kpa" else (1.0, "mmHg")
+    ends = (systolic, float(last[2] or last[1])), (diastolic, float(last[4] or last[3]))
+    readings: list[AmountReading] = []
+    for kind, pair in zip(("systolic pressure", "diastolic pressure"), ends, strict=True):
+        low, high = sorted(pair)
+        readings.append(_make_reading(margins, kind, low * scale, high * scale, name))
+    return readings
+
+
+def _read_period(text: str, start: int) -> tuple[float, float, int, str] | None:
+    """Read "daily", "b.i.d.", "every 4 to 6 hours": least and most times per day, where it ends, and its unit."""
+    found = START.match(text, start)
+    if found and found["period"]:
+        times, name = FREQUENCY_WORDS.get(found["period"], (1.0, "2 day"))
+        often = times / conversion_factor(name, "day")
+        return often, often, found.end(), name
+    interval = _read_interval(text, found) if found and found["each"] else None
+    if interval is None or interval.unit.dimension != "duration":
+        return None
+    return 1 / interval.high, 1 / interval.low, interval.unit.end, interval.unit.name
+
+
+def _read_interval(text: str, found: re.Match[str]) -> Interval | None:
+    """Read what follows "every" or 每: a unit, perhaps with a number before it."""
+    word, end = found["each"], found.end()
+    if word is None or word[0] == "早":
+        return Interval(1.0, 1.0, Unit("duration", "day", 1.0, end))
+    numbered = read_number(text, end)
+    number = numbered or Number(1.0, 1.0, end)
+    second = _read_range_end(text, number, number.end, end, end) if numbered else None
+    unit = read_unit(text, second, end) if second else None
+    if second is None or unit is None:
+        second, unit = number, read_unit(text, number, end)
+    if unit is None or not 0 < number.low <= second.high:
+        return None
+    by = INTERVAL_ORDINALS.get(found["skip"] or "", 1.0) * unit.scale
+    # 隔日 leaves out a day, 每隔8小时 does not leave out eight hours.
+    by *= 2 if "隔" in word and "间" not in word and number.low == second.high == 1 and unit.scale >= 1 else 1
+    return Interval(number.low * by, second.high * by, unit)
+
+
+def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReading]:
+    """Read "every 8 hours", 每日, 隔日, and with what falls to it: 每日两次, 每公斤10毫克, 每天饮水2升."""
+    interval = _read_interval(text, found)
+    if interval is None:
+        return []
+    start, end = found.start(), interval.unit.end
+    margins = _read_margins(text, start, end, floor)
+    shared = _read_per_interval(text, interval, margins, found[0]) if text[start] >= "一" else None
+    if shared:
+        return [shared]
+    if interval.unit.dimension != "duration":
+        return []
+    times = _count_doses(found[0])
+    return [_make_reading(margins, "frequency", times / interval.high, times / interval.low, interval.unit.name)]
+
+
+def _count_doses(words: str) -> int:
+    return 3 if "早中晚" in words else 2 if "早晚" in words else 1
+
+
+def _read_per_interval(text: str, interval: Interval, margins: Comparatives, word: str) -> AmountReading | None:
+    """Read the amount that falls to each interval: 每天 [饮水] 2升, 每周 [复查] 一次."""
+    between = WORDS_BETWEEN.match(text, margins.end)
+    amount = _read_amount(text, between.end(), margins.end) if between else None
+    if between is None or amount is None or amount.dimension not in RATE_DIMENSIONS:
+        return None
+    takings, unit = _count_doses(word + between["words"]), interval.unit
+    if amount.dimension != "count" and (takings > 1 or interval.low != interval.high or interval.low != unit.scale):
+        return None
+    dimension, name, factor = divide_unit(amount.dimension, amount.name, unit.dimension, unit.name, unit.scale)
+    least = most = factor * takings
+    if unit.dimension != "count":
+        least, most = least * unit.scale / interval.high, most * unit.scale / interval.low
+    return amount._replace(
+        dimension=dimension,
+        low=None if amount.low is None else amount.low * least,
+        high=None if amount.high is None else amount.high * most,
+        start=margins.start,
+        name=name,
+        about=amount.about or margins.about,
+        cuts=(*margins.cuts, *amount.cuts),
+    )
+
+
+def _read_number_first(text: str, start: int, floor: int) -> list[AmountReading]:
+    """Read an amount, and in Chinese what falls to it: 8小时一次, 一天 [吃] 3回, 一天两片, 一次10毫克."""
+    amount = _read_amount(text, start, floor)
+    if amount is None:
+        return []
+    each = amount.dimension in ("duration", "count") and amount.low == amount.high and text[amount.end - 1] >= "一"
+    if not each or not amount.low or amount.about:
+        return [amount]
+    unit = Unit(
+        amount.dimension, amount.name, conversion_factor(amount.name, "day") if amount.name else 1.0, amount.end
+    )
+    # Days in a number have no words between: in 发热3天呕吐2次 they are no interval, but in 半年复查一次 the months are one.
+    near = WORDS_BETWEEN.match(text, amount.end)
+    if (
+        near is None
+        or (near["words"] and amount.low != unit.scale and amount.name not in CALENDAR_UNITS)
+        or near["words"][:1] in (*"后前之以的比",)
+    ):
+        return [amount]
+    if amount.dimension == "count" and (
+        amount.low != 1 or near["words"] not in ("", "服", "吃", "用", "口服", "服用", "喝")
+    ):
+        return [amount]
+    margins = Comparatives(amount.start, amount.end, amount.cuts)
+    return [_read_per_interval(text, Interval(amount.low, amount.low, unit), margins, "") or amount]

@@ -1,0 +1,225 @@
+"""Numbers and units: "10 mg/kg per day", 三点五毫克, 101.3 °F, converted to base units."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from imapeval.text.amounts.vocabulary import (
+    ARTICLE_DIMENSIONS,
+    BASE_UNITS,
+    CHAIN_END,
+    CHARACTER_FOLDS,
+    DEGREES,
+    DIMENSION_LETTER,
+    DROPPED_IN_UNIT_NAMES,
+    FRACTION_WORDS,
+    HAN_BETWEEN,
+    HAN_DIGITS,
+    HAN_SCALES,
+    MAX_UNIT_CHAIN,
+    NONSTANDARD_CHARACTER,
+    NUMBER,
+    SCALES,
+    SMALL_NUMBERS,
+    TEMPERATURE_CONTEXT,
+    TENS,
+    TIMES,
+    UNIT_CHAIN,
+    UNIT_NAME,
+    UNIT_TOLERANCE,
+    UNITS_BY_NAME,
+    UNNAMED_COUNT,
+    Number,
+    Unit,
+)
+
+if TYPE_CHECKING:
+    import re
+
+
+def fold_amount_text(text: str) -> tuple[str, list[int] | None]:
+    """Return a phrase as it is read, and where its characters come from where they are not as many as before.
+
+    Compatibility forms, because there are two characters for the micro sign, and full-width digits and units; but a
+    raised digit is a power, and a circled one numbers an item of a list.
+    """
+    if not text.isascii() and NONSTANDARD_CHARACTER.search(text):
+        text = text.translate(CHARACTER_FOLDS)
+    text = DIMENSION_LETTER.sub("_", text)
+    if unicodedata.is_normalized("NFKC", text):
+        return text.lower(), None
+    forms: list[str] = []
+    origins: list[int] = []
+    raised = False
+    for place, character in enumerate(text):
+        form = unicodedata.normalize("NFKC", character).lower()
+        power = form.isdigit() and unicodedata.decomposition(character).startswith("<super>")
+        if power and not raised:
+            form = "^" + form
+        elif "⁄" in form:
+            form = " " + form.replace("⁄", "/")
+        elif "①" <= character <= "⓿":
+            form = " "
+        raised = power
+        forms.append(form)
+        origins += [place] * len(form)
+    return "".join(forms), origins
+
+
+@cache
+def _registry() -> Any:
+    # On first use: to import pint and to build its registry takes about a second (0.25.3).
+    return import_module("pint").UnitRegistry()
+
+
+@cache
+def conversion_factor(unit: str, base: str) -> float:
+    """Return how many base units a unit has."""
+    return 1.0 if unit == base else float(_registry().Quantity(unit).to(base).magnitude)
+
+
+@cache
+def _zero_fahrenheit() -> float:
+    return float(_registry().Quantity(0, "degF").to("degC").magnitude)
+
+
+def read_number(text: str, start: int) -> Number | None:
+    """Read a number that begins here, in digits or in words: 1,000, ½, twenty-one, 两三, a, once."""
+    found = NUMBER.match(text, start)
+    if found is None:
+        return None
+    kind, scale = "", 1.0
+    if digits := found["digits"]:
+        scale = 10.0 ** int(found["power"] or 0) * SCALES.get(found["scale"], 1.0)
+        low = high = float(digits.replace(",", "")) * scale
+    elif found["han"]:
+        ends = _read_chinese_numeral(found["han"])
+        if ends is None:
+            return None
+        low, high = ends
+    elif found["top"]:
+        low = high = int(found["whole"] or 0) + int(found["top"]) / int(found["bottom"])
+    else:
+        word = found["small"] or found["ones"]
+        kind = "article" if found["article"] else "times" if found["times"] else ""
+        value = (
+            SMALL_NUMBERS.get(word, 0.0) + TENS.get(found["tens"], 0.0)
+            or FRACTION_WORDS.get(found["part"])
+            or TIMES.get(found["times"])
+        )
+        low = high = value or (0.5 if found["half"] else 1.0 if found["article"] or found["single"] else 2.0)
+        if found["hundred"]:
+            kind, low, high = "", low * 100, high * 100
+    if found["half_more"]:
+        kind, low, high = "", low + 0.5, high + 0.5
+    return Number(low, high, found.end(), kind, scale)
+
+
+def _read_chinese_numeral(word: str) -> tuple[float, float] | None:
+    """Read a Chinese numeral, which may be a range: 十五 is 15, 两三 is 2 to 3, 三点五 is 3.5."""
+    if found := HAN_BETWEEN.fullmatch(word):
+        tens, first, second, scale = found.groups()
+        low, high = HAN_DIGITS[first], HAN_DIGITS[second]
+        if 0 < high - low <= 2 and not (tens and scale):
+            base = 10 * HAN_DIGITS.get(tens[:-1], 1) if tens else 0
+            by = HAN_SCALES.get(scale, 1)
+            return float(base + low * by), float(base + high * by)
+    whole, _, decimals = word.partition("点")
+    total, digit = 0, None
+    for character in whole:
+        if character in HAN_DIGITS:
+            if digit:  # 一二三 is no number, 一百零五 is one
+                return None
+            digit = HAN_DIGITS[character]
+        elif character == "万":
+            total, digit = (total + (digit or 0)) * 10_000, None
+        else:
+            total, digit = total + (1 if digit is None else digit) * HAN_SCALES[character], None
+    if any(character not in HAN_DIGITS for character in decimals):
+        return None
+    value = total + (digit or 0) + sum(HAN_DIGITS[numeral] / 10**n for n, numeral in enumerate(decimals, start=1))
+    return value, value
+
+
+def _look_up(atom: re.Match[str] | None) -> tuple[str, str] | None:
+    if atom is None:
+        return None
+    name = atom["name"].translate(DROPPED_IN_UNIT_NAMES)
+    return UNITS_BY_NAME.get(name) or (UNITS_BY_NAME.get(name[:-1]) if name[-1] == "s" and len(name) > 2 else None)
+
+
+def read_unit(text: str, number: Number, start: int) -> Unit | None:
+    """Read the unit behind a number, through "mg/kg per day"; `start` is where the amount begins."""
+    end, scale, more = number.end, 1.0, ""
+    atom = UNIT_NAME.match(text, end)
+    named = _look_up(atom)
+    implied = -1
+    if number.kind == "times":
+        dimension, name = "count", ""
+    elif atom and named and atom["name"] != "分":
+        dimension, name = named
+        # "a D&C", "a second opinion", "a drop in pressure" name no unit.
+        if number.kind == "article" and (
+            dimension not in ARTICLE_DIMENSIONS or name == "second" or len(atom["name"]) < 3
+        ):
+            return None
+        end, scale, more = (
+            atom.end(),
+            conversion_factor(name, BASE_UNITS[dimension]) if name else 1.0,
+            atom["more"] or "",
+        )
+    elif counted := UNNAMED_COUNT.match(text, end):
+        dimension, name, implied = "count", "", counted.end()
+        end = implied
+    else:
+        return _read_temperature_unit(text, number, start)
+    for _ in range(MAX_UNIT_CHAIN):
+        chain = UNIT_CHAIN.match(text, end)
+        atom = UNIT_NAME.match(text, chain.end()) if chain else None
+        by = _look_up(atom)
+        if chain is None or atom is None or by is None or (chain["within"] and by[0] != "duration"):
+            break
+        size = float(chain["number"] or 1) * (conversion_factor(by[1], BASE_UNITS[by[0]]) if by[1] else 1.0)
+        dimension, name, share = divide_unit(dimension, name, *by, size or 1.0)
+        closing = CHAIN_END.match(text, atom.end())
+        end, scale = atom.end(), scale * share
+        if closing and (closing[0] != ")" or "(" in text[number.end : end]):
+            end = closing.end()
+    return None if end == implied else Unit(dimension, name, scale, end, 0.0, more)
+
+
+def divide_unit(dimension: str, name: str, by: str, by_name: str, size: float) -> tuple[str, str, float]:
+    """Return dimension, unit and factor of one thing by `size` base units of another: tablets a day, mg per kg."""
+    if by == "count":  # "10 mg per dose" says no more than "10 mg"
+        return dimension, name, 1.0
+    # "5 days a week" are five times, though 30 minutes a day remain minutes.
+    if by == "duration" and (dimension == "count" or (dimension == "duration" and name == "day" and size >= 7)):
+        return (
+            ("rate", name, 1 / (size * 1440)) if by_name in ("second", "minute") else ("frequency", by_name, 1 / size)
+        )
+    return f"{dimension} per {by}", by_name if by_name in UNIT_TOLERANCE else name, 1 / size
+
+
+def _read_temperature_unit(text: str, number: Number, start: int) -> Unit | None:
+    """Read degrees. Those without a scale are of a body, 34 to 43 °C, or of what is said to have a temperature."""
+    found = DEGREES.match(text, number.end)
+    if found is None:
+        return None
+    tenth = (read_number(found["tenth"], 0) or number).low / 10 if found["tenth"] else 0.0
+    before = text[max(0, start - 30) : start]
+    warm, letter, hot = TEMPERATURE_CONTEXT.search(before), found["letter"], 90 <= number.high <= 110
+    bare = not (found["celsius"] or found["fahrenheit"] or letter)
+    if found["fahrenheit"] or (letter == "f" and hot) or (bare and ("华氏" in before or (warm and hot))):
+        return make_fahrenheit_unit(found.end(), tenth)
+    if found["celsius"] or (letter == "c" and 30 <= number.high <= 45) or (bare and (warm or 34 <= number.high <= 43)):
+        return Unit("temperature", "degC", 1.0, found.end(), tenth)
+    return None
+
+
+def make_fahrenheit_unit(end: int, more: float = 0.0) -> Unit:
+    """Return the degree Fahrenheit as a unit, `more` degrees further up."""
+    zero, scale = _zero_fahrenheit(), conversion_factor("delta_degF", "delta_degC")
+    return Unit("temperature", "degF", scale, end, zero + more * scale)

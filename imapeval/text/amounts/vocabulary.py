@@ -1,0 +1,362 @@
+"""The words of amounts: units, numerals and comparatives, and the patterns that find them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+# "dimension in base unit: unit = its names; ...". pint converts the units, which may be expressions; its own name of a
+# unit is one here too. A teaspoon has 5 mL, a tablespoon 15, a fluid ounce 30: 21 CFR 101.9(b)(5)(viii). A 斤 is half a
+# kilogram: 度量衡法 of 1929, article 5, and so since. The calories of food are kilocalories.
+_PHYSICAL = """
+mass in milligram: picogram = pg 皮克; nanogram = ng 纳克; microgram = μg ug mcg 微克; milligram = mg 毫克
+mass in milligram: gram = g gm 克; kilogram = kg kilo 千克 公斤; 500 gram = 斤; pound = lb 磅; ounce = oz 盎司
+volume in milliliter: femtoliter = fl; microliter = μl ul 微升; mm ** 3 = mm3; milliliter = ml cc 毫升; deciliter = dl 分升
+volume in milliliter: liter = l 升 公升; 5 milliliter = tsp teaspoon teaspoonful 茶匙; 30 milliliter = floz fluidounce
+volume in milliliter: 15 milliliter = tbsp tablespoon tablespoonful 汤匙
+duration in day: second = sec 秒 秒钟; minute = min 分 分钟; 15 minute = 刻钟; hour = h hr 小时 钟头; week = w wk 周 星期 礼拜
+duration in day: day = d night morning evening 天 日 晚 夜; 14 day = fortnight; month = mo 月; 3 month = 季度
+duration in day: year = y yr 年; 10 year = decade
+age in year: year of age = yo y/o 岁 周岁; month of age = 月龄; week of age = 周龄; day of age = 日龄 天龄
+pressure in mmHg: mmHg = mmhg mmofmercury 毫米汞柱; kPa = kpa 千帕; cmH2O = cmh2o 厘米水柱
+length in centimeter: millimeter = mm 毫米; centimeter = cm 厘米 公分; meter = m 米; kilometer = km 公里 千米; mile =
+length in centimeter: inch = inches 英寸; foot = ft feet 英尺
+area in m ** 2: m ** 2 = m2 平方米; cm ** 2 = cm2 平方厘米; mm ** 2 = mm2
+energy in kilocalorie: kilocalorie = kcal calorie 千卡 大卡; kilojoule = kj 千焦
+substance in millimole: 1000 millimole = mol; millimole = mmol 毫摩尔; micromole = μmol umol 微摩尔; nanomole = nmol
+substance in millimole: picomole = pmol
+radiation dose in gray: 1 gray = gy; centigray = cgy
+"""
+# What is counted; the units of one line are taken for each other.
+_COUNTED = """
+count: time x dose shot injection jab beat breath 次 回 剂 针
+tablets: tablet tab pill capsule cap caplet lozenge 片 粒 丸 颗 枚
+drops: drop gtt gtts 滴
+puffs: puff spray actuation 喷 揿 吸
+sachets: sachet packet 袋 包
+vials: vial ampoule ampule 支 瓶
+patches: patch patches 贴
+cups: cup glass glasses 杯
+share: % percent pct
+international units: iu u unit internationalunit 单位 国际单位
+equivalents: meq 毫当量
+ratio: fold 倍
+rate: bpm
+"""
+# Words that only begin like a unit: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
+_LONGER = """
+天然生气麻花 日常光晒本咳号 月经板份初底中末子 年龄级轻老代 周围身末 晚期餐饭 夜间 次要日全品氯性 片状段面红斑皮 粒细 滴速 瓶颈 支架气原持撑
+包块皮括膜虫 喷嚏雾 吸入氧烟 针灸对刺头尖 克隆罗氏 升高级上 倍他 回声肠 米饭粥汤
+"""
+# How often, in one word: times in a unit, and the words for it.
+_OFTEN = """
+1 day: daily nightly qd q.d q.d. qn qm qhs q.h.s q.h.s.
+2 day: bid b.i.d b.i.d. bd
+3 day: tid t.i.d t.i.d. tds
+4 day: qid q.i.d q.i.d. qds
+1 2 day: qod q.o.d q.o.d.
+1 hour: hourly qh
+1 week: weekly qw
+2 week: biw
+3 week: tiw
+1 14 day: fortnightly
+1 month: monthly
+1 3 month: quarterly
+1 year: yearly annually annual
+"""
+INTERVAL_ORDINALS = {"other": 2.0, "second": 2.0, "alternate": 2.0, "third": 3.0, "3rd": 3.0, "fourth": 4.0, "4th": 4.0}
+# What "a" stands before as a number: not "a unit of blood", "a drop in pressure", "a mole".
+ARTICLE_DIMENSIONS = frozenset({"duration", "mass", "volume", "tablets", "cups", "sachets", "puffs"})
+# What falls to a day or a kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is taken.
+RATE_DIMENSIONS = ARTICLE_DIMENSIONS | {
+    "count",
+    "drops",
+    "vials",
+    "patches",
+    "energy",
+    "substance",
+    "international units",
+    "length",
+}
+# Comparatives before an amount: the end that they name, whether they leave that end itself out, and the words. 以上, 以下
+# and 以内 include it, 不满 and 超过 do not: 民法典, article 1259.
+_BEFORE = (
+    (
+        "upper",
+        False,
+        "up to|at most|no more than|not more than|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed",
+    ),
+    (
+        "upper",
+        False,
+        "don't exceed|never exceed|not to exceed|no longer than|no later than|not over|not above|within|≤|<=",
+    ),
+    ("upper", False, "不超过|不得超过|不能超过|不要超过|别超过|不多于|最多|至多|不高于|不大于|不长于"),
+    ("upper", True, "under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<"),
+    ("upper", True, "小于|少于|低于|未满|不到|不足|不满"),
+    ("lower", True, "over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than"),
+    ("lower", True, "exceeding|exceeds|exceed|>"),
+    ("lower", True, "超过|多于|大于|高于|超出|逾"),
+    ("lower", False, "at least|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>="),
+    ("lower", False, "至少|最少|不少于|不低于|不小于|起码|不短于|年满|满"),
+    ("about", False, "about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost"),
+    ("about", False, "大约|约为|大概|差不多|将近|接近|约|近"),
+    ("", False, "between|from|age of|the age of|an age of"),
+)
+_AFTER = (
+    (
+        "lower",
+        "or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least",
+    ),
+    ("lower", "起|以上|及以上|或以上|之上"),
+    (
+        "upper",
+        "or less|or under|or below|or younger|or fewer|or lower|or shorter|and under|and below|and younger|at most",
+    ),
+    ("upper", "maximum|max|以下|及以下|或以下|之下|以内|之内|内"),
+    ("about", "or so|左右|上下"),
+)
+_ONES = "one two three four five six seven eight nine"
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+SMALL_NUMBERS = {word: float(value) for value, word in enumerate(f"{_ONES} {_TEENS}".split(), start=1)}
+_TENTHS = "ten twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = {word: 10.0 * value for value, word in enumerate(_TENTHS.split(), start=1) if value > 1}
+TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
+FRACTION_WORDS = {"quarter": 1 / 4, "third": 1 / 3}
+SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thousand": 1e3, "million": 1e6}
+HAN_DIGITS = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_HAN = "".join((*HAN_DIGITS, *HAN_SCALES))
+# 两三, 十五六, 七八十: two neighbours for what lies between them.
+HAN_BETWEEN = re.compile(r"([二三四五六七八九]?十)?([一二两三四五六七八])([二两三四五六七八九])([十百千万]?)")
+CHARACTER_FOLDS = str.maketrans(
+    {
+        **{chr(0xFF01 + n): chr(0x21 + n) for n in range(94)},
+        **dict(zip("º˚µ–—−‐‑～〜∼×≧⩾≦⩽’İ", "°°μ-----~~~x≥≥≤≤'I", strict=True)),
+        **dict(zip("個兩週時鐘歲內過於滿約", "个两周时钟岁内过于满约", strict=True)),
+    }
+)
+NONSTANDARD_CHARACTER = re.compile(f"[{''.join(map(chr, CHARACTER_FOLDS))}]")
+DROPPED_IN_UNIT_NAMES = str.maketrans("", "", " .^")
+DIMENSION_LETTER = re.compile(r"[DWYM](?<=[0-9][DWYM])(?![A-Za-z])")  # 2D, 3M
+
+
+class Number(NamedTuple):
+    """A number, which may be a range by itself; `kind` is "article" for "a" and "times" for "twice"."""
+
+    low: float
+    high: float
+    end: int
+    kind: str = ""
+    scale: float = 1.0
+
+
+class Unit(NamedTuple):
+    """A unit as read: a value is converted by `scale` and `zero`; `more` is what stood before it, 多 or +."""
+
+    dimension: str
+    name: str
+    scale: float
+    end: int
+    zero: float = 0.0
+    more: str = ""
+
+    def convert(self, value: float) -> float:
+        return value * self.scale + self.zero
+
+
+class Interval(NamedTuple):
+    """What an amount falls to: every 4 to 6 hours, 每公斤."""
+
+    low: float
+    high: float
+    unit: Unit
+
+
+class Comparatives(NamedTuple):
+    """What stands around an amount: where it begins and ends with its comparatives, and what they say."""
+
+    start: int
+    end: int
+    cuts: tuple[tuple[int, int], ...]
+    bound: str = ""
+    strict: bool = False
+    about: bool = False
+    words: str = ""
+
+
+class AmountReading(NamedTuple):
+    """An amount in the folded phrase; `cuts` are the pieces of the phrase that say it."""
+
+    dimension: str
+    low: float | None
+    high: float | None
+    start: int
+    end: int
+    name: str
+    strict: bool
+    about: bool
+    cuts: tuple[tuple[int, int], ...]
+
+
+def _read_tables() -> tuple[dict[str, str], dict[str, tuple[str, str]], dict[str, tuple[float, str]]]:
+    """Return dimension to base unit, name to (dimension, unit or "" of what is counted), and word to (times, unit)."""
+    bases: dict[str, str] = {}
+    names: dict[str, tuple[str, str]] = {}
+    often: dict[str, tuple[float, str]] = {}
+    for head, _, units in (line.partition(": ") for line in _PHYSICAL.strip().splitlines()):
+        dimension, _, bases[dimension] = head.partition(" in ")
+        for unit, _, aliases in (entry.partition("=") for entry in units.split(";")):
+            name = unit.strip().removesuffix(" of age")
+            spellings = [] if dimension == "age" else [name, name.replace("ter", "tre"), name.replace("gram", "gramme")]
+            names |= dict.fromkeys([*aliases.split(), *spellings], (dimension, name))
+    for dimension, _, aliases in (line.partition(": ") for line in _COUNTED.strip().splitlines()):
+        names |= dict.fromkeys(aliases.split(), (dimension, ""))
+    for head, _, words in (line.partition(": ") for line in _OFTEN.strip().splitlines()):
+        times, _, unit = head.partition(" ")
+        often |= dict.fromkeys(words.split(), (float(times), unit))
+    return bases, names, often
+
+
+def _alternatives(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+def _latin_words(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word[0].isascii() and word[0].isalpha()]
+
+
+BASE_UNITS, UNITS_BY_NAME, FREQUENCY_WORDS = _read_tables()
+BOUNDS_BEFORE = {word: (bound, strict) for bound, strict, words in _BEFORE for word in words.split("|")}
+BOUNDS_AFTER = {word: bound for bound, words in _AFTER for word in words.split("|")}
+MAX_COMPARATIVE_CHARACTERS = 24
+# Backwards, from where the amount begins: so one match in one place finds the longest word that ends there.
+COMPARATIVE_BEFORE = re.compile(
+    rf"[\s:]{{0,2}}(?:(?P<latin>{_alternatives(word[::-1] for word in _latin_words(BOUNDS_BEFORE))})(?![a-z])"
+    # 预约3天 is not about three days, and 最近3天 neither.
+    rf"|(?P<other>{_alternatives(word[::-1] for word in set(BOUNDS_BEFORE) - set(_latin_words(BOUNDS_BEFORE)) - {*'约近'})}|约(?!预)"
+    r"|近(?![最附临邻]))"
+    # 至少治疗三天
+    r"|[一-鿿]{1,2}(?P<apart>少至|多最|少最|多至|码起))"
+)
+COMPARATIVE_AFTER = re.compile(
+    rf" ?(?P<latin>{_alternatives(_latin_words(BOUNDS_AFTER))})(?![a-z])(?! [0-9])"
+    rf"|(?P<other>{_alternatives(set(BOUNDS_AFTER) - set(_latin_words(BOUNDS_AFTER)))})(?<!内(?=[科服分镜]))(?<!起(?=[床来效搏病伏用]))"
+)
+# Every repetition is bounded or possessive: a run of 10,000 digits must not be tried from each of its digits to each.
+NUMBER = re.compile(
+    rf"""(?:
+      (?:(?P<whole>[0-9]{{1,2}})(?:[ -]|\ and\ ))?(?P<top>[1-9])/(?P<bottom>[2-9])(?![0-9/.,])
+    | (?P<digits>(?:[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,4}}|[0-9]{{1,15}})(?:\.[0-9]{{1,15}})?|\.[0-9]{{1,15}})
+      (?![0-9]|[.,][0-9])
+      (?:\s?[x*]\s?10(?:\^|\*\*|\*|e)(?P<power>[0-9]{{1,2}})(?![0-9]))?
+      (?:\s?(?P<scale>百|千(?![克卡米焦帕])|万|亿|(?:hundred|thousand|million)(?![a-z])))?
+    | (?P<han>[{_HAN}]{{1,12}}(?:点[{_HAN}]{{1,4}})?)(?![{_HAN}])
+    | (?P<half>half(?:[ -](?:of\ )?an?(?![a-z]))?(?![a-z])|半)
+    | (?:an?\ )?(?P<part>{_alternatives(FRACTION_WORDS)})\ of\ an?(?![a-z])
+    | (?:(?P<tens>{_alternatives(TENS)})(?:[ -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
+      |(?P<times>{_alternatives(TIMES)})|(?:a\ )?couple\ of
+      |(?P<single>(?:a\ )?single)|(?P<article>an?))(?![a-z])(?P<hundred>\ hundred(?![a-z]))?
+    )(?P<half_more>[ -]and[ -](?:an?[ -])?half(?![a-z])|个半(?!月板))?""",
+    re.VERBOSE,
+)
+RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
+_OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
+# Where an amount may begin, and what may begin there: a set of characters first, because the search for one is quick.
+# Letters before a digit are those of a name (B12, COVID-19), but "x3 days" are three days.
+NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日{_HAN}]")
+WORD = re.compile(r"[a-z][a-z]*+")
+START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日{_HAN}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
+START = re.compile(
+    rf"""(?P<share>百分之)
+    | (?P<date>(?:19|20)[0-9]{{2}}\s?年(?:[0-9]{{1,2}}月)?(?:[0-9]{{1,2}}[日号])?|[0-9]{{1,2}}月[0-9]{{1,2}}[日号]
+      |[{_HAN}]{{1,3}}月(?![余龄来])(?:[{_HAN}]{{1,3}}[日号])?)
+    | (?P<number>
+        [0-9](?<![a-wyz0-9_][0-9])(?<![a-z]-[0-9])(?<![0-9][.,:/][0-9])(?<!第[0-9])(?<!第\s[0-9])
+      | \.[0-9](?<![0-9a-z.]\.[0-9])
+      | [{_HAN}半](?<![{_HAN}半第几数周期拜][{_HAN}半])
+      | (?<![a-z0-9])(?:{_alternatives(_OPENING_WORDS)})(?![a-z]))
+    | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
+    | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
+    | (?P<night>at\ (?:night|bedtime)(?![a-z]))
+    | (?P<times>(?:(?<![今昨明当生{_HAN}0-9])日|晚上|早上|睡前)(?=[0-9{_HAN}]{{1,3}}次))""",
+    re.VERBOSE,
+)
+OPENING_WORDS = frozenset(
+    re.split(r"\.", word)[0]
+    for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, "every", "each", "per", "q", "alternate", "at")
+)
+NUMBER_PAIR = re.compile(
+    r"([0-9]{2,3})(?:-([0-9]{2,3}))?\s?(?:/|over)\s?([0-9]{2,3})(?:-([0-9]{2,3}))?(?![0-9/]|[.,][0-9])"
+    r"\s?(mm ?hg|毫米汞柱|kpa)?"
+)
+_LONG = {word[0]: word[1:] for word in _LONGER.split()}
+_HAN_NAMES = "|".join(
+    name + (f"(?![{_LONG[name]}])" if name in _LONG else "")
+    for name in sorted(UNITS_BY_NAME, key=len, reverse=True)
+    if name[0] >= "一"
+)
+UNIT_NAME = re.compile(
+    rf"\s{{0,2}}-?\s?个?(?P<more>[多余来+])?\s?个?(?P<name>mm ?hg|mm of mercury|cm ?h2o|international units?|per ?cent"
+    rf"|fl\.? ?oz|fluid ounces?|y/o(?![a-z])|[cdm]?m\^?[23](?![0-9{_HAN}次])|[a-zμ]{{1,20}}(?![a-zμ])|%|{_HAN_NAMES})"
+)
+UNIT_CHAIN = re.compile(
+    r"(?:\s?/\s?\(?|(?<=kg)\s?[·.*⋅]\s?(?=d|h|min)|[ -](?:per|an?|(?P<within>in an?|in(?= 24 ?h)))[ -])"
+    r"(?P<number>[0-9]{1,4})?(?![0-9./])"
+)
+MAX_UNIT_CHAIN = 3
+CHAIN_END = re.compile(r"\)|\s?/\s?1\.73 ?m\^?2")
+UNNAMED_COUNT = re.compile(r"\s?(?:个|cells?|copies)?(?=\s?/)")
+DEGREES = re.compile(
+    r"\s{0,2}(?:(?P<celsius>°\s?c(?:elsius)?|摄氏度|(?:degrees?\s)?(?:celsius|centigrade)|degrees?\sc)"
+    r"|(?P<fahrenheit>°\s?f(?:ahrenheit)?|华氏度|(?:degrees?\s)?fahrenheit|degrees?\sf)|(?P<letter>[cf])|°|degrees?|(?:(?<=\d)|(?<=十)|(?<=十[一二三四五六七八九]))度)"
+    rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_HAN}](?![0-9{_HAN}度]))?"
+)
+TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
+HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
+HALF_MONTH = re.compile(r"半个?月")
+AND_MORE = re.compile(r"[多余](?=[^一-鿿]|$|[以了未仍后前无不])")
+OR_TWO = re.compile(r" or two(?![a-z])")
+AGE_AFTER = re.compile(r"[ -]?(?:olds?|of age)(?![a-z])|大(?![便量概于小约剂夫多部家])")
+RATIO_AFTER = re.compile(r" (?:as|the|more|less|higher|lower|greater|larger|upper|faster)(?![a-z])")
+_PERSON = (
+    r"(?:child(?:ren)?|kids?|adults?|infants?|bab(?:y|ies)|newborns?|toddlers?|teen(?:ager)?s?|adolescents?|people"
+    r"|persons?|patients?|wom[ae]n|m[ae]n|(?:fe)?males?|girls?|boys?|those"
+    r"|anyone|everyone|seniors?|smokers?)(?: who are| are)?"
+)
+AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
+PEOPLE_BEFORE = re.compile(rf"(?<![a-z]){_PERSON} $|(?:年龄[在为是:]?|宝宝|婴儿|幼儿|儿童|孩子)$")
+CHILD_AFTER = re.compile(r"的?(?:婴|宝宝|幼儿|小儿|儿童|孩|患儿|新生儿)")
+# A few characters between an interval and its amount: 每天 [饮水] 2升.
+WORDS_BETWEEN = re.compile(rf"(?P<words>(?:早中?晚各)?(?:(?![{_HAN}半和或及与各])[一-鿿]){{0,6}}+)\s?(?=[0-9{_HAN}半])")
+DURATION_BEFORE = re.compile(
+    r"(?<![a-z])(?:for|in|of|since|after|last|lasts|lasting|lasted|just|well|take|takes)(?: the)? $"
+)
+TIME_SPENT_BEFORE = re.compile(
+    r"(?:^|[^a-z ] ?|(?<![a-z])(?:for|in|within|after|than|about|around|nearly|almost|over|under|least|most|last"
+    r"|lasts|lasting|take|takes|took|wait|rest|stay|spend|need|needs|or|and|to"
+    r"|of|is|until|by|before|approximately|half|the|be)\s)$"
+)
+TIME_RELATION_AFTER = re.compile(
+    r" (?:later|ago|off|earlier|apart|long|before|after|prior|in|of|following|or so)(?![a-z])"
+)
+DOSING_VERB = re.compile(
+    r"(?<![a-z])(?:tak(?:en?|es)|apply|used?|inject|give|given|dose|tablets?|pills?|swallow|drink)(?![a-z])"
+)
+UNITLESS_AFTER = re.compile(r"s?(?![a-z0-9%°/μ.,]|[.,-][0-9])|[.,](?![0-9])")
+PRESSURE_BEFORE = re.compile(
+    r"(?:(?P<systolic>收缩压|高压|(?<![a-z])systolic(?: blood)?(?: pressure)?)"
+    r"|舒张压|低压|(?<![a-z])diastolic(?: blood)?(?: pressure)?)(?: of| is| should be|[^\W\d_a-z]{1,3})?[ :]?$"
+)
+WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
+FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
+UNIT_TOLERANCE: Mapping[str, tuple[float, float]] = {
+    # A month has 28 to 31 days. A year has 365 or 366, and people write 52 weeks for it.
+    **dict.fromkeys(("month", "3 month"), (28 / 30.4375, 31 / 30.4375)),
+    **dict.fromkeys(("year", "10 year"), (364 / 365.25, 366 / 365.25)),
+    # What is converted from one system to another is rounded: 2.2 pounds are written for a kilogram. The limit is ours.
+    **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule"), (0.99, 1.01)),
+}
+CALENDAR_UNITS = frozenset({"month", "3 month", "year", "10 year"})

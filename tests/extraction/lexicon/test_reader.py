@@ -1,0 +1,268 @@
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imapeval.errors import ExtractionError
+from imapeval.evaluation.samples import read
+from imapeval.extraction.lexicon.reader import LexiconReader
+from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.graph.store.graph import Graph
+from imapeval.types import Lang, QuestionImap, Sample
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[LexiconReader]:
+    with Graph.open() as graph:
+        yield LexiconReader(graph)
+
+
+def ask(reader: LexiconReader, question: str, lang: Lang) -> QuestionImap:
+    return asyncio.run(reader.read_question(question, lang=lang))
+
+
+def facts(reader: LexiconReader, question: str, answer: str, lang: Lang) -> list[tuple[str, str]]:
+    imap = ask(reader, question, lang)
+    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang=lang)).inform
+    return [(pair.term, pair.value) for pair in pairs]
+
+
+def test_an_english_consultation(reader: LexiconReader) -> None:
+    question = "I am a 34-year-old woman with a sore throat and fever for three days. What is it and how is it treated?"
+    imap = ask(reader, question, "en")
+    assert [pair.term for pair in imap.query] == ["diagnosis", "treatment"]
+    given_values = {(pair.term, pair.value) for pair in imap.constraint}
+    assert {("age", "34-year-old"), ("sex", "woman"), ("symptom", "sore throat"), ("symptom", "fever")} <= given_values
+    answer = (
+        "Hello. It is most likely acute tonsillitis. "
+        "You should take amoxicillin for 7 days and avoid alcohol or smoking."
+    )
+    assert facts(reader, question, answer, "en") == [
+        ("diagnosis", "acute tonsillitis"),
+        ("treatment", "take amoxicillin for 7 days"),
+        ("diagnosis", "avoid alcohol"),
+        ("diagnosis", "avoid smoking"),
+    ]
+
+
+def test_a_chinese_consultation(reader: LexiconReader) -> None:
+    question = "患者，女，45岁，关节肿痛三个月，应该做哪些检查？"
+    imap = ask(reader, question, "zh")
+    assert [(pair.term, pair.value) for pair in imap.query] == [("检查", "?")]
+    assert {("年龄", "45岁"), ("性别", "女"), ("病程", "三个月")} <= {
+        (pair.term, pair.value) for pair in imap.constraint
+    }
+    answer = "您好，应检查类风湿因子、C反应蛋白和血常规等项目。无需做CT检查。"
+    assert facts(reader, question, answer, "zh") == [
+        ("检查", "类风湿因子"),
+        ("检查", "C反应蛋白"),
+        ("检查", "血常规"),
+        ("检查", "无需做CT检查"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "denied", "affirmed"),
+    [
+        ("I am 30, not pregnant, no fever, but I cough. What is it?", "en", {"not pregnant", "no fever"}, {"cough"}),
+        ("I have a cough but no fever or rash. What is it?", "en", {"no fever", "no rash"}, {"cough"}),
+        ("I don't have diabetes. She denies fever. Why?", "en", {"no diabetes", "no fever"}, set()),
+        ("She has never had asthma. What helps against a cough?", "en", {"no asthma"}, {"cough"}),
+        ("I am pregnant with a fever. What helps?", "en", set(), {"pregnant", "fever"}),
+        (
+            "女，30岁，未怀孕，无发热、皮疹，头痛三天，是什么病？",
+            "zh",
+            {"未怀孕", "无怀孕", "无发热", "无皮疹"},
+            {"女", "30岁", "三天", "头痛"},
+        ),
+        ("睡不着，没有糖尿病和高血压，吃什么药？", "zh", {"无糖尿病", "无高血压"}, {"睡不着"}),
+    ],
+)
+def test_what_a_patient_denies_is_given_as_denied(
+    reader: LexiconReader, question: str, lang: Lang, denied: set[str], affirmed: set[str]
+) -> None:
+    given_pairs = [pair for pair in ask(reader, question, lang).constraint if pair.term != "age"]
+    assert {pair.value for pair in given_pairs if pair.polarity == "denied"} == denied
+    assert {pair.value for pair in given_pairs if pair.polarity == "affirmed"} == affirmed
+    for pair in given_pairs:
+        assert pair.span is not None
+        assert pair.value.endswith(question[slice(*pair.span)])
+
+
+LAYOUTS: dict[str, Callable[[str], str]] = {
+    "bold": lambda text: re.sub(r"\b([A-Za-z]{4,})\b", r"**\1**", text),
+    "capitals": str.upper,
+    "html": lambda text: "<p>" + re.sub(r"\b([A-Za-z]{4,})\b", r"<b>\1</b>", text) + "</p>",
+    "soft hyphens": lambda text: re.sub(r"([a-z]{3})([a-z]{3})", "\\1\u00ad\\2", text),
+    "zero width": lambda text: "\u200b".join(text),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout_and_case_change_nothing(reader: LexiconReader, layout: str) -> None:
+    for sample in read("sample-en"):
+        told: list[list[tuple[str, str, object, object, object, object]]] = []
+        for answer in (sample.response, LAYOUTS[layout](sample.response)):
+            imap = ask(reader, sample.question, "en")
+            pairs = asyncio.run(reader.read_answer(answer, question=sample.question, imap=imap, lang="en")).inform
+            for pair in pairs:
+                assert pair.span is not None
+                assert answer[slice(*pair.span)]
+            told.append(
+                [
+                    (
+                        pair.term,
+                        pair.value.casefold(),
+                        pair.polarity,
+                        pair.certainty,
+                        pair.condition.casefold(),
+                        tuple(amount.casefold() for amount in pair.amounts),
+                    )
+                    for pair in pairs
+                ]
+            )
+        assert told[0] == told[1]
+        assert told[0]
+
+
+def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:
+    question = "How to treat it?"
+    assert facts(reader, question, "No surgery needed", "en") == [("treatment", "No surgery needed")]
+    assert facts(reader, question, "ibuprofen 400 mg", "en") == [("treatment", "ibuprofen 400 mg")]
+    assert facts(reader, question, "some ibuprofen", "en") == [("treatment", "ibuprofen")]
+
+
+def test_a_restriction_governs_its_list_and_no_more(reader: LexiconReader) -> None:
+    question = "Any advice?"
+    assert facts(reader, question, "Avoid alcohol, coffee and spicy food, and drink enough.", "en") == [
+        ("advice", "Avoid alcohol"),
+        ("advice", "Avoid coffee"),
+        ("advice", "Avoid spicy food"),
+        ("advice", "drink enough"),
+    ]
+    assert facts(reader, question, "No imaging is needed, and most people improve within weeks.", "en") == [
+        ("advice", "No imaging is needed"),
+        ("advice", "most people improve within weeks"),
+    ]
+    assert facts(reader, "Is it contagious?", "No, it is not contagious.", "en") == [
+        ("contagion", "No"),
+        ("contagion", "not contagious"),
+    ]
+    assert facts(reader, "要注意什么？", "避免饮酒、熬夜，保持清洁", "zh") == [
+        ("建议", "避免饮酒"),
+        ("建议", "避免熬夜"),
+        ("建议", "保持清洁"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", ["先天性心脏病", "并发症", "进行性肌营养不良", "再生障碍性贫血", "应激性溃疡", "一般情况良好"]
+)
+def test_words_that_open_like_fillers_stay_whole(reader: LexiconReader, value: str) -> None:
+    assert facts(reader, "这是什么病？", value, "zh") == [("诊断", value)]
+
+
+def test_a_name_does_not_run_across_a_comma(reader: LexiconReader) -> None:
+    imap = ask(reader, "The area is sore, throat is fine. What is it?", "en")
+    assert "sore, throat" not in {pair.value for pair in imap.constraint}
+    imap = ask(reader, "I have a sore throat. What is it?", "en")
+    assert "sore throat" in {pair.value for pair in imap.constraint}
+
+
+def test_a_reading_that_failed_is_tried_again(reader: LexiconReader) -> None:
+    calls: list[str] = []
+
+    class Flaky(LexiconReader):
+        async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
+            calls.append(question)
+            if len(calls) == 1:
+                raise ExtractionError("first time", kind="test")
+            return await super().read_question(question, lang=lang)
+
+    extractor = TwoStepExtractor(Flaky(reader.graph))
+    sample = Sample("1", "What is it?", ("gout",), "gout")
+    with pytest.raises(ExtractionError, match="first time"):
+        asyncio.run(extractor.extract(sample))
+    assert len(asyncio.run(extractor.extract(sample))) == 1
+    assert len(calls) == 2
+
+
+def test_spans_point_at_the_values(reader: LexiconReader) -> None:
+    question, answer = "如何治疗？", "1. 建议服用布洛芬；2. 避免饮酒和吸烟。"
+    imap = ask(reader, question, "zh")
+    pairs = asyncio.run(reader.read_answer(answer, question=question, imap=imap, lang="zh")).inform
+    spans = {pair.value: answer[pair.span[0] : pair.span[1]] for pair in pairs if pair.span}
+    assert spans == {"布洛芬": "布洛芬", "避免饮酒": "避免饮酒", "避免吸烟": "吸烟"}
+
+
+def test_greetings_alone_inform_of_nothing(reader: LexiconReader) -> None:
+    assert facts(reader, "What is it?", "Hello, welcome! I understand your concern. Take care.", "en") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "values", "lang"),
+    [
+        ("I am 38 years old, no fever. What helps?", "I am 38 years old, no fever. What helps? Rest.", ["Rest"], "en"),
+        ("I took aspirin 100 mg. What helps?", "Take aspirin 300 mg.", ["Take aspirin 300 mg"], "en"),
+        ("I smoke. What helps my cough?", "Do not smoke.", ["Do not smoke"], "en"),
+        ("我45岁，没有发烧，怎么治？", "我45岁，没有发烧。休息。", ["休息"], "zh"),
+        ("怎么治？", "也许休息。", ["休息"], "zh"),
+    ],
+)
+def test_what_the_question_tells_is_no_fact_of_its_answer(reader, question, answer, values, lang) -> None:
+    assert [value for _, value in facts(reader, question, answer, lang)] == values
+
+
+@pytest.mark.parametrize("question", ["", "😀😀", "???"])
+def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: str) -> None:
+    with pytest.raises(ExtractionError, match="nothing is asked") as caught:
+        ask(reader, question, "en")
+    assert caught.value.kind == "no-query"
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "expected"),
+    [
+        ("Patient: I cough. Which test helps?\nDoctor: What medicine do you take?\nPatient: None.", "en", ["test"]),
+        ("患者：咳嗽，做什么检查？\n医生：吃过什么药？\n患者：没有。", "zh", ["检查"]),
+        ("Doctor: what medicine should I take?", "en", ["medicine"]),
+        ("Patient: man of 40.\nWhich medicine helps?", "en", ["medicine"]),
+    ],
+)
+def test_what_the_doctor_asks_back_is_no_query(
+    reader: LexiconReader, question: str, lang: Lang, expected: list[str]
+) -> None:
+    assert [pair.term for pair in ask(reader, question, lang).query] == expected
+
+
+def test_question_and_reference_are_read_once(reader: LexiconReader) -> None:
+    calls: list[str] = []
+
+    class Counting(LexiconReader):
+        async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
+            calls.append(question)
+            return await super().read_question(question, lang=lang)
+
+    extractor = TwoStepExtractor(Counting(reader.graph))
+    samples = [Sample(str(n), "What is it?", ("gout", "a gout attack"), f"gout {n}") for n in range(3)]
+
+    async def run() -> list[int]:
+        return [len(imaps) for imaps in await asyncio.gather(*map(extractor.extract, samples))]
+
+    assert asyncio.run(run()) == [2, 2, 2]
+    assert calls == ["What is it?"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.sampled_from(["en", "zh"]))
+def test_any_text_can_be_read(reader: LexiconReader, answer: str, lang: Lang) -> None:
+    imap = ask(reader, "How to treat it? 怎么治疗？", lang)
+    first = asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang)).inform
+    assert first == asyncio.run(reader.read_answer(answer, question="", imap=imap, lang=lang)).inform
+    for pair in first:
+        assert pair.span is not None
+        assert answer[pair.span[0] : pair.span[1]].strip()
+        assert pair.term in {"treatment", "治疗"}

@@ -1,0 +1,217 @@
+"""What the offline reader takes for the statements of an answer; the sentences were written for this table."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.extraction.lexicon.statements import MAX_STATEMENT_CHARACTERS, read_statements
+from imapeval.text.markup import PlainText
+from imapeval.text.negation import read_stance
+
+ENGLISH = {
+    # A denial or warning goes with each thing of its list.
+    "Avoid coffee and beer.": ["Avoid coffee", "Avoid beer"],
+    "Avoid coffee, tea and beer.": ["Avoid coffee", "Avoid tea", "Avoid beer"],
+    "Avoid: salt, sugar, fat.": ["Avoid salt", "Avoid sugar", "Avoid fat"],
+    "Stop ibuprofen and smoking.": ["Stop ibuprofen", "Stop smoking"],
+    "Quit smoking and drinking.": ["Quit smoking", "Quit drinking"],
+    "Limit salt and sugar.": ["Limit salt", "Limit sugar"],
+    "Refrain from alcohol and tobacco.": ["Refrain from alcohol", "Refrain from tobacco"],
+    "Keep away from pollen and dust.": ["Keep away from pollen", "Keep away from dust"],
+    "Do not take aspirin, ibuprofen or naproxen.": [
+        "Do not take aspirin",
+        "Do not take ibuprofen",
+        "Do not take naproxen",
+    ],
+    "Patients should not eat nuts, eggs or milk.": ["not eat nuts", "not eat eggs", "not eat milk"],
+    "You do not need antibiotics or steroids.": ["do not need antibiotics", "do not need steroids"],
+    "There is no fracture or dislocation.": ["no fracture", "no dislocation"],
+    "He has no fever, cough or rash.": ["has no fever", "has no cough", "has no rash"],
+    "No biopsy, scan or surgery.": ["No biopsy", "No scan", "No surgery"],
+    "No biopsy or surgery is needed.": ["No biopsy", "No surgery is needed"],
+    "Neither aspirin nor ibuprofen.": ["Neither aspirin", "Neither ibuprofen"],
+    "Take neither aspirin nor ibuprofen.": ["Take neither aspirin", "Take neither ibuprofen"],
+    "Take no aspirin or ibuprofen.": ["Take no aspirin", "Take no ibuprofen"],
+    "It is neither contagious nor dangerous.": ["neither contagious", "neither dangerous"],
+    "Without fever or rash.": ["Without fever", "Without rash"],
+    # Also from behind, and with its subject.
+    "NSAIDs and smoking should be avoided.": ["NSAIDs should be avoided", "smoking should be avoided"],
+    "Coffee and tea must not be drunk.": ["Coffee must not be drunk", "tea must not be drunk"],
+    "Surgery or chemotherapy is not necessary.": ["Surgery is not necessary", "chemotherapy is not necessary"],
+    "Rest, ibuprofen should be avoided.": ["Rest", "ibuprofen should be avoided"],
+    "Ice, rest and walks are fine, smoking and beer are forbidden.": [
+        "Ice",
+        "rest",
+        "walks are fine",
+        "smoking are forbidden",
+        "beer are forbidden",
+    ],
+    "Bleeding or scarring are unlikely.": ["Bleeding are unlikely", "scarring are unlikely"],
+    "Gout is not contagious or hereditary.": ["Gout is not contagious", "Gout is not hereditary"],
+    "Gout is not contagious, hereditary or fatal.": [
+        "Gout is not contagious",
+        "Gout is not hereditary",
+        "Gout is not fatal",
+    ],
+    "It does not cause infertility or cancer.": ["It does not cause infertility", "It does not cause cancer"],
+    "It is not recommended for pregnant or breastfeeding women.": [
+        "not recommended for pregnant",
+        "not recommended for breastfeeding women",
+    ],
+    "Children should not take aspirin or drink alcohol.": [
+        "Children should not take aspirin",
+        "Children should not drink alcohol",
+    ],
+    "The size hasn't changed in length or width.": [
+        "The size hasn't changed in length",
+        "The size hasn't changed width",
+    ],
+    "Children should not take aspirin or ibuprofen.": [
+        "Children should not take aspirin",
+        "Children should not take ibuprofen",
+    ],
+    # Where the things have verbs of their own, only the denial goes with them.
+    "Do not: take aspirin, drink alcohol.": ["Do not take aspirin", "Do not drink alcohol"],
+    "Do not smoke or drink alcohol.": ["Do not smoke", "Do not drink alcohol"],
+    "Do not massage or heat it.": ["Do not massage", "Do not heat it"],
+    "Do not change formula or stop breastfeeding.": ["Do not change formula", "Do not stop breastfeeding"],
+    "Avoid eating spicy food and drinking alcohol.": ["Avoid eating spicy food", "Avoid drinking alcohol"],
+    # And no further than its list.
+    "No. Avoid aspirin; use paracetamol.": ["No", "Avoid aspirin", "use paracetamol"],
+    "No, it is not contagious.": ["No", "not contagious"],
+    "Avoid alcohol, but drink plenty of water.": ["Avoid alcohol", "drink plenty of water"],
+    "Avoid salt, drink plenty of water and rest.": ["Avoid salt", "drink plenty of water", "rest"],
+    "Avoid alcohol and rest.": ["Avoid alcohol", "rest"],
+    "Stop aspirin and start paracetamol.": ["Stop aspirin", "start paracetamol"],
+    "Do not take aspirin, but you can take paracetamol.": ["Do not take aspirin", "take paracetamol"],
+    "No imaging is needed, and most people improve within weeks.": [
+        "No imaging is needed",
+        "most people improve within weeks",
+    ],
+    "Paracetamol is fine, but ibuprofen and aspirin should be avoided.": [
+        "Paracetamol is fine",
+        "ibuprofen should be avoided",
+        "aspirin should be avoided",
+    ],
+    # What looks like a denial, and is none.
+    "Not only rest but also ice helps.": ["Not only rest", "ice helps"],
+    "It's not only safe, but also effective.": ["not only safe", "effective"],
+    "It is not without risk.": ["not without risk"],
+    "Do not stop the tablets.": ["Do not stop the tablets"],
+    # A condition goes with its clause, wherever it stands.
+    "If the fever lasts, see a doctor.": ["see a doctor (If the fever lasts)"],
+    "See a doctor if the fever lasts.": ["See a doctor if the fever lasts"],
+    "See a doctor, if the fever lasts.": ["See a doctor (if the fever lasts)"],
+    "Take naproxen (if kidneys are healthy).": ["Take naproxen (if kidneys are healthy)"],
+    "Unless you are pregnant, take ibuprofen.": ["take ibuprofen (Unless you are pregnant)"],
+    "If it swells or reddens, stop the exercise.": ["stop the exercise (If it swells or reddens)"],
+    "If the fever lasts see a doctor.": ["see a doctor (If the fever lasts)"],
+    "If you have a doubt then get back to me.": [],
+    "If you take aspirin.": [],
+    # What opens, closes or surrounds a statement adds nothing.
+    "You should take amoxicillin for 7 days and avoid alcohol or smoking.": [
+        "take amoxicillin for 7 days",
+        "avoid alcohol",
+        "avoid smoking",
+    ],
+    "1. Rest. 2. Ice. 3. Compression.": ["Rest", "Ice", "Compression"],
+    "Hello, thank you for your question. Take care.": [],
+    "This is not a substitute for medical advice.": [],
+}
+CHINESE = {
+    "不要A、B或C。": ["不要A", "不要B", "不要C"],
+    "无A、B。": ["无A", "无B"],
+    "不要喝咖啡、浓茶或啤酒。": ["不要喝咖啡", "不要喝浓茶", "不要喝啤酒"],
+    "48小时内不要热敷、按摩或饮酒。": ["48小时内不要热敷", "48小时内不要按摩", "48小时内不要饮酒"],
+    "千万不要热敷、按摩。": ["千万不要热敷", "千万不要按摩"],
+    "切勿热敷、按摩。": ["切勿热敷", "切勿按摩"],
+    "没有发热、皮疹和关节痛。": ["没有发热", "没有皮疹", "没有关节痛"],
+    "不需要手术或抗生素。": ["不需要手术", "不需要抗生素"],
+    "没有必要做CT或核磁。": ["没有必要做CT", "没有必要做核磁"],
+    "不建议使用激素和抗生素。": ["不建议使用激素", "不建议使用抗生素"],
+    "不会引起不孕或癌症。": ["不会引起不孕", "不会引起癌症"],
+    "并不是癌症或结核。": ["不是癌症", "不是结核"],
+    "忌烟酒、辛辣食物。": ["忌烟酒", "忌辛辣食物"],
+    "禁食辛辣、刺激性食物。": ["禁食辛辣", "禁食刺激性食物"],
+    "停用布洛芬和阿司匹林。": ["停用布洛芬", "停用阿司匹林"],
+    "少吃内脏、海鲜。": ["少吃内脏", "少吃海鲜"],
+    "避免：盐、糖、油。": ["避免盐", "避免糖", "避免油"],
+    # From behind.
+    "咖啡、浓茶都不能喝。": ["咖啡都不能喝", "浓茶都不能喝"],
+    "阿司匹林和布洛芬应避免使用。": ["阿司匹林应避免使用", "布洛芬应避免使用"],
+    "阿司匹林、布洛芬禁用。": ["阿司匹林禁用", "布洛芬禁用"],
+    "手术和化疗都不需要。": ["手术都不需要", "化疗都不需要"],
+    "冷敷，咖啡、浓茶都不能喝，可以喝水。": ["冷敷", "咖啡都不能喝", "浓茶都不能喝", "喝水"],
+    # With verbs of their own.
+    "避免饮酒和吸烟。": ["避免饮酒", "避免吸烟"],
+    "避免饮酒、熬夜，保持清洁。": ["避免饮酒", "避免熬夜", "保持清洁"],
+    "严禁饮酒、吸烟及辛辣饮食。": ["严禁饮酒", "严禁吸烟", "严禁饮辛辣饮食"],
+    "不要吃辛辣食物、喝酒。": ["不要吃辛辣食物", "不要喝酒"],
+    "不可剧烈运动或提重物。": ["不可剧烈运动", "不可提重物"],
+    # No further than the list.
+    "无发热、皮疹，头痛三天。": ["无发热", "无皮疹", "头痛三天"],
+    "没有发热，头痛三天。": ["没有发热", "头痛三天"],
+    "忌酒，辛辣食物。": ["忌酒", "忌辛辣食物"],
+    "不要过度劳累、熬夜，要多休息。": ["不要过度劳累", "不要熬夜", "多休息"],
+    "避免剧烈运动，多休息、多喝水。": ["避免剧烈运动", "多休息", "多喝水"],
+    "忌食海鲜、动物内脏，多饮水。": ["忌食海鲜", "忌食动物内脏", "多饮水"],
+    "不要吃药，但可以理疗。": ["不要吃药", "理疗"],
+    "不能吃海鲜、牛羊肉，可以吃鸡蛋。": ["不能吃海鲜", "不能吃牛羊肉", "吃鸡蛋"],
+    "不会传染，也不会遗传。": ["不会传染", "不会遗传"],
+    "并发症并不是每个患者都会出现，具体情况需要根据医生的检查和诊断。": ["并发症并不是每个患者都会出现", "诊断"],
+    # No denials.
+    "不仅要休息，还要冷敷。": ["不仅要休息", "冷敷"],
+    "不能不吃药。": ["不能不吃药"],
+    "不要停药。": ["不要停药"],
+    # Conditions.
+    "如果发烧，请看医生。": ["看医生（如果发烧）"],
+    "请看医生，如果发烧。": ["看医生（如果发烧）"],
+    "高烧不退时，及时就医。": ["就医（高烧不退时）"],
+    "除非怀孕，可以吃布洛芬。": ["吃布洛芬（除非怀孕）"],
+    "一旦出血，立即停药。": ["立即停药（一旦出血）"],
+    "若疼痛加重或红肿，停止运动。": ["停止运动（若疼痛加重或红肿）"],
+    # Nothing that is added.
+    "应检查类风湿因子、C反应蛋白和血常规等项目。": ["检查类风湿因子", "C反应蛋白", "血常规"],
+    "您好，祝您早日康复。": [],
+    "仅供参考，不能代替医生。": [],
+}
+
+
+@pytest.mark.parametrize(("text", "statements"), ENGLISH.items())
+def test_english(text, statements):
+    assert [piece.text for piece in read_statements(text, "en")] == statements
+
+
+@pytest.mark.parametrize(("text", "statements"), CHINESE.items())
+def test_chinese(text, statements):
+    assert [piece.text for piece in read_statements(text, "zh")] == statements
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "denied"),
+    [
+        ("Do not smoke or drink alcohol.", "en", [True, True]),
+        ("It is not without risk, and it is not only safe but also cheap.", "en", [False, False, False]),
+        ("Stop warfarin, but do not stop aspirin.", "en", [True, False]),
+        ("不能不吃药，不要停药，不仅要休息。", "zh", [False, False, False]),
+        ("咖啡、浓茶都不能喝，可以喝水。", "zh", [True, True, False]),
+    ],
+)
+def test_statements_keep_their_stance(text, lang, denied):
+    found = [read_stance(piece.text).denies for piece in read_statements(text, lang)]
+    assert found == denied
+
+
+def test_a_clause_without_an_end_is_cut():
+    (piece,) = read_statements("rest " * 100, "en")
+    assert len(piece.text) == MAX_STATEMENT_CHARACTERS - 1, "a space at the end is none of it"
+
+
+@given(st.text(max_size=200), st.sampled_from(["en", "zh"]))
+def test_every_statement_has_its_place(text, lang):
+    plain = PlainText(text).text
+    last = 0
+    for piece in read_statements(plain, lang):
+        assert last <= piece.start < piece.end <= len(plain)
+        assert piece.text
+        last = piece.start

@@ -1,0 +1,284 @@
+"""Large indexes, and what happens to a build that is stopped. As a script: builds the index of a graph, in batches that
+take a while, and prints how many names are encoded after each (`python test_index_build.py GRAPH INDEX [LIMIT]`)."""
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from functools import cache
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pytest
+
+from imapeval.errors import ResourceError, UsageError
+from imapeval.graph.index.device import FaissDevice
+from imapeval.graph.index.names import NameIndex, fold_case
+from imapeval.graph.index.names import build as module
+from imapeval.graph.index.preprocessing import centre
+from imapeval.graph.index.recall import NEIGHBOURS, ExactNeighbours, drop_character
+from imapeval.graph.index.tuning import choose_recipe
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+
+WORDS = """
+acute chronic mild severe congenital recurrent bilateral primary secondary traumatic benign fatal hidden late fast
+
+renal hepatic cardiac pulmonary gastric duodenal ovarian thyroid pituitary adrenal cerebral spinal dermal ocular nasal
+oral dental lingual pharyngeal laryngeal bronchial pleural splenic pancreatic biliary colonic rectal anal vesical
+uterine cervical vaginal testicular prostatic mammary lymphatic venous arterial capillary tendinous
+
+abscess adenoma angioma atrophy calculus carcinoma cyst dysplasia edema embolism failure fibrosis fistula gangrene
+hemorrhage hernia hyperplasia hypoplasia infarction infection inflammation injury ischemia leiomyoma lipoma necrosis
+obstruction perforation polyp prolapse rupture sarcoma spasm stenosis thrombosis
+"""
+
+
+@cache
+def list_places(text):
+    letters = f" {text} ".encode()
+    return np.array([zlib.crc32(letters[i : i + 3]) % (1 << 12) for i in range(len(letters) - 2)])
+
+
+class LetterEncoder:
+    """Sums a random vector for every three letters in a row."""
+
+    def __init__(self, dimension=64, pause=0.0):
+        self.identity = f"letters-{dimension}"
+        self.dimension = dimension
+        self._pause = pause
+        self._table = np.random.default_rng(0).normal(size=(1 << 12, dimension)).astype(np.float32)
+
+    def encode(self, texts):
+        time.sleep(self._pause)
+        rows = np.stack([self._table[list_places(text)].sum(axis=0) for text in texts])
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    """21,000 names."""
+    path = tmp_path_factory.mktemp("large") / "graph.sqlite"
+    kinds_sites_changes = [part.split() for part in WORDS.split("\n\n")]
+    texts = [" ".join(words) for words in itertools.product(*kinds_sites_changes)]
+    concepts = [Concept(f"T:{number}", text, "disease", ()) for number, text in enumerate(texts)]
+    write_graph(path, concepts, [(c.id, Name(c.label, "en", "name", "test")) for c in concepts])
+    with Graph.open(path) as graph:
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return LetterEncoder()
+
+
+@pytest.fixture(scope="module")
+def built(graph, encoder, tmp_path_factory):
+    path = tmp_path_factory.mktemp("built") / "names.faiss"
+    return NameIndex.build(graph, encoder, path)
+
+
+def test_many_names_are_sorted_into_cells_and_the_recall_is_stored(graph, encoder, built):
+    assert built.recipe == "IVF256,SQfp16"  # 2 sqrt(21,000) = 290, and 256 is the nearest power of two
+    assert built.recall is not None
+    assert built.recall.share >= 0.95
+    assert (built.recall.k, built.recall.queries) == (10, 1000)
+    assert built.recall.probes < 128
+    assert NameIndex.open(graph, encoder, built.path).recall == built.recall
+    assert json.loads(built.path.with_suffix(".json").read_text(encoding="utf-8"))["recall"]["share"] >= 0.95
+
+
+def test_the_stored_recall_holds_for_other_wordings(graph, encoder, built):
+    # Against exact search in numpy, on names with a letter exchanged; the stored one is on names with one left out.
+    rows = built.centred(encoder.encode([fold_case(text) for _, text, _, _ in graph.all_names()]), "en")
+    rng = np.random.default_rng(7)
+    texts = [name.text for name in graph.names_at(rng.integers(1, graph.name_count + 1, size=300).tolist())]
+    places = [int(rng.integers(len(text))) for text in texts]
+    wrong = [f"{text[:at]}x{text[at + 1 :]}" for text, at in zip(texts, places, strict=True)]
+    queries = built.centred(encoder.encode(wrong), "en")
+    exact = queries @ rows.T
+    tenth = np.sort(exact, axis=1)[:, -10]
+    found, _ = built.search(queries, 10)
+    assert np.mean(np.take_along_axis(exact, found - 1, axis=1) >= tenth[:, None] - 1e-5) > 0.93
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="FAISS maps no files on Windows")
+def test_the_lists_of_a_large_index_stay_on_disk(graph, encoder, built):
+    index = NameIndex.open(graph, encoder, built.path)
+    lists = faiss.downcast_InvertedLists(faiss.extract_index_ivf(index._index).invlists)
+    assert isinstance(lists, faiss.OnDiskInvertedLists)
+
+
+def test_the_same_names_give_the_same_bytes(graph, encoder, built, tmp_path):
+    again = NameIndex.build(graph, encoder, tmp_path / "names.faiss")
+    assert again.path.read_bytes() == built.path.read_bytes()
+    assert again.path.with_suffix(".json").read_bytes() == built.path.with_suffix(".json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("limit", "recipe"),
+    [
+        pytest.param(2_800_000, "PCAR256,IVF256,PQ128x4fs", marks=pytest.mark.slow),
+        (2_200_000, "PCAR192,IVF256,PQ96x4fs"),
+    ],
+)
+def test_an_index_keeps_to_its_size(graph, tmp_path, limit, recipe):
+    index = NameIndex.build(graph, LetterEncoder(300), tmp_path / "names.faiss", max_bytes=limit)
+    assert index.recipe == recipe
+    assert 0.75 * limit < index.path.stat().st_size <= limit
+    assert index.recall is not None
+    assert 0.3 < index.recall.share <= 1
+    queries = index.centre(LetterEncoder(300).encode(["acute renal abscess", "chronic hepatic cyst"]), "en")
+    found, _ = index.search(queries, 10)
+    for near, text in zip(found.tolist(), ("acute renal abscess", "chronic hepatic cyst"), strict=True):
+        assert text in [name.text for name in graph.names_at(near)]
+
+
+def test_a_size_that_no_index_keeps_to_is_refused_with_the_least():
+    with pytest.raises(UsageError, match=r"21000 names of 64 dimensions fits into 1000 bytes; the smallest takes 29"):
+        choose_recipe(21_000, 64, max_bytes=1_000)
+
+
+@pytest.mark.parametrize(
+    ("names", "dimension", "factory"),
+    [
+        (19_999, 512, "Flat"),
+        (20_000, 512, "IVF256,SQ8"),
+        (3_400_000, 256, "IVF4096,SQ8"),
+        (3_400_000, 128, "IVF4096,SQfp16"),
+        (12_000_000, 768, "IVF8192,SQ8"),
+    ],
+)
+def test_the_recipe_follows_the_number_of_names(names, dimension, factory):
+    assert choose_recipe(names, dimension, max_bytes=None).factory == factory
+
+
+def test_a_letter_is_left_out_of_all_but_short_texts():
+    rng = np.random.default_rng(0)
+    texts = {drop_character("abcd", rng) for _ in range(100)}
+    assert texts == {"bcd", "acd", "abd", "abc"}
+    assert drop_character("肾结石", rng) == "肾结石"
+
+
+def test_nearest_scores_are_those_of_exact_search():
+    rng = np.random.default_rng(1)
+    queries, rows = centre(rng.normal(size=(5, 16)), None), centre(rng.normal(size=(100, 16)), None)
+    nearest = ExactNeighbours(queries, FaissDevice())
+    for part in (rows[:4], rows[4:70], rows[70:]):  # the first has fewer rows than K
+        nearest.add(part)
+    np.testing.assert_allclose(nearest.least, np.sort(queries @ rows.T, axis=1)[:, -NEIGHBOURS], atol=1e-6)
+
+
+def start_build(graph, path, *more):
+    command = [sys.executable, __file__, str(graph.path), str(path), *map(str, more)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_killed_build_goes_on_where_it_stopped(graph, encoder, built, tmp_path):
+    path = tmp_path / "names.faiss"
+    with start_build(graph, path) as process:
+        assert process.stdout is not None
+        assert [int(process.stdout.readline()) for _ in range(2)] == [4096, 8192]
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not path.exists()
+    part = path.with_name("names.faiss.part")
+    kept = json.loads((part / "journal.json").read_text(encoding="utf-8"))["rows"]
+    assert kept in (8192, 12288)
+    with (part / "rows.f16").open("ab") as file:
+        file.write(b"cut off")  # as where it is killed in the middle of a batch
+    told = []
+    index = NameIndex.build(graph, encoder, path, progress=lambda *done: told.append(done))
+    assert told[0] == (kept + 4096, 21_000)
+    assert told[-1] == (21_000, 21_000)
+    assert index.path.read_bytes() == built.path.read_bytes()
+    assert not part.exists()
+
+
+def test_what_was_encoded_for_another_encoder_is_not_used(graph, built, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "names.faiss"
+    with pytest.raises(KeyboardInterrupt):
+        NameIndex.build(graph, LetterEncoder(32), path, progress=interrupt)
+    assert path.with_name("names.faiss.part").is_dir()
+    assert NameIndex.build(graph, LetterEncoder(), path).path.read_bytes() == built.path.read_bytes()
+
+
+@pytest.mark.slow
+def test_two_processes_make_one_index(graph, encoder, built, tmp_path):
+    path = tmp_path / "new" / "names.faiss"
+    outputs = []
+    first, second = start_build(graph, path), start_build(graph, path)
+    for process in (first, second):
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        outputs.append(output.split())
+    assert sorted(map(len, outputs)) == [0, 6]  # one encoded all six batches, the other waited
+    assert NameIndex.open(graph, encoder, path).path.read_bytes() == built.path.read_bytes()
+    assert sorted(file.name for file in path.parent.iterdir()) == ["names.faiss", "names.json"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_full_disk_is_told_with_the_folder(graph, tmp_path, share):
+    # The vectors take 21,000 x 64 x 2 bytes and have room in neither case. What they leave is enough to go on with.
+    path = tmp_path / "names.faiss"
+    with start_build(graph, path, int(21_000 * 64 * 2 * share)) as process:
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert f"ResourceError: the name index cannot be written to {tmp_path} (" in errors
+    assert not path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
+def test_a_disk_that_fills_up_while_the_index_is_written_is_told(tmp_path):
+    import resource
+
+    path = tmp_path / "index"
+    index = faiss.IndexFlatIP(64)
+    index.add(np.ones((10_000, 64), dtype=np.float32))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_200_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            module.write_index(index, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_folder_that_cannot_be_made_is_told(graph, encoder, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResourceError, match=r"cannot be written to .*file"):
+        NameIndex.build(graph, encoder, tmp_path / "file" / "names.faiss")
+
+
+@pytest.mark.gpu
+def test_an_index_made_on_a_gpu_is_searched_on_a_cpu(graph, encoder, built, tmp_path):
+    if not FaissDevice().gpu:
+        pytest.skip("needs faiss-gpu and a GPU")
+    index = NameIndex.build(graph, encoder, tmp_path / "names.faiss")
+    assert index.recall is not None
+    assert index.recall.share >= 0.95
+    queries = index.centre(encoder.encode(["acute renal abscess"]), "en")
+    np.testing.assert_allclose(index.search(queries, 5)[1], built.search(queries, 5)[1], atol=0.01)
+
+
+def main():
+    graph_path, path, *limit = sys.argv[1:]
+    if limit:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit[0]), resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    with Graph.open(Path(graph_path)) as graph:
+        NameIndex.build(graph, LetterEncoder(pause=0.2), Path(path), progress=lambda done, _: print(done, flush=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from imapeval.errors import ResourceError
+from imapeval.graph.index.ngram_index import NgramIndex
+from imapeval.graph.index.ngrams import extract_features, make_feature_sets, word_keys
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+
+NAMES = [
+    "ibuprofen",
+    "chronic obstructive pulmonary disease",
+    "lung disease",
+    "十二指肠恶性淋巴瘤",
+    "恶性淋巴瘤",
+    "B超",
+]
+
+
+@pytest.fixture
+def graph(tmp_path):
+    names = [(f"x:{n}", Name(text, "en" if text.isascii() else "zh", "name", "test")) for n, text in enumerate(NAMES)]
+    write_graph(tmp_path / "graph.sqlite", [Concept(c, name.text, "other", ()) for c, name in names], names)
+    with Graph.open(tmp_path) as graph:
+        yield graph
+
+
+def nearest(graph, grams, norm):
+    return [graph.names_at([int(row)])[0].text for row in grams.search(norm, 2)[0]]
+
+
+def test_misspelt_and_longer_texts_find_their_name(graph):
+    grams = NgramIndex.build(graph)
+    assert nearest(graph, grams, "ibuprofin")[0] == "ibuprofen"
+    assert nearest(graph, grams, "恶性淋巴瘤")[0] == "恶性淋巴瘤"
+    assert nearest(graph, grams, "zzz") == []
+    assert grams.search("lung disease", 1)[1] == pytest.approx([1.0], abs=1e-6)
+
+
+def test_initials_find_what_they_abbreviate(graph):
+    grams = NgramIndex.build(graph)
+    [rows, none] = grams.rows_with_initials(word_keys(["copd", "lung"]), 5)
+    assert [name.text for name in graph.names_at(rows.tolist())] == ["chronic obstructive pulmonary disease"]
+    assert not len(none)
+
+
+def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
+    grams = NgramIndex.build(graph)
+    groups, words, _ = extract_features(["lung", "lung disease"])
+    weights = [
+        {
+            int(key): float(grams.squared_idf(np.array([key]))[0]) ** 0.5
+            for part in (groups, words)
+            for key in part.keys[part.owners == n]
+        }
+        for n in (0, 1)
+    ]
+    dot = sum(weights[0][key] * weights[1].get(key, 0.0) for key in weights[0])
+    lengths = [sum(value**2 for value in vector.values()) ** 0.5 for vector in weights]
+    assert grams.search("lung", 1)[1][0] == pytest.approx(dot / (lengths[0] * lengths[1]), abs=1e-5)
+
+
+def test_what_is_frequent_counts_for_the_best_names_too(graph, monkeypatch):
+    grams = NgramIndex.build(graph)
+    exact = [grams.search(norm, 2) for norm in ("lung disease", "恶性淋巴瘤")]
+    monkeypatch.setattr("imapeval.graph.index.ngram_index._SCANNED_POSTINGS", 1)
+    for norm, (rows, cosines) in zip(("lung disease", "恶性淋巴瘤"), exact, strict=True):
+        found = grams.search(norm, 2)
+        assert found[0].tolist()[0] == rows.tolist()[0]
+        assert found[1][0] == pytest.approx(cosines[0], abs=1e-6)
+
+
+def test_many_texts_find_what_each_finds_alone(graph):
+    grams = NgramIndex.build(graph)
+    norms = ["lung disease", "", "恶性淋巴瘤", "ibuprofin"]
+    groups, words, _ = extract_features(norms)
+    texts = make_feature_sets(len(norms), groups, words)
+    assert [np.diff(keys).min() > 0 for keys in np.split(texts.keys, texts.bounds[1:-1]) if len(keys)] == [True] * 3
+    for norm, (rows, cosines) in zip(norms, grams.search_many(texts, 3), strict=True):
+        alone = grams.search(norm, 3)
+        assert rows.tolist() == alone[0].tolist()
+        assert cosines.tolist() == alone[1].tolist()
+
+
+def test_a_graph_without_names_finds_none(tmp_path):
+    write_graph(tmp_path / "graph.sqlite", [], [])
+    with Graph.open(tmp_path) as graph:
+        grams = NgramIndex.build(graph)
+        assert grams.search("asthma", 3)[0].tolist() == []
+        assert [rows.tolist() for rows in grams.rows_with(np.array([1]), 3)] == [[]]
+
+
+def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_path):
+    built, folder = NgramIndex.build(graph), tmp_path / "kept"
+    NgramIndex.build(graph, folder)
+    opened = NgramIndex.open(graph, folder)
+    for found, expected in zip(opened.search("pulmonary", 3), built.search("pulmonary", 3), strict=True):
+        assert found.tolist() == expected.tolist()
+    other = tmp_path / "other"
+    other.mkdir()
+    write_graph(other / "graph.sqlite", [Concept("y:1", "asthma", "disease", ())], [])
+    with Graph.open(other) as foreign, pytest.raises(ResourceError, match="made of the graph"):
+        NgramIndex.open(foreign, folder)
+    (folder / "grams-rows.npy").write_bytes(b"")
+    with pytest.raises(ResourceError, match="cannot be read"):
+        NgramIndex.open(graph, folder)
+
+
+PROVIDE = """
+from imapeval.graph.index.ngram_index import NgramIndex
+from imapeval.graph.store.graph import Graph
+print(len(NgramIndex.provide(Graph.open())))
+"""
+
+
+def test_a_cache_on_a_full_disk_leaves_the_index_in_memory(mount_disk):
+    # Less than the index of the shipped graph takes. Where the disk runs full under a mapped file the system ends the
+    # process, hence one of its own.
+    disk = mount_disk(2_000_000)
+    environment = {**os.environ, "IMAPEVAL_CACHE": str(disk)}
+    done = subprocess.run([sys.executable, "-c", PROVIDE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
+    assert [path for path in disk.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nobody is told there whether a process lives")
+def test_what_a_killed_build_left_is_removed_and_what_others_build_is_not(graph, tmp_path):
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    lost = [folder / f".grams-rows.{dead.pid}.npy", folder / f".grams.json.{dead.pid}"]
+    other = folder / f".grams-rows.{os.getppid()}.npy"
+    for path in (*lost, other):
+        path.touch()
+    NgramIndex.build(graph, folder)
+    assert not any(path.exists() for path in lost)
+    assert other.exists()

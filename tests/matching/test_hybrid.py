@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+
+from imapeval.graph.encoder import open_encoder
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.linking.linker import Linker
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+from imapeval.matching.hybrid import HybridMatcher
+from imapeval.types import Imap, KnownRelation, Pair, Relation
+
+CONCEPTS = (
+    Concept("d:fever", "fever", "symptom", ()),
+    Concept("d:high", "high fever", "symptom", ("d:fever",)),
+    Concept("m:aspirin", "aspirin", "drug", ()),
+)
+
+
+@pytest.fixture(scope="module")
+def matcher(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graph")
+    names = [(c.id, Name(c.label, "en", "name", "test")) for c in CONCEPTS]
+    write_graph(folder / "graph.sqlite", CONCEPTS, names)
+    encoder = open_encoder()
+    with Graph.open(folder) as graph:
+        yield HybridMatcher(graph=graph, encoder=encoder, index=NameIndex.build(graph, encoder, folder / "names.faiss"))
+
+
+def make_imap(reference, response, relations=None):
+    return Imap(
+        (), (), tuple(Pair("t", v) for v in reference), tuple(Pair("t", v) for v in response), relations=relations
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "relation", "decided_by"),
+    [
+        ("Fevers", "fever", Relation.EXACT, "text"),
+        ("no fever", "fever", Relation.CONTRADICTION, "text"),
+        ("aspirin 100 mg", "aspirin 75 mg", Relation.CONTRADICTION, "text"),
+        ("aspirin 100 mg", "aspirin", Relation.BELONGING, "text"),
+        ("aspirin", "aspirin 100 mg", Relation.CONTAINMENT, "text"),
+        ("acute fever", "chronic fever", Relation.CONTRADICTION, "text"),
+        # Who has no fever has no high fever; who has no high fever may have another.
+        ("no fever", "high fever", Relation.CONTRADICTION, "graph"),
+        ("fever", "no high fever", Relation.UNMATCHED, "graph"),
+        ("high fever", "fever", Relation.BELONGING, "graph"),
+        ("fever", "high fever", Relation.CONTAINMENT, "graph"),
+        ("severe dizziness", "dizziness", Relation.BELONGING, "text"),
+        ("fever", "aspirin", Relation.UNMATCHED, "encoder"),
+    ],
+)
+async def test_first_who_knows_decides(matcher, reference, response, relation, decided_by):
+    ((match,),) = await matcher.match([make_imap([reference], [response])], langs=["en"])
+    assert (match.relation, match.decided_by) == (relation, decided_by)
+
+
+async def test_recorded_relations_come_before_all_others_and_what_is_not_recorded_is_unmatched(matcher):
+    known = (KnownRelation("t", "fever", "aspirin", Relation.EXACT),)
+    (matches,) = await matcher.match([make_imap(["fever"], ["aspirin", "fever"], known)], langs=["en"])
+    assert [(m.relation, m.decided_by, m.evidence) for m in matches] == [
+        (Relation.EXACT, "recorded", {}),
+        (Relation.UNMATCHED, "recorded", {}),
+    ]
+    assert matches[1].similarity == 1  # the soft credit stays
+
+
+async def test_contradiction_earns_no_soft_credit_and_a_stranger_little(matcher):
+    (matches,) = await matcher.match([make_imap(["fever"], ["no fever", "aspirin", "high fever"])], langs=["en"])
+    denied, other, kind = (match.similarity for match in matches)
+    assert denied == 0
+    assert 0 <= other < 0.5 < kind < 1
+
+
+async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher):
+    wanted = make_imap(["headache in the morning"], ["matutinal cephalalgia"])
+    ((alone,),) = await matcher.match([wanted], langs=["en"])
+    others = [make_imap([f"value {n}"], [f"other {n}", "fever"]) for n in range(40)]
+    together = await matcher.match([*others, wanted], langs=["en"] * 41)
+    assert together[-1] == (alone,)
+    assert np.isclose(alone.similarity, round(alone.similarity, 4), atol=1e-12)
+
+
+async def test_each_fact_is_compared_with_each_also_under_another_term(matcher):
+    imap = Imap(
+        (),
+        (),
+        (Pair("symptom", "high fever"), Pair("drug", "aspirin")),
+        (Pair("sign", "fever"), Pair("drug", "aspirin"), Pair("drug", "aspirin"), Pair("sign", "no aspirin")),
+    )
+    (matches,) = await matcher.match([imap], langs=["en"])
+    assert [(m.term, m.reference, m.response_term, m.response, m.relation) for m in matches] == [
+        ("symptom", "high fever", "sign", "fever", Relation.BELONGING),
+        ("symptom", "high fever", "drug", "aspirin", Relation.UNMATCHED),
+        ("symptom", "high fever", "sign", "no aspirin", Relation.UNMATCHED),
+        ("drug", "aspirin", "sign", "fever", Relation.UNMATCHED),
+        ("drug", "aspirin", "drug", "aspirin", Relation.EXACT),
+        ("drug", "aspirin", "sign", "no aspirin", Relation.CONTRADICTION),
+    ]
+    assert [m.other_term for m in matches] == ["sign", "drug", "sign", "sign", "", "sign"]
+
+
+async def test_a_recorded_relation_holds_between_its_terms_only(matcher):
+    known = (KnownRelation("symptom", "fever", "aspirin", Relation.EXACT, "drug"),)
+    response = (Pair("drug", "aspirin"), Pair("symptom", "aspirin"))
+    imap = Imap((), (), (Pair("symptom", "fever"),), response, relations=known)
+    (matches,) = await matcher.match([imap], langs=["en"])
+    assert [(m.other_term, m.relation) for m in matches] == [("drug", Relation.EXACT), ("", Relation.UNMATCHED)]
+
+
+async def test_what_is_asked_changes_nothing(matcher):
+    imap = make_imap(["high fever"], ["fever", "aspirin"])
+    assert await matcher.match([imap], langs=["en"], questions=["Is it fever?"]) == await matcher.match(
+        [imap], langs=["en"]
+    )
+
+
+async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch):
+    linked = []
+    link_many = Linker.link_many
+    monkeypatch.setattr(
+        Linker, "link_many", lambda self, values, **o: linked.extend(values) or link_many(self, values, **o)
+    )
+    await matcher.match([make_imap(["aspirin"], ["no aspirin", "aspirin"])], langs=["en"])
+    assert linked == []
+    await matcher.match([make_imap(["fever", "aspirin"], ["high fever", "aspirin"])], langs=["en"])
+    assert {"fever", "high fever"} <= set(linked)
+
+
+async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch):
+    encoded = []
+    encode = type(matcher.encoder).encode
+    monkeypatch.setattr(
+        type(matcher.encoder), "encode", lambda self, texts: encoded.extend(texts) or encode(self, texts)
+    )
+    await matcher.match([make_imap(["cough"], []), make_imap(["fever"], ["rash"])], langs=["en", "en"])
+    assert "cough" not in encoded
+    assert {"fever", "rash"} <= set(encoded)
+
+
+async def test_imaps_and_languages_must_be_as_many(matcher):
+    with pytest.raises(ValueError, match="zip"):
+        await matcher.match([make_imap(["fever"], ["fever"])], langs=[])
+
+
+async def test_nothing_to_match_gives_nothing(matcher):
+    assert await matcher.match([], langs=[]) == []
+    assert await matcher.match([make_imap([], ["fever"]), make_imap(["fever"], [])], langs=["en", "en"]) == [(), ()]

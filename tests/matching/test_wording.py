@@ -1,0 +1,80 @@
+import pytest
+
+from imapeval.graph.model import Concept, Name
+from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.writer import write_graph
+from imapeval.matching.wording import relate_by_head
+from imapeval.types import Relation
+
+NAMES = [
+    ("b:knee", "body_part", "knee", "膝关节"),
+    ("b:duodenum", "body_part", "duodenum", "十二指肠"),
+    ("o:cat", "organism", "cat", "猫"),
+    ("b:stomach", "body_part", "stomach", "胃"),
+    ("d:enteritis", "disease", "gastroenteritis", "胃肠炎"),
+    ("m:levofloxacin", "drug", "levofloxacin", "左氧氟沙星"),
+]
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graph") / "graph.sqlite"
+    names = [
+        (i, Name(text, lang, "name", "test"))
+        for i, _, *texts in NAMES
+        for lang, text in zip(("en", "zh"), texts, strict=True)
+    ]
+    names.append(("d:enteritis", Name("stomach flu", "en", "lay", "test")))
+    write_graph(path, [Concept(i, english, kind, ()) for i, kind, english, _ in NAMES], names)
+    with Graph.open(path) as graph:
+        yield graph
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter", "modifier"),
+    [
+        ("severe headaches", "headache", "severe"),
+        ("Left knee pain", "knee pain", "left"),
+        ("knee pain", "pain", "knee"),  # the place is a name in the graph
+        ("acute duodenal ulcer", "ulcer", "acute duodenal"),  # or an adjective
+        ("pulmonary oedema", "edema", "pulmonary"),
+        ("慢性腹泻", "腹泻", "慢性"),
+        ("左膝关节疼痛", "疼痛", "左膝关节"),
+        ("十二指肠恶性淋巴瘤", "恶性淋巴瘤", "十二指肠"),
+    ],
+)
+def test_what_only_narrows_gives_a_kind(graph, longer, shorter, modifier):
+    found = relate_by_head(graph, longer, shorter)
+    assert found is not None
+    assert found[0] == Relation.BELONGING
+    assert found[1]["modifier"] == modifier
+    assert found[1]["confidence"] == "low"
+    turned = relate_by_head(graph, shorter, longer)
+    assert turned == (Relation.CONTAINMENT, found[1])
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter"),
+    [
+        ("German measles", "measles"),  # rubella
+        ("stomach flu", "flu"),  # lay words for an enteritis
+        ("左氧氟沙星", "氧氟沙星"),  # two drugs
+        ("hay fever", "fever"),  # an allergy
+        ("cat scratch fever", "fever"),
+        ("heartburn", "burn"),  # one word
+        ("aspirin allergy", "aspirin"),  # the head stands last
+        ("no fever", "fever"),
+        ("knee pain, fever", "fever"),  # two values
+        ("糖尿病足", "足"),  # one character
+        ("假性近视", "近视"),
+        ("无发热", "发热"),
+        ("猫抓病", "抓病"),
+        ("急性病", "病"),
+        ("疼痛", "疼痛"),
+        ("pain", ""),
+        ("?", "!"),
+    ],
+)
+def test_what_makes_another_thing_of_it_gives_nothing(graph, longer, shorter):
+    assert relate_by_head(graph, longer, shorter) is None
+    assert relate_by_head(graph, shorter, longer) is None

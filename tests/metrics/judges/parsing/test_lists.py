@@ -1,0 +1,150 @@
+import json
+
+import pytest
+
+from imapeval.errors import ExtractionError
+from imapeval.metrics.judges.parsing.lists import (
+    MAX_QUESTIONS,
+    read_answers,
+    read_facts,
+    read_overlaps,
+    read_questions,
+    read_support,
+)
+
+
+def dump(**fields):
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def test_facts_are_read_once_each():
+    assert read_facts(dump(facts=["Rest helps.", " Rest\nhelps. ", "", None, "热敷"])) == ["Rest helps.", "热敷"]
+    assert read_facts("```json\n" + dump(facts=[]) + "\n```") == []
+
+
+@pytest.mark.parametrize("said", [True, "true", "Yes", "是", "支持"])
+def test_support(said):
+    assert read_support(dump(supported=said)) is True
+
+
+@pytest.mark.parametrize("completion", ["False.", "no", "否。", dump(supported="false"), dump(supported=False)])
+def test_no_support(completion):
+    assert read_support(completion) is False
+
+
+def test_questions_are_read_up_to_the_most():
+    many = [{"question": f"q{n}?", "answer": "a"} for n in range(MAX_QUESTIONS + 3)]
+    assert list(read_questions(dump(questions=many))) == [f"q{n}?" for n in range(MAX_QUESTIONS)]
+    assert read_questions(dump(questions=[{"question": "q?", "answer": ""}, {"question": "", "answer": "a"}])) == {}
+
+
+def test_answers_are_in_the_order_of_their_numbers():
+    answers = [{"number": 2, "answer": None}, {"number": 1, "answer": "rest"}, {"number": 7, "answer": "x"}]
+    assert read_answers(dump(answers=answers), questions=2) == ["rest", ""]
+
+
+def test_overlaps():
+    assert read_overlaps(dump(scores=[{"number": 1, "score": 5}, {"number": 2, "score": "1"}]), pairs=2) == [5, 1]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_facts,
+        read_support,
+        read_questions,
+        lambda text: read_answers(text, questions=1),
+        lambda text: read_overlaps(text, pairs=1),
+    ],
+    ids=["facts", "support", "questions", "answers", "overlaps"],
+)
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ("maybe", "unreadable-completion"),
+        ("true and false", "unreadable-completion"),
+        ("I'm sorry, I cannot do that.", "refusal"),
+        ("{}", "empty-object"),
+        ("<think>hm", "only-thinking"),
+    ],
+)
+def test_what_cannot_be_read_has_a_name(read, completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        read(completion)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("read", "completion"),
+    [
+        (read_facts, dump(facts="Rest helps.")),
+        (read_facts, dump(facts=[{"fact": "Rest helps."}])),
+        (read_facts, dump(facts=["x" * 501])),
+        (read_support, dump(supported="perhaps")),
+        (read_support, dump(supported=1)),
+        # Only an empty list under the key says that there is nothing.
+        (read_facts, "[]"),
+        (read_facts, dump(facts={})),
+        (read_facts, dump(facts=[{}])),
+        (read_facts, dump(facts=None)),
+        (read_questions, "[]"),
+        (read_questions, dump(questions={})),
+        (read_questions, dump(questions=[{}])),
+        (read_questions, dump(questions=[{"question": "q?"}])),
+        (read_questions, dump(questions=[{"q": "q?", "a": "rest"}])),
+        (read_questions, dump(questions=[{"question": {"text": "q?"}, "answer": "rest"}])),
+        (read_questions, dump(questions=["q?"])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": 1}])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": 1, "text": "rest"}])),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": True, "answer": "rest"}])),
+        (lambda text: read_answers(text, questions=2), dump(answers=[{"number": 1, "answer": "a"}])),
+        (
+            lambda text: read_answers(text, questions=1),
+            dump(answers=[{"number": 1, "answer": "a"}, {"number": 1, "answer": "b"}]),
+        ),
+        (lambda text: read_answers(text, questions=1), dump(answers=[{"number": "1", "answer": "a"}])),
+    ],
+)
+def test_half_a_list_is_none(read, completion):
+    with pytest.raises(ExtractionError) as caught:
+        read(completion)
+    assert caught.value.kind == "unreadable-completion"
+
+
+@pytest.mark.parametrize(
+    ("read", "completion"),
+    [
+        (read_facts, '{"facts": ["Rest helps."], "facts": []}'),
+        (read_support, '{"supported": true, "supported": false}'),
+        (read_questions, '{"questions": [{"question": "q?", "answer": "rest", "answer": ""}]}'),
+        (lambda text: read_answers(text, questions=1), '{"answers": [{"number": 1, "answer": "a", "Answer": ""}]}'),
+        (lambda text: read_overlaps(text, pairs=1), '{"scores": [{"number": 1, "score": 1, "score": 5}]}'),
+    ],
+)
+def test_a_key_with_two_contents_is_none(read, completion):
+    with pytest.raises(ExtractionError) as caught:
+        read(completion)
+    assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
+
+
+def test_a_list_without_end_is_a_loop():
+    with pytest.raises(ExtractionError) as caught:
+        read_facts(dump(facts=[f"fact {n}" for n in range(201)]))
+    assert caught.value.kind == "repetition-loop"
+
+
+@pytest.mark.parametrize(
+    ("score", "kind"),
+    [
+        (6, "off-scale"),
+        (1e999, "off-scale"),
+        (None, "no-score"),
+        ({"value": 4}, "no-score"),
+        ("2 words differ", "no-score"),
+    ],
+)
+def test_an_overlap_that_is_no_score(score, kind):
+    completion = dump(scores=[{"number": 1, "score": score}])
+    with pytest.raises(ExtractionError) as caught:
+        read_overlaps(completion, pairs=1)
+    assert (caught.value.kind, caught.value.raw) == (kind, completion)

@@ -1,0 +1,520 @@
+"""Scores as judges write them, and weights worked out by hand."""
+
+import contextlib
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imapeval.errors import ExtractionError
+from imapeval.llm.protocol import Completion, Token, Usage
+from imapeval.metrics.judges.parsing.scores import (
+    LABELS,
+    Scale,
+    WeightedScore,
+    read_result,
+    read_score,
+    read_scores,
+    read_value,
+    weight_by_logprobs,
+)
+
+KEYS = {name: (name,) for name in ("accuracy", "completeness", "specificity")}
+ACCURACY = (*LABELS, "accuracy", "准确性")
+
+READ = [
+    # The field of an object, as the form asks for it.
+    ('{"score": 4}', 4),
+    ('{"score":"4"}', 4),
+    ('{"score": 4.0}', 4),
+    ('{"score": 4e0}', 4),
+    ('{"score": "4/5"}', 4),
+    ('{"score": "4 out of 5"}', 4),
+    ('{"score": "4 - mostly right"}', 4),
+    ('{"score": "4分"}', 4),
+    ('{"Score": 2}', 2),
+    ('{"final_score": 3}', 3),
+    ('{"评分": 4}', 4),
+    ('{"accuracy": 4}', 4),
+    ('{"Accuracy score": 4}', 4),
+    ('[{"score": 4}]', 4),
+    ('{"why": "2 of 3 doses are right. Score: 5 would need all.", "score": 4}', 4),
+    ('{"score": 4, "max": 5, "confidence": 0.9}', 4),
+    ('```json\n{"score": 5}\n```', 5),
+    ('Here is my rating:\n\n{"score": 3}\n\nI hope that this helps with all 2 answers.', 3),
+    ('<think>Perhaps 2, or 3?</think>\n{"score": 5}', 5),
+    ('{"score": 3}\n{"score": 3}', 3),
+    # No JSON, but the field is there and ends.
+    ("{'score': 4}", 4),
+    ("{score: 4}", 4),
+    ('{"score": 4,}', 4),
+    ('{"why": "He says "rest", which is right", "score": 4}', 4),
+    ('{"score": 4, "why": "It is ri', 4),
+    # The number alone.
+    ("4", 4),
+    ("４", 4),
+    ("4.", 4),
+    ("4.0", 4),
+    ("**4**", 4),
+    ("(4)", 4),
+    ("[[4]]", 4),
+    ('"4"', 4),
+    ("- 4", 4),
+    ("4/5", 4),
+    ("4 / 5.", 4),
+    ("4 out of 5", 4),
+    ("4 points", 4),
+    ("4 (out of 5)", 4),
+    ("4分", 4),
+    ("4分（满分5分）", 4),
+    ("我给4分。", 4),
+    ("```\n4\n```", 4),
+    ("4</s>", 4),
+    ("4<|im_end|>", 4),
+    ("4\n\nThe answer names 2 of 3 medicines.", 4),
+    # Behind a label that begins a line or a sentence.
+    ("Score: 4", 4),
+    ("score 4", 4),
+    ("Score: 4 out of 5", 4),
+    ("Score: 4/5.", 4),
+    ("Score: 4 of 5", 4),
+    ("Score: 4 points", 4),
+    ("Scores: 4", 4),
+    ("Score: [4]", 4),
+    ("Rating: [[4]]", 4),
+    ("Score = 1.", 1),
+    ("**Score:** 3", 3),
+    ("**Score**: 3", 3),
+    ("**Score: 3**", 3),
+    ("### Score\n\n3", 3),
+    ("| Score | 3 |", 3),
+    ("<score>4</score>", 4),
+    ("<Score> 4/5 </Score>", 4),
+    ("Score (1-5): 4", 4),
+    ("Score (1..5): 4", 4),
+    ("Score [1 to 5]: 4/5", 4),
+    ("Score (out of 5): 4", 4),
+    ("1. Score: 4", 4),
+    ("Final score: 4", 4),
+    ("My overall rating: 4", 4),
+    ("The score is 4.", 4),
+    ("The score for this answer is 4.", 4),
+    ("Score: 4 (it lacks a dose)", 4),
+    ("Score: 4 - it lacks a dose", 4),
+    ("Score: 4, because 2 doses are missing.", 4),
+    ("Score: 4 because it does not name the dose.", 4),
+    ("Score: 4. It does not name the 2 doses.", 4),
+    ("He takes 3 tablets for 14 days.\nScore: 2", 2),
+    ("The Apgar score of 7 is right. A score of 5 would need the dose. Score: 4", 4),
+    ("It is right, but lacks the dose. Therefore, the score is 4.", 4),
+    ("Evaluation: Score: 4", 4),
+    ("Score: 4\nI am sorry that I cannot say more.", 4),
+    ("score: 4\nreason: 2 of 3 doses are right", 4),
+    ("- Accuracy: 4", 4),
+    ("Accuracy (1-5): 4", 4),
+    ("Accuracy score: 4", 4),
+    ("Completeness: 2\nAccuracy: 4", 4),
+    ("评分：4", 4),
+    ("评分: 4分", 4),
+    ("评分4", 4),
+    ("**评分：4分**", 4),
+    ("得分：4／5", 4),
+    ("得分为4分。", 4),
+    ("最终评分：4分（满分5分）", 4),
+    ("评分：4分，因为缺少剂量。", 4),
+    ("回答基本正确，但缺少剂量。评分：4分。", 4),
+    ("综合来看，评分为4分。", 4),
+    ("准确性评分：3分", 3),
+    ("**准确性评分（1～5）**：4分", 4),
+    ("<think>给3分？</think>评分：4", 4),
+]
+
+
+@pytest.mark.parametrize(("completion", "score"), READ)
+def test_a_score_is_read(completion, score):
+    assert read_score(completion, labels=ACCURACY) == score
+
+
+NO_SCORE = [
+    # Numbers of something else.
+    "As an AI I cannot rate this; please consult at least 2 doctors.",
+    "Please consult at least 2 doctors.",
+    "2 doctors should be consulted.",
+    "2\n\nI'm sorry, but I cannot rate medical advice.",
+    "3\n\n2\n\n1",
+    '{"error":{"code":3}}',
+    '{"error": {"score": 3}}',
+    '{"code": 3}\n4',
+    "Error: 3",
+    "Error code: 4",
+    "Status 5",
+    "<html><head><title>504</title></head><body>Try again in 3 minutes.</body></html>",
+    "1. The answer is complete.",
+    "1. Right\n2. Complete",
+    "Score:\n1. The answer is complete.",
+    "It meets 2 of 3.",
+    "I would say 4, or rather 5.",
+    "Completeness: 4",
+    "Score in 3 days",
+    "The patient's pain score: 4",
+    "Apgar score: 4",
+    "His Apgar score is 4.",
+    "疼痛评分：4分",
+    # Refused, denied or under a condition.
+    "I cannot give a score of 5.",
+    "I cannot give a score: 5.",
+    "I refuse, score: 5",
+    "The score is not 5.",
+    "Score: not 5",
+    "If the dose were right, the score is 5.",
+    "Score: 5 if the dose were right",
+    "Score: 5, if the dose were right",
+    "Score: 5 would be wrong.",
+    "Score: 5?",
+    "A score of 5 would need the dose.",
+    "Score: 4 or so",
+    "Score: 4, maybe 5",
+    "Score: 4, or 5",
+    "Score: 4, or maybe score: 2.",
+    "Score: 4, 5",
+    "Score: ~4",
+    "Score: > 3",
+    "Score: <4",
+    "Score > 3",
+    "Score: 4+",
+    "Score: 4%",
+    "Score: 4 mg",
+    "Score: 4e2",
+    "Score: 4½",
+    "Score: N/A (see 2 doctors)",
+    "我无法给出5分。",
+    "无法评价，评分：5分",
+    "如果剂量正确，评分为5分。",
+    "评分：4分或5分",
+    # Cut off: it may have been the first digit of another number, or another field.
+    '{"score": 4',
+    '{\n  "score": 4',
+    '{"why": "It is right. Score: 4',
+    # Objects that hold no score.
+    "{}",
+    '{"score": null}',
+    '{"score": true}',
+    '{"score": "N/A; ask 2 doctors"}',
+    '{"score": "5 cannot be given"}',
+    '{"score": {"value": 4}}',
+    '{"score": [4]}',
+    '{"reason": "Score: 4"}',
+    '{"points": 4}',
+    # Nothing at all.
+    "",
+    "good",
+    "四",
+    "score",
+    "Score:",
+]
+
+
+@pytest.mark.parametrize("completion", NO_SCORE)
+def test_a_number_that_is_no_stated_score_is_none(completion):
+    with pytest.raises(ExtractionError) as caught:
+        read_score(completion, labels=ACCURACY)
+    assert caught.value.kind in ("no-score", "refusal")
+    assert caught.value.raw == completion
+
+
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ('{"score": 6}', "off-scale"),
+        ('{"score": 0}', "off-scale"),
+        ('{"score": -1}', "off-scale"),
+        ('{"score": 4.5}', "off-scale"),
+        ('{"score": 4e2}', "off-scale"),
+        ('{"score": 1e999}', "off-scale"),
+        ('{"score": -1e999}', "off-scale"),
+        ('{"score": NaN}', "off-scale"),
+        ('{"score": "4.5"}', "off-scale"),
+        ('{"score": "3-4"}', "off-scale"),
+        ('{"score": "8/10"}', "off-scale"),
+        ("6/5", "off-scale"),
+        ("4.5", "off-scale"),
+        ("-4", "off-scale"),
+        ("Score: 4,5", "off-scale"),
+        ("Score: 1,000", "off-scale"),
+        ("Score: −4", "off-scale"),
+        ("Score: 85", "off-scale"),
+        ("4/10", "off-scale"),
+        ("8 out of 10", "off-scale"),
+        ("3-4", "off-scale"),
+        ("Score: 3 to 4", "off-scale"),
+        ("Score: 4 or 5", "off-scale"),
+        ("3或4", "off-scale"),
+        ("评分：3～4分", "off-scale"),
+        ("9" * 5000, "off-scale"),
+        ('{"score": 4, "score": 5}', "different-scores"),
+        ('{"score": 4, "Score": 5}', "different-scores"),
+        ('{"score": 4, "rating": 5}', "different-scores"),
+        ('{"score": 4}\n{"score": 5}', "different-scores"),
+        ('Score: 3\n{"score": 4}', "different-scores"),
+        ("Score: 4\nScore: 5", "different-scores"),
+        ("Score: 4. No, rather score: 2.", "different-scores"),
+        ("The first answer gets score: 2 in my eyes.\nScore: 4", "different-scores"),
+        ("Accuracy: 2. Score: 3", "different-scores"),
+        ("4\n\nIn other words, score: 2 of 5", "different-scores"),
+        ("评分：4分\n评分：3分", "different-scores"),
+        ("<think>The answer is", "only-thinking"),
+        ("I'm sorry, but I cannot rate medical advice.", "refusal"),
+        ("抱歉，我无法提供评分。", "refusal"),
+        ('{"score":' + " " * 200, "whitespace-loop"),
+    ],
+)
+def test_what_is_no_one_score_of_the_scale_has_a_name(completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        read_score(completion, labels=ACCURACY)
+    assert caught.value.kind == kind
+    assert caught.value.raw == completion
+
+
+@given(st.text())
+def test_any_text_is_a_score_or_an_error(text):
+    with contextlib.suppress(ExtractionError):
+        assert 1 <= read_score(text) <= 5
+
+
+def test_several_scores_are_read_out_of_an_object_or_lines():
+    expected = {"accuracy": 4, "completeness": 3, "specificity": 5}
+    assert read_scores(json.dumps({"why": "accuracy: 1, 2, 3", **expected}), KEYS) == expected
+    assert read_scores("Accuracy (1-5): 4\nCompleteness (1-5): 3\nSpecificity (1-5): 5", KEYS) == expected
+    assert read_scores("Accuracy: 4\nCompleteness: 3/5\n**Specificity**: 5", KEYS) == expected
+
+
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ('{"accuracy": 4, "completeness": 3}', "no-score"),
+        ('{"accuracy": 4, "completeness": 3, "specificity": 6}', "off-scale"),
+        ('{"accuracy": true, "completeness": 3, "specificity": 5}', "no-score"),
+        (
+            '{"accuracy": 4, "completeness": 3, "specificity": 5} {"accuracy": 1, "completeness": 3, "specificity": 5}',
+            "different-scores",
+        ),
+        ("Accuracy: 4\nAccuracy: 2\nCompleteness: 3\nSpecificity: 5", "different-scores"),
+    ],
+)
+def test_one_score_that_is_missing_or_wrong_is_enough(completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        read_scores(completion, KEYS)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("completion", "score"),
+    [
+        ("It is right. [RESULT] 4", 4),
+        ("A score of 5 would need doses, so: [RESULT] 3", 3),
+        ("(feedback) [Result]: (2)", 2),
+        ("Good. [RESULT] 5/5", 5),
+        ("Good. [RESULT]: **4**", 4),
+        ("Good. [RESULT] 4.", 4),
+        ("Good. [RESULT] 4</s>", 4),
+        ("So the overall score is 4. [RESULT] 4\n\nIt lacks 2 doses.", 4),
+    ],
+)
+def test_a_result_is_read(completion, score):
+    assert read_result(completion) == score
+
+
+@pytest.mark.parametrize(
+    ("completion", "kind"),
+    [
+        ("It deserves a score of 4.", "no-score"),
+        ("[RESULT]", "no-score"),
+        ("[RESULT] good", "no-score"),
+        ("[RESULT] 6", "off-scale"),
+        ("[RESULT] 4.5", "off-scale"),
+        ("[RESULT] 4 and then [RESULT] 2", "different-scores"),
+        ("[RESULT] 4 5", "no-score"),
+        ("[RESULT] (4), 5", "no-score"),
+        ("[RESULT] 4 doctors should be consulted.", "no-score"),
+        ("[RESULT] (an integer number between 1 and 5)", "no-score"),
+        ("[RESULT] (1-5)", "off-scale"),
+        ("[RESULT] 4e2", "no-score"),
+    ],
+)
+def test_a_result_is_never_guessed(completion, kind):
+    with pytest.raises(ExtractionError) as caught:
+        read_result(completion)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(("value", "score"), [(4, 4), ("4", 4), (4.0, 4), ("4/5", 4)])
+def test_a_value_is_read(value, score):
+    assert read_value(value, "the completion") == score
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (6, "off-scale"),
+        (1e999, "off-scale"),
+        (10**400, "off-scale"),
+        (None, "no-score"),
+        (True, "no-score"),
+        ("2 of 3 are", "no-score"),
+    ],
+)
+def test_a_value_that_is_no_score_is_told_with_the_whole_completion(value, kind):
+    with pytest.raises(ExtractionError) as caught:
+        read_value(value, "the completion")
+    assert (caught.value.kind, caught.value.raw) == (kind, "the completion")
+
+
+def completion_of(*tokens: Token, text: str | None = None) -> Completion:
+    return Completion(
+        "".join(token.text for token in tokens) if text is None else text, "stop", "m", Usage(1, 1), tokens=tokens
+    )
+
+
+def place(text: str, **chances: float) -> Token:
+    """A token at whose place others were as likely as said; `_4` is " 4"."""
+    top = {name.replace("_", " ").replace("n", ""): chance for name, chance in chances.items()}
+    return Token(text, math.log(top.get(text, 1.0)), tuple((name, math.log(chance)) for name, chance in top.items()))
+
+
+def test_a_score_is_the_mean_of_all_weighted_by_probability():
+    # (.5 * 4 + .3 * 5 + .2 * 3) / 1 = 4.1
+    weighed = weight_by_logprobs(
+        completion_of(Token('{"score": ', 0.0), place("4", n4=0.5, n5=0.3, n3=0.2), Token("}", 0.0))
+    )
+    assert weighed is not None
+    assert weighed.value == pytest.approx(4.1, abs=1e-12)
+    assert weighed.mass == pytest.approx(1.0, abs=1e-12)
+
+
+def test_white_space_between_the_parts_of_an_object_changes_nothing():
+    """SmolLM2, held to a schema by llama.cpp, puts empty lines around the colon."""
+    weighed = weight_by_logprobs(
+        completion_of(Token('{\n\n"score"\n\n:\n\n', 0.0), place("4", n4=0.5, n2=0.5), Token("\n\n}", 0.0))
+    )
+    assert weighed is not None
+    assert weighed.value == pytest.approx(3.0, abs=1e-12)
+
+
+def test_what_is_no_score_has_no_weight():
+    # (.4 * 2 + .2 * 4) / .6 = 2.6667; the same score with and without a space is one.
+    weighed = weight_by_logprobs(completion_of(place("2", n2=0.3, _2=0.1, n4=0.2, n6=0.2, n0=0.1, Two=0.1)))
+    assert weighed is not None
+    assert weighed.value == pytest.approx(8 / 3, abs=1e-12)
+    assert weighed.mass == pytest.approx(0.6, abs=1e-12)
+
+
+def test_a_score_may_share_its_token_with_what_follows():
+    # (.5 * 4 + .3 * 2 + .1 * 5) / .9; "4.", "3/" and "41" may be other numbers.
+    top = {"4": 0.5, " 2}": 0.3, '5"}\n': 0.1, "4.": 0.04, "3/": 0.03, "41": 0.03}
+    token = Token("4", math.log(0.5), tuple((text, math.log(chance)) for text, chance in top.items()))
+    for text in ("4", " 4}"):
+        weighed = weight_by_logprobs(completion_of(replace(token, text=text)))
+        assert weighed is not None
+        assert weighed.value == pytest.approx(3.1 / 0.9, abs=1e-12)
+
+
+@pytest.mark.parametrize("logprob", [math.nan, math.inf, 1.0, 1e4])
+def test_a_probability_that_is_none_is_not_known(logprob):
+    assert weight_by_logprobs(completion_of(Token("4", 0.0, (("4", logprob), ("5", math.log(0.5)))))) is None
+
+
+def test_what_the_server_rules_out_has_no_probability():
+    top = (("4", math.log(0.5)), ("5", -math.inf))
+    assert weight_by_logprobs(completion_of(Token("4", math.log(0.5), top))) == WeightedScore(4.0, pytest.approx(0.5))
+    assert weight_by_logprobs(completion_of(Token("4", -math.inf, (("4", -math.inf),)))) is None
+
+
+def test_a_tie_lies_between():
+    weighed = weight_by_logprobs(completion_of(place("2", n2=0.5, n4=0.5)))
+    assert weighed is not None
+    assert weighed.value == pytest.approx(3.0, abs=1e-12)
+
+
+def test_the_score_is_found_inside_a_token_and_behind_a_thought():
+    whole = Token('":4}', math.log(0.75), (('":4}', math.log(0.75)), ('":1}', math.log(0.25)), ('":"', math.log(0.1))))
+    weighed = weight_by_logprobs(
+        completion_of(
+            Token("<think>3?</think>", 0.0),
+            Token('\n{"score', 0.0),
+            whole,
+            Token("<|im_end|>", 0.0),
+            text='<think>3?</think>\n{"score":4}',
+        )
+    )
+    assert weighed is not None
+    assert weighed.value == pytest.approx(0.75 * 4 + 0.25 * 1, abs=1e-12)
+
+
+def test_the_score_has_its_weights_where_others_texts_name_it_too():
+    before = '{"why": "\\"score\\": 4 would do. Score: 4", "score": '
+    weighed = weight_by_logprobs(completion_of(Token(before, 0.0), place("4", n4=0.75, n1=0.25), Token("}", 0.0)))
+    assert weighed == WeightedScore(pytest.approx(3.25), pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        completion_of(text='{"score": 4}'),
+        completion_of(Token('{"score": ', 0.0), Token("4", 0.0), Token("}", 0.0)),
+        completion_of(Token("quite another text", 0.0), text='{"score": 4}'),
+    ],
+    ids=["no tokens", "no alternatives", "tokens of something else"],
+)
+def test_without_probabilities_there_is_no_weight(completion):
+    assert weight_by_logprobs(completion) is None
+
+
+@given(st.lists(st.floats(-30, 0), min_size=5, max_size=5), st.integers(1, 5))
+def test_a_weighted_score_stays_on_the_scale(logprobs, score):
+    top = tuple((str(number), logprob) for number, logprob in enumerate(logprobs, 1))
+    weighed = weight_by_logprobs(completion_of(Token(str(score), logprobs[score - 1], top)))
+    assert isinstance(weighed, WeightedScore)
+    assert 1 - 1e-9 <= weighed.value <= 5 + 1e-9
+    assert 0 < weighed.mass <= 1
+
+
+@pytest.mark.parametrize(
+    ("completion", "low", "high", "score"),
+    [
+        ("0", 0, 3, 0),
+        ("10", 0, 10, 10),
+        ("10/10", 1, 10, 10),
+        ("Empathy (0-100): 85", 0, 100, 85),
+        ("Empathy（0～100）：100/100", 0, 100, 100),
+        ("-1", -2, 2, -1),
+        ("**Empathy (-2-2)**: -2", -2, 2, -2),
+        ("Of 7 points it makes 3. Empathy: 6", 1, 7, 6),
+        ('{"empathy": 7}', 0, 10, 7),
+        ('{"score": "85"}', 0, 100, 85),
+    ],
+)
+def test_scores_of_other_scales(completion, low, high, score):
+    assert read_score(completion, scale=Scale(low, high), labels=(*LABELS, "empathy")) == score
+
+
+@pytest.mark.parametrize(("completion", "low", "high"), [("0", 1, 10), ("11", 0, 10), ("4/5", 0, 10), ("-1", 0, 10)])
+def test_what_is_off_another_scale(completion, low, high):
+    with pytest.raises(ExtractionError) as caught:
+        read_score(completion, scale=Scale(low, high))
+    assert caught.value.kind == "off-scale"
+
+
+def test_weights_of_other_scales():
+    # (.5 * 0 + .25 * 9) / .75
+    token = place("0", n0=0.5, n9=0.25, n5=0.25)
+    weighed = weight_by_logprobs(completion_of(token), scale=Scale(0, 9))
+    assert weighed == WeightedScore(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))
+    # "1" may be the first token of "10", so that it tells nothing.
+    assert weight_by_logprobs(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
+    behind = (Token("Of 3 it meets 2. Empathy: ", 0.0), place("4", n4=0.5, n2=0.5))
+    assert weight_by_logprobs(completion_of(*behind), labels=(*LABELS, "empathy")) == WeightedScore(
+        pytest.approx(3.0), pytest.approx(1.0)
+    )
