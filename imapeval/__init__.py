@@ -1,9 +1,10 @@
-"""imapeval: how well does a generated medical answer agree with a clinician's, fact by fact?
+"""imapeval: how well a generated medical answer agrees with a clinician's, fact by fact.
 
-The names below are loaded on first use, so that `import imapeval` costs nothing.
+The names in `__all__` are the public interface (docs/python.md, "Stability"). They are loaded on first use, so that
+`import imapeval` is cheap.
 
-PYTEST_DONT_REWRITE: pytest, of which this package has a plugin, warns of a package that was imported before it; there
-is nothing in this one that it would rewrite.
+PYTEST_DONT_REWRITE: this package has a pytest plugin, and pytest warns of a package that was imported before its plugin;
+there is nothing here for pytest to rewrite.
 """
 
 from __future__ import annotations
@@ -12,48 +13,92 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from imapeval.errors import ImapEvalError
+    from imapeval.errors import (
+        ExtractionError,
+        ImapEvalError,
+        InputError,
+        MissingExtraError,
+        ProviderError,
+        ResourceError,
+        SampleError,
+        ServiceError,
+        UsageError,
+    )
+    from imapeval.evaluation.runs import Run
+    from imapeval.evaluation.samples import read
+    from imapeval.llm.prices import Price
+    from imapeval.llm.protocol import Completion, Message, Model, Request, Usage
+    from imapeval.llm.providers.scripted import ScriptedModel
+    from imapeval.metrics.base import Case, Metric, option
     from imapeval.metrics.judges.custom import load_geval
     from imapeval.scoring import Assessment, Assessments, Scorer
-    from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score
+    from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation, Sample, Score, Turn
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Assessment": "imapeval.scoring",
-    "Assessments": "imapeval.scoring",
-    "Scorer": "imapeval.scoring",
-    "load_geval": "imapeval.metrics.judges.custom",
-    "ImapEvalError": "imapeval.errors",
-    "Failure": "imapeval.types",
-    "Imap": "imapeval.types",
-    "Match": "imapeval.types",
-    "Outcome": "imapeval.types",
-    "Pair": "imapeval.types",
-    "Relation": "imapeval.types",
-    "Sample": "imapeval.types",
-    "Score": "imapeval.types",
+_PUBLIC = {
+    "imapeval.scoring": ("Assessment", "Assessments", "Scorer"),
+    "imapeval.types": ("Failure", "Imap", "Match", "Outcome", "Pair", "Relation", "Sample", "Score", "Turn"),
+    "imapeval.evaluation.samples": ("read",),
+    "imapeval.evaluation.runs": ("Run",),
+    "imapeval.metrics.base": ("Case", "Metric", "option"),
+    "imapeval.metrics.judges.custom": ("load_geval",),
+    "imapeval.llm.protocol": ("Completion", "Message", "Model", "Request", "Usage"),
+    "imapeval.llm.prices": ("Price",),
+    "imapeval.llm.providers.scripted": ("ScriptedModel",),
+    "imapeval.errors": (
+        *("ExtractionError", "ImapEvalError", "InputError", "MissingExtraError", "ProviderError", "ResourceError"),
+        *("SampleError", "ServiceError", "UsageError"),
+    ),
 }
+"""The public names by the module that defines them."""
 
-__all__ = [
+_MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Assessment",
     "Assessments",
+    "Case",
+    "Completion",
+    "ExtractionError",
     "Failure",
     "Imap",
     "ImapEvalError",
+    "InputError",
     "Match",
+    "Message",
+    "Metric",
+    "MissingExtraError",
+    "Model",
     "Outcome",
     "Pair",
+    "Price",
+    "ProviderError",
     "Relation",
+    "Request",
+    "ResourceError",
+    "Run",
     "Sample",
+    "SampleError",
     "Score",
     "Scorer",
+    "ScriptedModel",
+    "ServiceError",
+    "Turn",
+    "Usage",
+    "UsageError",
     "__version__",
     "load_geval",
+    "option",
+    "read",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'imapeval' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

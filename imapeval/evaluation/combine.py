@@ -62,7 +62,7 @@ def combine_references(
 
     - "best": the best score; its part `reference` is the reference's index.
     - "mean": the mean of the scores, and of every part that all of them have.
-    - "consensus": the mean weighted by how far each reference agrees with the others (`weigh_references`), so that what
+    - "consensus": the mean weighted by how far each reference agrees with the others (`reference_weights`), so that what
       several references say counts for more than what one alone says. Of two references it is the mean.
 
     Of the last two the part `references` is how many references count.

@@ -32,10 +32,10 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
         `ref` (index of the reference), `query` and `constraint` as lists of [term, value, labels]; `reference` and
         `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are offsets in UTF-16
         units, as JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the match
-        that `find_best` gives, or `SOFT`; quoted says that the extractor gave the place, else it is where the words
+        that `find_best_matches` gives, or `SOFT_MATCH`; quoted says that the extractor gave the place, else it is where the words
         first stand; labels are what qualifies the value, as lists of [what it is, its text]. `matches` as lists of
         [reference pair, response pair, kind, credit, similarity, decided by, evidence, best, path], best saying that
-        it is the best match of one of the two, or a contradiction; path being `lay_out`'s.
+        it is the best match of one of the two, or a contradiction; path being `concept_path`'s.
     """
     imap, matches = record.imap, record.matches or ()
     best = find_best_matches(matches)
@@ -113,7 +113,7 @@ def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Ma
 
 
 def match_kind(match: Match | None) -> str:
-    """Return the relation of a match, or `SOFT`; of no match "unmatched"."""
+    """Return the relation of a match, or `SOFT_MATCH`; of no match "unmatched"."""
     if match is None:
         return Relation.UNMATCHED.value
     if (

@@ -83,7 +83,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
     """Read the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
 
     Raises:
-        ExtractionError: The completion cannot be read (kinds of `find_object`).
+        ExtractionError: The completion cannot be read (kinds of `find_json_object`).
     """
     entries = _parse_entries(completion, "query")
     if isinstance(entries, LineEntries):
@@ -110,7 +110,7 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
         asked: Terms that were asked for: a line's term may hold the hyphen that divides it from the value.
 
     Raises:
-        ExtractionError: The completion cannot be read (kinds of `find_object`).
+        ExtractionError: The completion cannot be read (kinds of `find_json_object`).
     """
     entries = _parse_entries(completion, "inform", terms=asked)
     if isinstance(entries, LineEntries):

@@ -43,7 +43,7 @@ class SourceText:
     Args:
         text: The original.
         under_evaluation: Whether what is no statement of it is left out; a question is nobody's answer.
-        score_asked: See `find_forgeries`.
+        score_asked: See `find_injections`.
     """
 
     def __init__(self, text: str, *, under_evaluation: bool, score_asked: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Between a host and a scorer: the texts out of whatever a host hands over, and what came out for each metric.
 
-Some hosts hand over what their users put in (`Keys`): a text, a dict that holds it under some name, messages of a
+Some hosts hand over what their users put in (`FieldKeys`): a text, a dict that holds it under some name, messages of a
 chat, or what a model's client returned. Others hand over a row of data whose columns are known (`Columns`). Nothing
 here raises for an answer's sake: what no text can be found in is handed on as it is, and the scorer says why it is not
 scored.

@@ -33,7 +33,7 @@ MAX_PART_STEPS = 4
 what lies further out (trunk, body) says nothing of the place any more."""
 
 UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
-"""Why two values are not related; see `tell_apart`."""
+"""Why two values are not related; see `explain_unrelated`."""
 
 _COMPATIBLE_TYPES: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
     {

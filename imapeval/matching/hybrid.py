@@ -7,7 +7,7 @@
 5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
 
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
-in common (see `NameIndex.centred`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
+in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
 which sees the rare names that an encoder blurs. It is 0 where one affirms and the other denies, and less where one
 frame of words holds two different things (`imapeval.text.comparison.measure_wording_similarity`).
 """

@@ -86,7 +86,7 @@ def parse_relations(completion: str, *, references: int, responses: int) -> Rela
     """Read how so many facts of a reference relate to so many of a response.
 
     Raises:
-        ExtractionError: The completion cannot be read (kinds of `find_object`).
+        ExtractionError: The completion cannot be read (kinds of `find_json_object`).
     """
     entries = find_json_object(completion, _RELATIONS_KEY)[_RELATIONS_KEY]
     if not isinstance(entries, (list, dict)):

@@ -64,7 +64,7 @@ def compute_credit(match: Match) -> float:
 
     Similarity counts by its square root: a free rewording shares few words with the reference, and on a linear scale it
     would earn hardly more than a contradiction, which is worth nothing (docs/agreement.md). Where a language model has
-    compared the two, or somebody before us, it counts by `JUDGED_SIMILARITY`: what was read and found unrelated is
+    compared the two, or somebody before us, it counts by `JUDGED_SIMILARITY_WEIGHT`: what was read and found unrelated is
     hardly alike, however alike its words are.
     """
     if match.relation is Relation.CONTRADICTION:

@@ -31,7 +31,7 @@ class SummaryRow:
 
     Attributes:
         metric: The metric's name.
-        system: As `group_of` gives it; "" for all together.
+        system: As `label_system` gives it; "" for all together.
         n: Samples with a score.
         failed: Samples without one.
         mean: Of the scores; None without any.

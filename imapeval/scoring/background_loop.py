@@ -24,7 +24,7 @@ class _RunningLoop:
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
     end: Callable[[], object]
-    """Ends the loop, once; called by itself where nobody holds the `Background` any more."""
+    """Ends the loop, once; called by itself where nobody holds the `BackgroundLoop` any more."""
 
 
 class BackgroundLoop:

@@ -1,6 +1,6 @@
 """The app: its paths, and what each answers."""
 
-# Not postponed: FastAPI reads the annotations of the functions in `_add_paths`.
+# Not postponed: FastAPI reads the annotations of the functions in `_add_routes`.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence

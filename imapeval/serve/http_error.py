@@ -32,7 +32,7 @@ class HttpError(ImapEvalError):
     """A request that is not answered.
 
     Attributes:
-        status: Of `STATUSES`.
+        status: Of `STATUS_DESCRIPTIONS`.
         kind: A short name for programs, such as "too-large".
         message: A sentence for people, without what the request holds.
         headers: Of the response.

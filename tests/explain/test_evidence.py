@@ -1,4 +1,4 @@
-"""Sentences from evidence, as `relate_links`, `tell_apart` and `compose` give it."""
+"""Sentences from evidence, as `relate_links`, `explain_unrelated` and `compose` give it."""
 
 from imapeval.explain.evidence import explain_match
 from imapeval.types import Match, Relation

@@ -1,4 +1,4 @@
-"""A run over a `Rehearsal`, sample by sample: what is asked, and what of it rests on made-up replies."""
+"""A run over a `DryRunModel`, sample by sample: what is asked, and what of it rests on made-up replies."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a well-behaved model might reply, so that a rehearsal gets to the next request. Pure.
 
 Replies are as long as real ones are expected to be: what is made of them is counted, and they are themselves. What is
-supposed of their content stands in `ASSUMED`, to be told beside the figures.
+supposed of their content stands in `ASSUMPTIONS`, to be told beside the figures.
 """
 
 from __future__ import annotations

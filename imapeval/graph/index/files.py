@@ -160,7 +160,7 @@ def open_index(path: Path, description: IndexDescription) -> Any:
 
 
 def fingerprint_file(path: Path) -> tuple[int, str]:
-    """Return the size of a file in bytes and the digest of its ends (see `Description`).
+    """Return the size of a file in bytes and the digest of its ends (see `IndexDescription`).
 
     Raises:
         OSError: It cannot be read.

@@ -49,7 +49,7 @@ class NameIndex:
     """
 
     def __init__(self, path: Path, description: IndexDescription, index: Any, encoder: Encoder) -> None:
-        """Not for callers: use `NameIndex.provide`, `NameIndex.open` or `NameIndex.build`."""
+        """Not for callers: use `NameIndex.open_or_build`, `NameIndex.open` or `NameIndex.build`."""
         self.encoder = encoder
         self.path = path
         self.recipe = description.recipe

@@ -72,7 +72,7 @@ class NgramIndex:
     """Names by their letters; safe to share between threads. Make one with `provide`, `build` or `open`."""
 
     def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
-        """Not for callers: use `GramIndex.provide`."""
+        """Not for callers: use `NgramIndex.open_or_build`."""
         self._keys = keys
         self._starts = starts
         self._rows = rows

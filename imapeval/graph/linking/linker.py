@@ -52,7 +52,7 @@ _CACHED_LINKS = 20_000
 """Values whose links are kept: some 20 MB. Samples of one study share many."""
 
 _MIN_SYNONYM_COSINE = 0.6
-"""Letters' cosine of a name below which no value is its synonym by `LIKELY`: of 36 such links among 3,861
+"""Letters' cosine of a name below which no value is its synonym by `LINK_THRESHOLD`: of 36 such links among 3,861
 names none was below .65 (docs/graph.md)."""
 
 _MIN_MODIFIER_COUNT = 3

@@ -91,7 +91,7 @@ class Candidate:
 
 
 def add_relative_features(features: Floats) -> Floats:
-    """Return the features of a text's candidates, and how far each is behind the best; see `SIGNS`."""
+    """Return the features of a text's candidates, and how far each is behind the best; see `MODEL_FEATURES`."""
     compared = features[:, _RELATIVE_COLUMNS]
     return np.hstack([features, compared.max(axis=0, initial=0.0) - compared])
 

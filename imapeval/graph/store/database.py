@@ -37,7 +37,7 @@ class GraphDatabase:
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
-        """Not for callers: use `open_compiled`."""
+        """Not for callers: use `open_database`."""
         self.path = path
         self.meta = meta
         self._connection = connection

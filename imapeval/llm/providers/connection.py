@@ -58,7 +58,7 @@ class _Client(httpx2.AsyncClient):
         """Return the whole reply, whatever its status, even if streaming was requested.
 
         Raises:
-            OversizedReplyError: It is larger than `largest_reply`.
+            OversizedReplyError: The reply is larger than `max_reply_bytes`.
             httpx2.DecodingError: The reply has an unsupported encoding or is corrupt.
         """
         response = await super().send(request, stream=True, **options)

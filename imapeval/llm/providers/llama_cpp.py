@@ -1,4 +1,4 @@
-"""Models on this computer: a llama.cpp server that is started with the first request and ends with us."""
+"""Models on this computer: a llama.cpp server that is started by the first request and ends with this process."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
 _CONTEXT = 8192
-"""Tokens of a request and its completion: prompts take up to 2,000, a completion 1,024, the rest is for the texts."""
+"""Tokens for a request and its completion: prompts take up to 2,000, a completion 1,024; the rest is for the texts."""
 
 _CACHE_MIB = 2048
-"""Memory for prompts that llama.cpp keeps computed: those of both steps in both languages of a model of 14B."""
+"""Size of llama.cpp's prompt cache: enough for both steps in both languages with a 14B model."""
 
 _TIMEOUT = 3600.0
-"""Seconds. A large model on few cores takes minutes for a long answer, and it is nobody else's server."""
+"""Seconds. A large model on few cores takes minutes for a long completion, and no one else uses this server."""
 
 _LOG_LINES = 40
-"""Last lines of llama.cpp's log that are kept."""
+"""Number of the last lines of llama.cpp's log that are kept."""
 
 _QUOTED = 4
-"""Of their complaints, how many a message quotes: the first, because the others follow from it."""
+"""Most log errors that an error message quotes: the first ones, because the others follow from them."""
 
-_STAMP = re.compile(r"(?<![\d.])[\d.]++ (?P<level>[A-Z]) +")
-"""Before a line of llama.cpp's log: time and level, of which E is an error."""
+_LOG_PREFIX = re.compile(r"(?<![\d.])[\d.]++ (?P<level>[A-Z]) +")
+"""Time and level before a line of llama.cpp's log; level E is an error."""
 
-_LAST_WORDS = 2.0
-"""Seconds that a dying process has to be gone and its log to be read after its connection broke."""
+_EXIT_SECONDS = 2.0
+"""How long to wait for a process to end, and for its log, after its connection broke."""
 
 _log = get_logger(__name__)
 
@@ -54,18 +54,18 @@ _log = get_logger(__name__)
 class LlamaCppModel:
     """A model in a GGUF file, run by llama.cpp.
 
-    The server is a process of its own: a crash of it is an error of ours, its log is not shown, and its memory is free
-    again once it ends. It listens on 127.0.0.1 at a free port, and ends when this object is collected or this process
-    ends, in whichever way. Models that would think before they answer are told not to.
+    The server is a separate process: if it crashes, that is an ordinary error, its log is not shown, and its memory is
+    freed when it ends. It listens on 127.0.0.1 at a free port, and ends when this object is collected or this process
+    ends, however that happens. Reasoning is switched off.
 
     Args:
         name: Path of a GGUF file, or a name; see `imapeval.llm.providers.weights`.
-        concurrency: Requests computed at the same time. On a processor more than one gains nothing: they share it.
+        concurrency: Requests computed at the same time. On a CPU, more than one gains nothing.
 
     Raises:
         MissingExtraError: xllamacpp is not installed.
-        UsageError: There is no such file, it is no GGUF file, or the name is not known.
-        ResourceError: The name is known, but its file is not here.
+        UsageError: There is no such file, it is not a GGUF file, or the name is unknown.
+        ResourceError: The name is known, but its file is not on this computer.
     """
 
     def __init__(self, name: str, *, concurrency: int = 1) -> None:
@@ -92,7 +92,7 @@ class LlamaCppModel:
         """Answer one request; the first starts the server. See `Model.complete`.
 
         Raises:
-            ServiceError: The server does not start, or is gone (kind "unreachable"); says what llama.cpp said.
+            ServiceError: The server does not start, or has ended (kind "unreachable"); quotes llama.cpp's log.
         """
         address = await asyncio.wrap_future(self._server.start())
         if self._model is None:
@@ -100,20 +100,20 @@ class LlamaCppModel:
         try:
             return await self._model.complete(request)
         except (ProviderError, ServiceError) as error:
-            # A request whose connection broke, where the reason may be that the server is no more.
+            # The connection may have broken because the server has ended.
             if error.kind in ("unreachable", "server", "unreadable-reply"):
-                reason = await asyncio.to_thread(self._server.autopsy)
+                reason = await asyncio.to_thread(self._server.exit_reason)
                 if reason is not None:
                     raise ServiceError(f"the model 'local:{self._name}' {reason}", kind="unreachable") from error
             raise
 
 
 class _Server:
-    """The process. Knows nothing of the model object, so that it is no reason to keep that one alive.
+    """The server process. It holds no reference to the model object, which can thus be collected.
 
     Args:
         path: The weights.
-        slots: Requests at the same time.
+        slots: Number of concurrent requests.
     """
 
     def __init__(self, path: Path, *, slots: int) -> None:
@@ -125,7 +125,7 @@ class _Server:
             "threads": _count_cores(),
             "cache_mib": _CACHE_MIB,
         }
-        # -P: beside the script lie modules with the names of packages, such as openai.py.
+        # -P: the script's folder has modules named like packages, such as openai.py.
         script = str(Path(__file__).with_name("llama_server.py"))
         self._command = [sys.executable, "-P", script, json.dumps(settings)]
         self._path = path
@@ -137,16 +137,16 @@ class _Server:
         self._logger: threading.Thread | None = None
 
     def start(self) -> Future[str]:
-        """Start the process where it is not yet started, and return its address to come.
+        """Start the process unless it is started, and return the future of its address.
 
-        The future's exception is a `ServiceError`: it does not start, and will not the next time.
+        The future's exception is a `ServiceError`: the process does not start, and would not start the next time.
         """
         with self._lock:
             if self._address is None:
                 self._address = Future()
-                # Running, so that who gives up waiting cannot cancel it for the others.
+                # Marked as running, so that a cancelled caller cannot cancel it for the others.
                 self._address.set_running_or_notify_cancel()
-                # Not in the loop's pool, whose threads are waited for when the loop ends.
+                # Not in the event loop's pool: closing the loop would wait for its threads.
                 threading.Thread(target=self._run, args=(self._address,), daemon=True).start()
             return self._address
 
@@ -154,8 +154,8 @@ class _Server:
         try:
             with self._lock:
                 if self._stopped:
-                    raise OSError("it was stopped before")
-                # In a session of its own, because Ctrl-C is for us: what is under way is finished.
+                    raise OSError("it was stopped")
+                # In a new session, so that Ctrl-C does not reach it and requests in flight are finished.
                 process = self._process = subprocess.Popen(
                     self._command,
                     stdin=subprocess.PIPE,
@@ -176,11 +176,11 @@ class _Server:
         if line:
             address.set_result(line)
         else:
-            reason = self.autopsy() or "said nothing"
+            reason = self.exit_reason() or "printed nothing."
             address.set_exception(
                 ServiceError(
-                    f"llama.cpp cannot serve {self._path}: it {reason} Is the file whole, of a kind that it knows, and "
-                    "is there memory for it?",
+                    f"llama.cpp cannot serve {self._path}: it {reason} Check that the file is complete and of a supported "
+                    "architecture, and that there is enough memory.",
                     kind="unreachable",
                 )
             )
@@ -189,24 +189,24 @@ class _Server:
         with cast("IO[str]", process.stderr) as stderr:
             self._log.extend(stderr)
 
-    def autopsy(self) -> str | None:
-        """Return why the process is no more, after giving it a moment to end; None where it lives."""
+    def exit_reason(self) -> str | None:
+        """Return why the process has ended, after giving it a moment to end; None if it is running."""
         process, logger = self._process, self._logger
         if process is None or logger is None:
             return None
         try:
-            status = process.wait(_LAST_WORDS)
+            status = process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             return None
-        logger.join(_LAST_WORDS)
+        logger.join(_EXIT_SECONDS)
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         if status == -9:
-            how += " (as happens where memory runs out)"
-        said = "; ".join(_pick_complaints(self._log))
-        return f"{how}." + (f" It said: {said}." if said else "")
+            how += " (typically because memory ran out)"
+        errors = "; ".join(_find_errors(self._log))
+        return f"{how}." + (f" Its log: {errors}." if errors else "")
 
     def stop(self) -> None:
-        """End the process, whatever it does; a later start fails."""
+        """Kill the process; a later start fails."""
         with self._lock:
             self._stopped = True
             process = self._process
@@ -216,27 +216,27 @@ class _Server:
             cast("IO[str]", process.stdin).close()
 
 
-def _pick_complaints(log: Iterable[str]) -> list[str]:
-    """Return the first complaints of a log, without their stamps and what is said twice."""
+def _find_errors(log: Iterable[str]) -> list[str]:
+    """Return the first errors of a log, without prefixes and repetitions."""
     found: dict[str, None] = {}
     for line in log:
-        stamp = _STAMP.match(line)
-        if stamp is None or stamp["level"] == "E":
-            found[" ".join(_STAMP.sub("", line, count=1).rstrip(" .\n").split())] = None
-    return [complaint for complaint in found if complaint][:_QUOTED]
+        prefix = _LOG_PREFIX.match(line)
+        if prefix is None or prefix["level"] == "E":
+            found[" ".join(_LOG_PREFIX.sub("", line, count=1).rstrip(" .\n").split())] = None
+    return [message for message in found if message][:_QUOTED]
 
 
 def _count_cores() -> int:
-    """Return how many cores this process may use: fewer than the computer has, in most containers."""
+    """Return how many cores this process may use; in most containers fewer than the computer has."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # where the system has no such thing
+    except AttributeError:  # not available on this system
         return os.cpu_count() or 1
 
 
 @functools.cache
 def _warn_of_weakness() -> None:
     _log.warning(
-        "local:smollm2 is far too weak to extract facts: it only shows that everything is connected. "
-        "`imapeval models list` names better ones."
+        "local:smollm2 is far too weak to extract facts; it only shows that the set-up works. `imapeval models list` "
+        "names better models."
     )

@@ -1,4 +1,4 @@
-"""Models behind the OpenAI API and behind every server that speaks it (vLLM, llama.cpp, Ollama, SGLang, ...)."""
+"""Models behind the OpenAI API, or behind any server that implements it (vLLM, llama.cpp, Ollama, SGLang, ...)."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
 _RAW = {"X-Stainless-Raw-Response": "true"}
-"""Has the package hand out the HTTP response as it is, as its `with_raw_response` does."""
+"""Makes the package return the raw HTTP response, as its `with_raw_response` does."""
 
 _REPLY_BYTES = 1 << 20
 _TOKEN_BYTES = 256
-"""A reply may have so many bytes, and so many more for each token that may be told in it: one with its text, its bytes
-and its probability has about a hundred."""
+"""Bytes that a reply may have, and additional bytes per token that it may list: a token with its text, its bytes and its
+probability takes about a hundred."""
 
 _SHOWN = 200
-"""Characters of an address that a message quotes."""
+"""Most characters of an address that an error message quotes."""
 
 
 class OpenAIModel:
-    """A model over the `openai` package, one attempt a call: `Patient` repeats those that deserve it.
+    """A model over the `openai` package, one attempt a call: `RetryingModel` repeats those that deserve it.
 
     The key comes from OPENAI_API_KEY; a server given by its address needs none. OPENAI_BASE_URL is the address where
     none is given, as with the package itself, which also reads OPENAI_ORG_ID and OPENAI_PROJECT_ID. What a model
@@ -66,17 +66,17 @@ class OpenAIModel:
         self._timeout = timeout
         self.concurrency = concurrency
         self._address = _find_address(base_url)
-        self._own = self._address is _OPENAI
+        self._is_openai = self._address is _OPENAI
         self._key = _read_key()
-        if self._own and self._key is None:
+        if self._is_openai and self._key is None:
             raise UsageError(
-                f"the model 'openai:{name}' needs a key, and OPENAI_API_KEY is not set. Set it, or give the "
-                "address of your own server, as in --base-url http://127.0.0.1:8000/v1."
+                f"the model 'openai:{name}' needs a key, but OPENAI_API_KEY is not set. Set it, or give the address "
+                "of your own server, as in --base-url http://127.0.0.1:8000/v1."
             )
         self._identity = model_identity(name, base_url=base_url)
         self._who = f"the model {name!r} at {self._address.url}"
-        # OpenAI's newer models accept only the one name, other servers may know only the other.
-        self._limit = "max_completion_tokens" if self._own else "max_tokens"
+        # OpenAI's newer models accept only the new name; other servers may know only the old one.
+        self._limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         self._refused: frozenset[str] = frozenset()
         self._answered = False
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
@@ -89,16 +89,16 @@ class OpenAIModel:
         return self._identity
 
     def request_body(self, request: Request) -> dict[str, Any]:
-        """Return what is sent for a request, ready for JSON."""
+        """Return the body that is sent for a request, ready for JSON."""
         if request.given:
             return echo_logprobs.request_body(request, self._name)
         return chat_format.request_body(request, self._name, refused=self._refused, limit=self._limit)
 
     async def complete(self, request: Request) -> Completion:
-        """Send one request, for a chat completion or the probabilities of a given text; see `Model.complete`.
+        """Send one request: for a chat completion, or for the probabilities of a given text; see `Model.complete`.
 
         Raises:
-            ProviderError: As there, and of kind "unreachable": no connection could be made.
+            ProviderError: See there; also of kind "unreachable": no connection could be established.
         """
         while True:
             body = self.request_body(request)
@@ -108,7 +108,7 @@ class OpenAIModel:
                 self._answered = True
                 return completion
             if response.has_redirect_location:
-                raise self._refuse_redirect(response)
+                raise self._redirect_error(response)
             fault = chat_format.ErrorReply.parse(response.status_code, response.text)
             if request.given:
                 echo_logprobs.raise_if_unsupported(fault, who=self._who)
@@ -122,7 +122,7 @@ class OpenAIModel:
                     keyed=self._key is not None,
                     retry_after=_read_retry_after(response.headers),
                 )
-            # Requests that were under way meet the same refusal, and come here too.
+            # Requests in flight meet the same rejection and get here as well.
             self._refused |= {name}
 
     def _read(self, content: bytes, request: Request) -> Completion:
@@ -140,18 +140,18 @@ class OpenAIModel:
             content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         except UnicodeEncodeError as error:
             raise ProviderError(
-                f"the text cannot be sent to {self._who}: it holds a broken character ({error.reason})",
+                f"the text cannot be sent to {self._who}: it contains an invalid character ({error.reason})",
                 kind="bad-request",
             ) from error
         client = await self._client()
-        # A server without access control is sent no key.
+        # Without a key no Authorization header is sent.
         headers: Any = _RAW if self._key else {**_RAW, "Authorization": openai.Omit()}
         largest = _limit_reply(request, len(content))
         max_reply_bytes.set(largest)
         try:
             async with asyncio.timeout(self._timeout):
-                # Bytes out, bytes in: turning requests and replies into the package's types and back would take more
-                # time than all the rest of a call.
+                # Bytes in both directions: converting requests and replies to the package's types and back would take
+                # more time than the rest of the call.
                 reply: Any = await client.post(
                     path + self._address.query, content=content, cast_to=object, options={"headers": headers}
                 )
@@ -160,42 +160,45 @@ class OpenAIModel:
             return error.response
         except TimeoutError as error:
             raise ProviderError(
-                f"{self._who} did not answer within {self._timeout:g} s. Is it overloaded? Ask it less at a time "
-                "(--concurrency).",
+                f"{self._who} did not answer within {self._timeout:g} s. If the server is overloaded, lower "
+                "--concurrency.",
                 kind="timeout",
             ) from error
         except OversizedReplyError as error:
             raise ProviderError(
-                f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, which no answer to this request has. "
-                "The rest was not read. Is the address that of a language model?",
+                f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, larger than any completion of this "
+                "request. The rest was not read. Is this the address of a language model?",
                 kind="oversized-reply",
             ) from error
         except openai.APIConnectionError as error:
-            raise self._explain_connection(error) from error
+            raise self._connection_error(error) from error
 
-    def _refuse_redirect(self, response: httpx2.Response) -> ProviderError | ServiceError:
+    def _redirect_error(self, response: httpx2.Response) -> ProviderError | ServiceError:
         target = urljoin(str(response.request.url), response.headers["Location"])[:_SHOWN]
         message = (
-            f"{self._who} refers to {target} (status {response.status_code}). Requests hold texts and are not sent on. "
-            "If that is the server that you mean, give its address (--base-url)."
+            f"{self._who} redirects to {target} (status {response.status_code}). Requests contain texts, so redirects "
+            "are not followed. If that is the right server, give its address (--base-url)."
         )
-        if self._answered:  # then something in between wants a login, and does not concern every request
+        if self._answered:  # then a proxy may ask for a login, which need not affect every request
             return ProviderError(message, kind="server")
         return ServiceError(message, kind="not-found")
 
-    def _explain_connection(self, error: openai.APIConnectionError) -> ProviderError:
+    def _connection_error(self, error: openai.APIConnectionError) -> ProviderError:
         import httpx2
 
         cause = error.__cause__ or error
-        said = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+        reason = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
         match cause:
             case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.ProxyError():
-                kind, what = "unreachable", "cannot be reached ({}). Is the server running, and is the address right?"
+                kind, what = (
+                    "unreachable",
+                    "cannot be reached ({}). Check that the server is running and that the address is right.",
+                )
             case httpx2.DecodingError():
-                kind, what = "unreadable-reply", "sent no reply ({})"
+                kind, what = "unreadable-reply", "sent a reply that cannot be decoded ({})"
             case _:
-                kind, what = "server", "broke the connection off ({}). Has the server been stopped?"
-        return ProviderError(f"{self._who} {what.format(said)}", kind=kind)
+                kind, what = "server", "closed the connection ({}). Was the server stopped?"
+        return ProviderError(f"{self._who} {what.format(reason)}", kind=kind)
 
     async def _client(self) -> openai.AsyncOpenAI:
         loop = asyncio.get_running_loop()
@@ -213,23 +216,23 @@ class OpenAIModel:
 
 
 def model_identity(name: str, *, base_url: str | None = None) -> str:
-    """Return the identity of an `OpenAIModel`, for which no key is needed.
+    """Return the identity of an `OpenAIModel`; no key is needed.
 
-    It is the name and, where it is not OpenAI's, the server: what `vllm serve` calls "model" may be anything.
+    It consists of the name and, unless it is OpenAI's own, the server: `vllm serve` can give a model any name.
 
     Raises:
-        UsageError: The address is none.
+        UsageError: The address is invalid.
     """
     address = _find_address(base_url)
     return f"openai:{name}" + ("" if address is _OPENAI else f"@{address.url}")
 
 
 _closers: dict[openai.AsyncOpenAI, AsyncGenerator[None, None]] = {}
-"""Of the clients in use. Kept here, because a client has to outlive its model: a loop closes only what still is."""
+"""Of the clients in use. Referenced here because a client must outlive its model, for its event loop to close it."""
 
 
 async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, None]:
-    # `asyncio.run` ends every generator that is still open, while the loop can still close connections.
+    # `asyncio.run` closes all open generators while the loop can still close connections.
     try:
         yield
     finally:
@@ -238,7 +241,7 @@ async def _close_with_loop(client: openai.AsyncOpenAI) -> AsyncGenerator[None, N
 
 
 def _read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds until the server wants to be asked again: RFC 9110 10.2.3, and OpenAI's milliseconds."""
+    """Return the seconds after which to retry, from Retry-After (RFC 9110 10.2.3) or OpenAI's retry-after-ms."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = headers.get(name)
         if value is None:
@@ -257,19 +260,19 @@ def _read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _limit_reply(request: Request, sent: int) -> int:
-    """Return the most bytes of a reply. Some servers repeat the request in it, some its text once more."""
-    told = len(request.given) or request.max_tokens
-    return _REPLY_BYTES + 2 * sent + _TOKEN_BYTES * told * (1 + request.logprobs)
+    """Return the largest size of a reply in bytes. Some servers repeat the request in it, or its text once more."""
+    listed = len(request.given) or request.max_tokens
+    return _REPLY_BYTES + 2 * sent + _TOKEN_BYTES * listed * (1 + request.logprobs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """Of a server.
+    """Address of a server.
 
     Attributes:
-        url: Without what may be secret.
-        login: User and password, where there are any.
-        query: What is added to the address of every request, with its question mark; or "".
+        url: The URL without user, password and query, which may be secret.
+        login: User and password, if any.
+        query: Query string that is appended to the URL of every request, with its question mark; or "".
     """
 
     url: str
@@ -281,10 +284,10 @@ _OPENAI = _Address("https://api.openai.com/v1")
 
 
 def _find_address(base_url: str | None) -> _Address:
-    """Return where the server is, and have what is secret in the address hidden from now on.
+    """Return the address of the server, and register its secrets for redaction.
 
     Raises:
-        UsageError: It is no address of a server.
+        UsageError: It is not a valid address of a server.
     """
     given_url = base_url or os.environ.get("OPENAI_BASE_URL")
     if not given_url:
@@ -294,11 +297,11 @@ def _find_address(base_url: str | None) -> _Address:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port, parts = None, None, urlsplit("")
-    # A password with a slash in it ends where the path begins, and what is left of it would be shown.
+    # An unescaped slash ends the password, and the rest of it would be shown as part of the path.
     if parts.scheme not in ("http", "https") or not host or "@" in parts.path + parts.fragment:
         source = "--base-url" if base_url else "OPENAI_BASE_URL"
         raise UsageError(
-            f"what {source} gives is not the address of a server. Give one such as http://127.0.0.1:8000/v1, or "
+            f"{source} is not a valid server address. Give one such as http://127.0.0.1:8000/v1, or "
             "https://USER:PASSWORD@HOST/v1 with %2F for each slash in the password and %40 for each @."
         )
     register_url_secrets(given_url)
@@ -309,17 +312,17 @@ def _find_address(base_url: str | None) -> _Address:
 
 
 def _read_key() -> str | None:
-    """Return the key, and have it hidden from now on.
+    """Return the key, and register it for redaction.
 
     Raises:
-        UsageError: No header can carry it.
+        UsageError: It contains characters that are invalid in a header.
     """
-    # A line break at its end, as files have, is none of its own.
+    # A trailing line break, as in a file, is not part of the key.
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
-            "OPENAI_API_KEY holds a line break or another character that no key has and no header can carry. Copy the "
-            "key again, and nothing with it."
+            "OPENAI_API_KEY contains a line break or another character that is invalid in an HTTP header. Copy the key "
+            "again."
         )
     register_secret(key)
     return key or None

@@ -69,7 +69,7 @@ class Judge(ABC):
     Attributes:
         name, summary, citation: See `Metric`.
         jury: The model, once it is there.
-        on_imaps: Whether responses are texts of imaps, in which each fact was looked at by itself (`show_fact`).
+        on_imaps: Whether responses are texts of imaps, in which each fact was looked at by itself (`clean_fact`).
     """
 
     name: str = field(metadata={"signature": False})
@@ -144,7 +144,7 @@ class Judge(ABC):
         return replace(self, jury=JudgeClient(resources.llm))
 
     def clean_response(self, case: Case, *, labels: tuple[str, ...] = ()) -> str | None:
-        """Return what the model is shown of a response, None where it states nothing at all; see `show_answer`."""
+        """Return what the model is shown of a response, None where it states nothing at all; see `clean_answer`."""
         if self.on_imaps:
             # Its lines "term: value" are ours, and look like forged ones: "system: digestive".
             return case.response if _has_content(case.response) else None
@@ -213,12 +213,12 @@ def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str,
 
 
 def clean_fact(pair: Pair) -> Pair | None:
-    """Return what a judge is shown of a fact, of which term and value are looked at singly, each as by `show_answer`.
+    """Return what a judge is shown of a fact, of which term and value are looked at singly, each as by `clean_answer`.
 
     Returns:
-        None where one of them is nothing but what `show_answer` leaves out.
+        None where one of them is nothing but what `clean_answer` leaves out.
     """
-    # A value without a letter, such as "+", says nothing to `show_answer`, but is one.
+    # A value without a letter, such as "+", says nothing to `clean_answer`, but is one.
     term, value = (clean_answer(text) if _has_content(text) else text for text in (pair.term, pair.value))
     return None if term is None or value is None else Pair(" ".join(term.split()), " ".join(value.split()))
 

@@ -45,7 +45,7 @@ class ImapJudge(Judge):
     """The judge, 1..5; parts are the three dimensions and `samples`, how many ratings each is the mean of.
 
     Attributes:
-        samples: See `Jury.poll`.
+        samples: See `JudgeClient.ask_repeatedly`.
     """
 
     samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)

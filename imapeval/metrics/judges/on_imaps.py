@@ -26,7 +26,7 @@ class JudgeOnImaps(AskedOnImaps):
         return replace(self, metric=self.metric.prepare(resources)) if isinstance(self.metric, Preparable) else self
 
     def view(self, case: Case) -> Case | Failure:
-        """Return the case as the judge sees it: of both imaps what `show_facts` leaves; see `OnImaps.view`."""
+        """Return the case as the judge sees it: of both imaps what `clean_facts` leaves; see `MetricOnImaps.make_text_case`."""
         if case.imap is not None:
             reference, response = clean_facts(case.imap.reference), clean_facts(case.imap.response)
             case = replace(case, imap=replace(case.imap, reference=reference, response=response))

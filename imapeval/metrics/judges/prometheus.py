@@ -38,7 +38,7 @@ class Prometheus(Judge):
 
     Attributes:
         with_reference: Whether the judge sees the reference.
-        samples: See `Jury.poll`.
+        samples: See `JudgeClient.ask_repeatedly`.
     """
 
     with_reference: bool = field(default=True, metadata={"signature": False})

@@ -46,7 +46,7 @@ class WeightedJudge(Judge):
 
     Attributes:
         weights: See `WEIGHTS`.
-        samples: See `Jury.poll`.
+        samples: See `JudgeClient.ask_repeatedly`.
     """
 
     weights: str = option(

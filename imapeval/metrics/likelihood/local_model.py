@@ -1,6 +1,6 @@
 """Texts read by a model that is loaded here, through transformers.
 
-Memory: the model; what attention keeps of one batch (`Loaded.budget` tokens, or the longest text); and 2 x 268 MB for
+Memory: the model; what attention keeps of one batch (`Loaded.batch_tokens` tokens, or the longest text); and 2 x 268 MB for
 the probabilities of all words of the vocabulary, of which never more than 2^26 are there at a time.
 """
 

@@ -32,7 +32,7 @@ def draw_forest(
 
     Args:
         rows: A correlation per metric, in the order from above; one at least.
-        limits: Ends of the axis; see `find_limits`.
+        limits: Ends of the axis; see `find_axis_limits`.
         ceiling: Drawn where it has a value.
         confidence: Of the intervals, for the words that are shown when a line is pointed at.
         name: Unique within the page.

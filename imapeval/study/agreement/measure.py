@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated, Scale
 
 
-class AgreementMeasure(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AgreementMeasure:
     """A statistic of agreement.
 
     Attributes:

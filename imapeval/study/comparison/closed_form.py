@@ -46,7 +46,7 @@ def williams_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool 
         r12: Correlation of the ratings with the first metric, -1..1.
         r13: Correlation of the ratings with the second metric.
         r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `FEWEST`.
+        n: Answers, independent of each other; at least `MIN_ANSWERS`.
         spearman: The correlations are Spearman's: t is divided by the root of `FIELLER`.
 
     Raises:
@@ -72,7 +72,7 @@ def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool =
         r12: Correlation of the ratings with the first metric, above -1 and below 1.
         r13: Correlation of the ratings with the second metric.
         r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `FEWEST`.
+        n: Answers, independent of each other; at least `MIN_ANSWERS`.
         spearman: The correlations are Spearman's: the variance is `FIELLER` times as large.
 
     Raises:
@@ -108,7 +108,7 @@ def zou_interval(
         r12: Correlation of the ratings with the first metric, above -1 and below 1.
         r13: Correlation of the ratings with the second metric.
         r23: Correlation of the two metrics.
-        n: Answers, independent of each other; at least `FEWEST`.
+        n: Answers, independent of each other; at least `MIN_ANSWERS`.
         confidence: Above 0 and below 1.
         spearman: The correlations are Spearman's: their variances are `FIELLER` times as large.
 

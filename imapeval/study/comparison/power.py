@@ -153,7 +153,7 @@ def smallest_difference(
 
 
 def find_power(r1: float, r2: float, n: int, *, between: float, alpha: float = 0.05, spearman: bool = False) -> float:
-    """Return the chance that n independent answers tell two correlations apart (the inverse of `count_needed`).
+    """Return the chance that n independent answers tell two correlations apart (the inverse of `required_answers`).
 
     Raises:
         ValueError: A number is out of range.

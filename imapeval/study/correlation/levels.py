@@ -46,7 +46,7 @@ def correlate(
 
     Intervals treat questions as the sample: all answers to a question are drawn together, and one draw serves every
     metric, system and dimension, so that means keep what their parts have in common. They are BCa bootstraps; where
-    more than `RESAMPLED` answers are taken together, they come from the influence of each question instead
+    more than `MAX_RESAMPLED` answers are taken together, they come from the influence of each question instead
     (`intervals`). A resample in which a coefficient is undefined counts as the lowest possible value for the lower end
     and as the highest for the upper end.
 

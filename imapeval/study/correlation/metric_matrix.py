@@ -101,7 +101,7 @@ def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, fl
     """Cluster metrics by average linkage.
 
     Args:
-        values: Coefficients, shape (m, m), m at least 2; NaN where undefined, which counts as `UNRELATED`.
+        values: Coefficients, shape (m, m), m at least 2; NaN where undefined, which counts as `UNDEFINED_DISTANCE`.
 
     Returns:
         The columns in the order of the leaves; and the merges as scipy's `linkage` gives them, (first, second,

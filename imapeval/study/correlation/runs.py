@@ -48,9 +48,10 @@ def find_runs(side: Floats, weights: Floats) -> Runs:
     changes = ordered[:, 1:] != ordered[:, :-1]
     edge = np.ones((len(side), 1), dtype=np.bool_)
     is_first, is_last = np.hstack([edge, changes]), np.hstack([changes, edge])
-    place: Counts = np.arange(side.shape[1])
+    rows: int = side.shape[1]
+    place = np.arange(rows)
     first = np.maximum.accumulate(np.where(is_first, place, 0), axis=-1)
-    last = np.minimum.accumulate(np.where(is_last, place, len(place) - 1)[:, ::-1], axis=-1)[:, ::-1]
+    last = np.minimum.accumulate(np.where(is_last, place, rows - 1)[:, ::-1], axis=-1)[:, ::-1]
     if len(side) == 1:
         summed = weights[:, order[0]].cumsum(axis=-1)
         before = np.hstack([np.zeros((len(weights), 1)), summed])[:, first[0]]

@@ -41,7 +41,7 @@ class Stability:
 
     Attributes:
         metric: Its name.
-        facet, group: Of the answers, as in `Slice`; `EVERY` and "" for all.
+        facet, group: Of the answers, as in `Slice`; `ALL_ANSWERS` and "" for all.
         mean: Of the stability, 0..1.
         low, high: Ends of the mean's 95% interval; None where there is one question only.
         lowest_tenth: Stability that a tenth of the answers falls short of.

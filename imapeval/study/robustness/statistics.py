@@ -97,7 +97,7 @@ def weighted_icc(table: Floats, weights: Floats) -> Floats:
 
 
 def within_unit_sd(table: Floats, weights: Floats) -> Floats:
-    """Return the standard deviation within a unit, the root of MSW of `weigh_icc`, shape (m,); NaN for none."""
+    """Return the standard deviation within a unit, the root of MSW of `weighted_icc`, shape (m,); NaN for none."""
     sizes, _, squares = _describe(table)
     return np.sqrt(_divide(weights @ squares, weights @ (sizes - 1)))
 

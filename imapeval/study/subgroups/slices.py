@@ -102,7 +102,7 @@ def slice_answers(
     Within a group systems are looked at one by one, and the mean over them is taken: a difference between systems is no
     agreement on single answers, and a group in which one system stands beside another must not look better for it.
     Unlike in the mean of `levels.correlate`, a system counts as often as it has answers in the group: one that is cut
-    by length may hold four answers of one system and a hundred of another. A system with fewer than `LEAST_QUESTIONS`
+    by length may hold four answers of one system and a hundred of another. A system with fewer than `MIN_QUESTIONS`
     questions in the group, or without a coefficient, is left out, which `reason` says.
 
     Intervals come from the influence of each question (`intervals.linear_ends`); nothing is drawn at random.

@@ -224,7 +224,7 @@ async def test_a_server_that_is_not_there_is_told(unused_url):
 
 
 async def test_as_many_requests_as_are_asked_are_under_way(faulty):
-    """The limit is `Patient`'s: a request that waited in here would run into the timeout."""
+    """The limit is `RetryingModel`'s: a request that waited in here would run into the timeout."""
     faulty.script = ["hang"]
     model = OpenAIModel("stub", base_url=faulty.url, concurrency=3)
     calls = [asyncio.create_task(model.complete(REQUEST)) for _ in range(8)]

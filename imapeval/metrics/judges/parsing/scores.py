@@ -187,7 +187,7 @@ def weight_by_logprobs(
         labels: What the score may stand behind.
 
     Returns:
-        None where the probabilities at that place are not known, or the scale has none (`Scale.has_weights`).
+        None where the probabilities at that place are not known, or the scale has none (`Scale.has_single_digits`).
     """
     if not scale.has_single_digits:
         return None

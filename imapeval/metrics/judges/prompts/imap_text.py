@@ -21,7 +21,7 @@ def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
     """Return what an imap says, under the names that prompts of one's own have for it.
 
     Nothing in the texts can end its place in a prompt, and of what the answers say only statements are left
-    (`show_fact`). What is empty is "none".
+    (`clean_fact`). What is empty is "none".
 
     Returns:
         `query`, `constraint`, `reference_imap`, `response_imap` and `matches`.
@@ -42,7 +42,7 @@ def render_imap(imap: Imap, matches: Sequence[Match]) -> dict[str, str]:
 
 
 def clean_facts(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Return what `show_fact` leaves of an imap."""
+    """Return what `clean_fact` leaves of an imap."""
     return tuple(shown for pair in pairs if (shown := clean_fact(pair)) is not None)
 
 

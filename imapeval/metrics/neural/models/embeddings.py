@@ -1,7 +1,7 @@
 """Vectors of the tokens of texts, computed once for every text.
 
 Several metrics, and each of them on imaps too, see the same texts, and a reference stands beside the answers of several
-systems. So the last vectors are remembered, up to `REMEMBERED` bytes a model.
+systems. So the last vectors are remembered, up to `MAX_CACHE_BYTES` bytes a model.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class LoadedModel:
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch with its padding (`by_length`).
+        """Tokens of a batch with its padding (`batch_by_length`).
 
         On a processor 1,024 to 4,096 are equally quick in one thread, and 8,192 a quarter slower; two threads on a busy
         machine wait for each other less in larger batches (MiniLM, 128 answers: 9.7 s of the processor's time with
