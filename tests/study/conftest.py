@@ -5,7 +5,8 @@ import pytest
 
 from imapeval.study.arrays import Floats
 from imapeval.study.bootstrap import number_clusters
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 
 
 def _build(

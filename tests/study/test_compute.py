@@ -8,7 +8,8 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.study.compute import available_levels, compute_study, rank_metrics
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 from imapeval.study.number_format import format_number
 
 

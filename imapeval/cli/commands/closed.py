@@ -13,20 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.closed.estimate import MetricEstimate
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
 
 
 def closed(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file (.jsonl, .csv, .parquet) with one answer per row.")
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file (.jsonl, .csv, .parquet), one answer per row.")],
     gold: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the right answers.")],
     predicted: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the predicted answers.")],
     scores: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of scores for AUC and PR-AUC: a number, or a JSON object with a number per label.",
+            help="Column of scores for AUC and PR-AUC: a number, or a JSON object by label.",
         ),
     ] = None,
     task: Annotated[
@@ -75,7 +73,7 @@ def closed(
 
 def _parse_scale(text: str) -> "Scale":
     from imapeval.evaluation.samples.rows import read_number
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
 
     low, high = map(read_number, text.partition(":")[::2])
     if low is None or high is None or low >= high:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
 
 MAX_POINTS = 5000
 """Above it points hide each other and weigh too much: counts in hexagons take their place."""

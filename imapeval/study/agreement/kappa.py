@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.categories import (
+from imapeval.study.agreement.raw_agreement import (
     Weighting,
+    average_pairs,
     category_weights,
     count_categories,
     encode,
     find_categories,
 )
-from imapeval.study.agreement.raw_agreement import average_pairs
 from imapeval.study.agreement.statistic import (
     AgreementStatistic,
     count_raters,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.study.arrays import Floats
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
 
 
 def measure_cohen_kappa(

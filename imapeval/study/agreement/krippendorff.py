@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval.study.agreement.categories import count_categories, encode, find_categories
-from imapeval.study.agreement.raw_agreement import average_pairs
+from imapeval.study.agreement.raw_agreement import average_pairs, count_categories, encode, find_categories
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,

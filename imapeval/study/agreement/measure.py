@@ -13,8 +13,7 @@ from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_k
 from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.resampling import bootstrap_intervals
-from imapeval.study.agreement.statistic import AgreementStatistic
+from imapeval.study.agreement.statistic import AgreementStatistic, bootstrap_intervals
 from imapeval.study.bootstrap import RESAMPLES, number_clusters
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.bootstrap import Interval
-    from imapeval.study.data.rated import Rated, Scale
+    from imapeval.study.data.rated import Rated
+    from imapeval.study.data.scales import Scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from imapeval.study.agreement.measure import ONLY_AVERAGES, ratings_in_dimension
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.agreement.resampling import bootstrap_intervals
+from imapeval.study.agreement.statistic import bootstrap_intervals
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import ALL, Ceiling, Corrected

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.categories import MOST_CATEGORIES
-from imapeval.study.agreement.raw_agreement import STEP_TOLERANCE
+from imapeval.study.agreement.raw_agreement import MOST_CATEGORIES, STEP_TOLERANCE
 from imapeval.study.data.findings import ALL, Differences
-from imapeval.study.data.rated import Scale
+from imapeval.study.data.scales import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,8 @@ from imapeval.study.bootstrap import Interval, draw_resamples, percentile_interv
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.rated import Rated, Scale
+    from imapeval.study.data.rated import Rated
+    from imapeval.study.data.scales import Scale
 
 Method = Literal["isotonic", "linear"]
 METHODS: tuple[Method, ...] = ("isotonic", "linear")

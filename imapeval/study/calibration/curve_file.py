@@ -11,7 +11,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
 from imapeval.study.bootstrap import Interval
 from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
-from imapeval.study.data.rated import Scale
+from imapeval.study.data.scales import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.study.closed.estimate import MetricFamily
+from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy.typing as npt
 
     from imapeval.study.arrays import Floats
+    from imapeval.study.data.scales import Scale
 
 
 MAX_CLASSES = 50
@@ -91,3 +92,51 @@ def _count_chains(ties: Floats) -> float:
             ending += before[upto - tied] * product
         before.append(np.cumsum(ending) - ending)
     return float(ending.sum())
+
+
+TOP = 5
+"""Answers that BioASQ takes to a factoid question (Tsatsaronis et al. 2015, BMC Bioinformatics 16:138, table 14)."""
+
+
+def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequence[str]]) -> list[MetricFamily]:
+    """Measure ranked lists: is the first answer right, is one of the first five, and at which rank.
+
+    `strict-accuracy` is the share of questions whose first answer is right, `lenient-accuracy` of those with a right
+    one among the first 5, `mrr` the mean of 1 / rank of the first right one, 0 where none of the 5 is. An answer is
+    right where it equals one of the right ones but for case and outer white space.
+
+    Args:
+        gold: The right answers of each question: one thing with its synonyms.
+        predicted: What was answered, best first; an empty list where nothing was.
+    """
+    rows: list[tuple[float, float, float]] = []
+    for right, answers in zip(gold, predicted, strict=True):
+        known = {_fold(answer) for answer in right}
+        rank = next((rank for rank, answer in enumerate(answers[:TOP], 1) if _fold(answer) in known), None)
+        rows.append((float(rank == 1), float(rank is not None), 1 / rank if rank else 0.0))
+    return [MetricFamily(("strict-accuracy", "lenient-accuracy", "mrr"), mean_over_answers(rows))]
+
+
+def _fold(answer: str) -> str:
+    return answer.strip().casefold()
+
+
+def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Scale) -> list[MetricFamily]:
+    """Measure how near grades come to the right ones: `edrm`.
+
+    EDRM ("exactitude en distance relative à la solution moyenne") is the mean of 1 - |right - given| / the largest
+    distance that a grade on the scale can have from the right one: 1 where all are right, 0 where each is as wrong as
+    can be. The measure of the French evaluation DEFT 2020 (Cardon et al. 2020) for graded similarity of medical
+    sentences, as computed by DrBenchmark (Labrak et al. 2024), which first cuts what lies beyond the scale off at its
+    ends.
+
+    Args:
+        gold: The right grades, on the scale.
+        predicted: What was given; finite.
+        scale: From the lowest to the highest grade.
+    """
+    rows: list[tuple[float]] = []
+    for right, given in zip(gold, predicted, strict=True):
+        farthest = max(right - scale.low, scale.high - right)
+        rows.append((1 - abs(right - min(max(given, scale.low), scale.high)) / farthest,))
+    return [MetricFamily(("edrm",), mean_over_answers(rows))]

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
 from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
-from imapeval.study.closed.grades import measure_grades
-from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels
-from imapeval.study.closed.ordinal import measure_order
-from imapeval.study.closed.rankings import measure_rankings
-from imapeval.study.closed.sequences import measure_sequences
+from imapeval.study.closed.labels import NO_ANSWER, measure_label_sets, measure_labels, measure_sequences
+from imapeval.study.closed.ordinal import measure_grades, measure_order, measure_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.samples.rows import Row
     from imapeval.study.closed.estimate import MetricFamily
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
 
 ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "grade"]
 

@@ -72,8 +72,8 @@ def compare(
             for independent and one coefficient only: there is no result, and a reason, where answers share a question
             or coefficients are averaged.
         seed: Of the permutations.
-        resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension, except at the
-            level of systems, where few systems make small p-values impossible anyway.
+        resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension,
+            except at the level of systems, where few systems make small p-values impossible anyway.
 
     Returns:
         For each dimension a row per pair, `against` (or the metric that comes first) first; last the rows of their

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, find_runs
 from imapeval.study.correlation.pairs import count_pairs, tie_tolerance
-from imapeval.study.correlation.runs import find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

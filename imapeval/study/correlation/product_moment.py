@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums
-from imapeval.study.correlation.runs import find_runs
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, find_runs
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats, WholeNumbers

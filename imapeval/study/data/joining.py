@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.runs import Run
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.rated import Scale
+    from imapeval.study.data.scales import Scale
     from imapeval.types import Sample
 
 _FACETS = ("task", "dataset")

@@ -7,30 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.data.scales import Scale
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What raters could give in one dimension.
-
-    Attributes:
-        low, high: The worst and the best rating.
-        step: Distance of neighbouring ratings, such as .5; None where every number between the ends is allowed.
-    """
-
-    low: float
-    high: float
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"a scale goes from a number up to a higher one, not from {self.low} to {self.high}")
-        if self.step is not None and not 0 < self.step <= self.high - self.low:
-            raise ValueError(f"the step of a scale lies above 0 and within it, not {self.step}")
+    from imapeval.study.data.ratings.collection import Ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +97,27 @@ class Rated:
             facets={name: tuple(groups[row] for row in numbered) for name, groups in self.facets.items()},
             covariates={name: numbers[picked] for name, numbers in self.covariates.items()},
         )
+
+
+def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:
+    """Return ratings as answers without metrics.
+
+    Args:
+        ratings: What people gave.
+        questions: By the answers' ids. Answers of the same question belong together; one whose question is not known
+            stands for itself.
+    """
+    known = questions or {}
+    return Rated(
+        ids=ratings.ids,
+        # A tuple cannot be a question's text, so that an id never falls together with one.
+        questions=number_clusters([known.get(id_, (id_,)) for id_ in ratings.ids]),
+        systems=("",) * len(ratings.ids),
+        metrics=(),
+        scores=np.empty((len(ratings.ids), 0)),
+        dimensions=ratings.dimensions,
+        ratings=ratings.average(),
+        raters=ratings.raters,
+        by_rater={name: ratings.split(name) for name in ratings.dimensions} if ratings.raters else {},
+        scales=ratings.scales,
+    )

@@ -1,18 +1,39 @@
-"""Scales that somebody declares: what raters could give."""
+"""Rating scales: what raters could give, and how a user declares it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.study.data.rated import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SLACK = 1e-6
 """Of a step: how far a rating may lie off the grid, because .1 and its multiples are no exact binary numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What raters could give in one dimension.
+
+    Attributes:
+        low, high: The worst and the best rating.
+        step: Distance of neighbouring ratings, such as .5; None where every number between the ends is allowed.
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"a scale goes from a number up to a higher one, not from {self.low} to {self.high}")
+        if self.step is not None and not 0 < self.step <= self.high - self.low:
+            raise ValueError(f"the step of a scale lies above 0 and within it, not {self.step}")
 
 
 def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:

@@ -16,7 +16,8 @@ from imapeval.study.correlation.coefficients import Undefined, spearman
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.rated import Rated, Scale
+    from imapeval.study.data.rated import Rated
+    from imapeval.study.data.scales import Scale
 
 NOISE = (0.25, 0.5, 1.0)
 """Standard deviations of the noise that is added to the ratings, in rating points."""

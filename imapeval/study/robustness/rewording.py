@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError, ImapEvalError
 from imapeval.evaluation.extract import find_rejection, guard_sample
-from imapeval.extraction import parsing
 from imapeval.llm.protocol import Request
-from imapeval.llm.structured import faults, templates
-from imapeval.llm.structured.client import StructuredOutputClient
-from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.llm.structured import faults, json_objects, templates
+from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.study.robustness.repeats import ORIGINAL_COLUMN
 from imapeval.text.language import detect_lang
 from imapeval.types import Failure
@@ -168,7 +166,7 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
             ("not-reworded").
     """
     try:
-        said = parsing.find_json_object(completion, "reworded")["reworded"]
+        said = json_objects.find_json_object(completion, "reworded")["reworded"]
     except ExtractionError as error:
         raise faults.refine_error(error) from None
     # Broken surrogates can stand in JSON but in no file.

@@ -25,7 +25,8 @@ from imapeval.study.data.findings import (
     Slice,
     Study,
 )
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 
 DIMENSIONS = ("accuracy", "completeness", "specificity")
 SYSTEMS = ("HMedQA/GPT-4", "HMedQA/PaLM2", "iCliniq/ChatGPT", "iCliniq/GPT-4")

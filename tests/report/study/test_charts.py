@@ -9,7 +9,7 @@ from imapeval.report.study.group_plot import draw_group_plot
 from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter, jitter
 from imapeval.study.data.findings import Ceiling, Correlation, MetricMatrix, Slice
-from imapeval.study.data.rated import Scale
+from imapeval.study.data.scales import Scale
 
 
 def read_texts(drawing: str) -> list[str]:

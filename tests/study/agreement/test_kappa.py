@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.study.agreement.categories import Weighting, find_categories
 from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
+from imapeval.study.agreement.raw_agreement import Weighting, find_categories
 from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.data.rated import Scale
+from imapeval.study.data.scales import Scale
 
 WEIGHTINGS: tuple[Weighting, ...] = ("identity", "linear", "quadratic")
 HALVES = Scale(0, 5, 0.5)

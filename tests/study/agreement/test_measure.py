@@ -10,7 +10,8 @@ from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.arrays import Floats
 from imapeval.study.bootstrap import draw_resamples
 from imapeval.study.data.findings import Agreement
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 from imapeval.study.intervals import bca_intervals
 from imapeval.study.number_format import format_number
 

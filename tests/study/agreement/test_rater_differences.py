@@ -5,7 +5,8 @@ import pytest
 
 from imapeval.study.agreement.rater_differences import bin_differences, count_differences
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 
 HALVES = Scale(0, 5, 0.5)
 

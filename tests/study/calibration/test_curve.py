@@ -8,7 +8,8 @@ from scipy import optimize
 from imapeval.errors import InputError, UsageError
 from imapeval.study.calibration.curve import METHODS, calibrate, cross_fit, fit_curve
 from imapeval.study.calibration.curve_file import read_calibration, write_calibration
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 
 
 def rate(n: int = 300, *, seed: int = 1, lower_is_better: bool = False, noise: float = 0.5) -> Rated:

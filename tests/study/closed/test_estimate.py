@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from imapeval.errors import UsageError
 from imapeval.study.bootstrap import mean_interval
 from imapeval.study.closed.estimate import MetricEstimate, MetricFamily, estimate_metrics, mean_over_answers
-from imapeval.study.closed.labels import measure_label_sets, measure_labels
+from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
 from imapeval.study.closed.ordinal import measure_order
-from imapeval.study.closed.sequences import measure_sequences
 
 RIGHT = [True, True, False, True, False, True, True, True, False, True]
 

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from imapeval.study.closed.estimate import estimate_metrics
 from imapeval.study.closed.labels import measure_labels
-from imapeval.study.closed.ordinal import MAX_CLASSES, measure_order, volume_under_roc_surface
+from imapeval.study.closed.ordinal import (
+    MAX_CLASSES,
+    measure_grades,
+    measure_order,
+    measure_rankings,
+    volume_under_roc_surface,
+)
+from imapeval.study.data.scales import Scale
 
 
 def vus(gold: list[int], scores: list[float]) -> float | None:
@@ -74,3 +81,42 @@ def test_many_grades_are_no_overflow_and_too_many_are_refused():
     ) == pytest.approx(1.0)
     (family,) = measure_order(list(range(MAX_CLASSES + 1)), [0.0] * (MAX_CLASSES + 1))
     assert family.undefined["vus"] == "51 classes: grades are 50 at most. Is the gold column a number?"
+
+
+def edrm(gold: list[float], predicted: list[float], scale: Scale) -> float | None:
+    (row,) = estimate_metrics(measure_grades(gold, predicted, scale), len(gold), resamples=1)
+    return row.value
+
+
+def test_as_drbenchmark_computes_it():
+    # `EDRM(dict(enumerate(gold)), dict(enumerate(predicted)))` of DrBenchmark's CLISTER recipe (2023-04-29; minVal 0,
+    # maxVal 5, boundAdjustment True), its function run on these lists: 0.5928571428571429.
+    gold, predicted = [0.0, 1.5, 2.5, 3.5, 5.0, 4.0], [1.0, 1.5, 5.5, 3.0, 4.5, -2.0]
+    assert edrm(gold, predicted, Scale(0, 5)) == pytest.approx(0.5928571428571429, abs=1e-12)
+
+
+def test_ends_and_other_scales():
+    assert edrm([1, 4], [1, 4], Scale(1, 7)) == 1
+    assert edrm([1, 7], [7, 1], Scale(1, 7)) == 0
+    assert edrm([4], [1], Scale(1, 7)) == 0
+
+
+def values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:
+    return {
+        row.metric: row.value for row in estimate_metrics(measure_rankings(gold, predicted), len(gold), resamples=1)
+    }
+
+
+def test_rankings_by_hand():
+    gold = [["EGFR", "ErbB1"], ["BRCA1"], ["ibuprofen"], ["TP53"]]
+    predicted = [
+        ["erbb1 ", "BRAF"],  # a synonym, first
+        ["BRCA2", "brca1", "ATM"],  # second
+        ["a", "b", "c", "d", "e", "ibuprofen"],  # sixth: not among the five
+        [],  # no answer
+    ]
+    assert values(gold, predicted) == {"strict-accuracy": 1 / 4, "lenient-accuracy": 2 / 4, "mrr": (1 + 1 / 2) / 4}
+
+
+def test_the_best_rank_counts():
+    assert values([["a", "b"]], [["x", "b", "a"]])["mrr"] == 1 / 2

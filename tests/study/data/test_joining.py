@@ -10,8 +10,8 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.study.data.joining import join_ratings
-from imapeval.study.data.rated import Scale
 from imapeval.study.data.ratings import Ratings, read_ratings
+from imapeval.study.data.scales import Scale
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
 
 FAILED = Failure("metric", "no-query", "?")

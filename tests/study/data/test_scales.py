@@ -1,9 +1,8 @@
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.study.data.rated import Scale
 from imapeval.study.data.ratings import parse_scales
-from imapeval.study.data.scales import describe_scale, is_on_scale
+from imapeval.study.data.scales import Scale, describe_scale, is_on_scale
 
 
 def test_scales_of_a_command_line():

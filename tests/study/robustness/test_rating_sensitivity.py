@@ -3,7 +3,8 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.data.rated import Rated, Scale
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
 from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
 
 

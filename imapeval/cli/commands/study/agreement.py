@@ -43,7 +43,7 @@ def agreement(
     resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
-    """Measure how far raters agree, and what a perfect metric could reach against them. Needs single raters' ratings."""
+    """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of single raters."""
     from imapeval.study.agreement.measure import STATISTICS, measure_agreement
     from imapeval.study.agreement.noise_ceiling import find_ceilings
     from imapeval.study.agreement.rater_differences import count_differences
@@ -72,7 +72,7 @@ def agreement(
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
     from imapeval.evaluation.runs import Run
     from imapeval.study.data.join_report import list_first
-    from imapeval.study.data.ratings_only import rated_without_scores
+    from imapeval.study.data.rated import rated_without_scores
 
     if run is None:
         return rated_without_scores(given)

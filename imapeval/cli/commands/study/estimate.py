@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.calibration.prediction_powered import SystemDifference, SystemMean
-    from imapeval.study.calibration.shares import SystemShare
+    from imapeval.study.calibration.rogan_gladen import SystemShare
 
 
 @expand_options
 def estimate(
     folders: RunFolders,
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric whose scores replace missing ratings.")],
+    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
     right_from: Annotated[
         float | None,
         typer.Option(metavar="RATING", help="Also estimate the share of right answers: those rated RATING or better."),
@@ -38,7 +39,7 @@ def estimate(
     systems. The rated answers must be a random sample of all answers.
     """
     from imapeval.study.calibration.prediction_powered import estimate_systems
-    from imapeval.study.calibration.shares import estimate_shares
+    from imapeval.study.calibration.rogan_gladen import estimate_shares
 
     if (right_from is None) != (score_from is None):
         raise UsageError("--right-from and --score-from go together. Give both, or neither.")
@@ -102,8 +103,8 @@ def _print_shares(rows: "Sequence[SystemShare]") -> None:
             continue
         note = "" if share.note is None else f"; {share.note}"
         echo(
-            f"{text}{_format_estimate(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of {share.n} "
-            f"unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
+            f"{text}{_format_estimate(share.value, share.low, share.high)} (the metric calls {share.apparent:.2f} of "
+            f"{share.n} unrated answers right, with sensitivity {share.sensitivity:.2f} and specificity "
             f"{share.specificity:.2f} on the rated ones{note})."
         )
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.data.rated import Scale
     from imapeval.study.data.ratings.source import RatingEntry, RatingsSource
+    from imapeval.study.data.scales import Scale
     from imapeval.types import Sample
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from imapeval.study.data.rated import Scale
     from imapeval.study.data.ratings.collection import Ratings
     from imapeval.study.data.ratings.source import RatingEntry
+    from imapeval.study.data.scales import Scale
 
 
 class RatingsReader(NamedTuple):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from imapeval.study.data.rated import Scale
     from imapeval.study.data.ratings.collection import Ratings
+    from imapeval.study.data.scales import Scale
 
 _MOST_LEVELS = 21
 """More different ratings than 0 to 10 in halves are shown in bins."""

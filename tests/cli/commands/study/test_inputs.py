@@ -8,7 +8,7 @@ import pytest
 from imapeval.cli.commands.study.inputs import read_rated
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
-from imapeval.study.data.rated import Scale
+from imapeval.study.data.scales import Scale
 from imapeval.types import Sample, Score
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from imapeval.errors import InputError
-from imapeval.study.data.rated import Scale
 from imapeval.study.data.ratings import read_ratings
+from imapeval.study.data.scales import Scale
 
 Write = Callable[[str, str | bytes], Path]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.data.rated import Scale
 from imapeval.study.data.ratings import Ratings, read_ratings
+from imapeval.study.data.scales import Scale
 
 Write = Callable[[str, str | bytes], Path]
 

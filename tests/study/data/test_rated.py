@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 
+from imapeval.study.data.rated import rated_without_scores
 from imapeval.study.data.ratings import read_ratings
-from imapeval.study.data.ratings_only import rated_without_scores
 
 
 def test_ratings_of_a_file(tmp_path: Path):
