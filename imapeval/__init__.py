@@ -3,8 +3,8 @@
 The names in `__all__` are the public interface (docs/python.md, "Stability"). They are loaded on first use, so that
 `import imapeval` is cheap.
 
-PYTEST_DONT_REWRITE: this package has a pytest plugin, and pytest warns of a package that was imported before its plugin;
-there is nothing here for pytest to rewrite.
+PYTEST_DONT_REWRITE: this package has a pytest plugin, and pytest warns of packages that were imported before their
+plugin; there is nothing here for pytest to rewrite.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
     scored = scorer.score(question="...", reference="...", response="...")
     print(scored.value, scored.reason)
 
-A scorer may be used from any number of threads and event loops, and `score` also works in notebooks: all work is done on
-one event loop in a background thread, to which the connections of language models are tied.
+A scorer may be used from any number of threads and event loops, and `score` also works in notebooks: all work is done
+on one event loop in a background thread, to which the connections of language models are tied.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Scorer:
         Args:
             response: The answer. None means that there is none, and it is not scored; "" is an empty answer.
             question: What was asked.
-            reference: The clinician's answer, or a list of several (combined as `references` says); None or "" for none.
+            reference: The clinician's answer, or a list of several, which are combined as `references` says; None or ""
+                for none.
             turns: A dialogue in place of `question`; the last turn is the user's.
             lang: "en" or "zh"; None detects it from the question's script.
             id: An identifier of your own for the answer.
