@@ -176,7 +176,7 @@ def measure_agreement(
     rows: list[Agreement] = []
     for dimension in rated.dimensions:
         if dimension not in rated.by_rater:
-            rows.append(Agreement(dimension, "agreement", None, None, None, n=0, raters=0, reason=ONLY_AVERAGES))
+            rows.append(Agreement(dimension, "agreement", reason=ONLY_AVERAGES))
             continue
         ratings, codes = ratings_in_dimension(rated, dimension)
         scale = rated.scales.get(dimension)
@@ -229,10 +229,10 @@ def _find_intervals(
 
 def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:
     if isinstance(found, Undefined):
-        return Agreement(dimension, name, None, None, None, n=0, raters=0, reason=found.reason)
+        return Agreement(dimension, name, reason=found.reason)
     value, n, raters = found.value, found.n, found.raters
     if not np.isfinite(value):
         reason = "it is a division by 0: chance, or a variance, leaves nothing to agree beyond"
-        return Agreement(dimension, name, None, None, None, n=n, raters=raters, reason=reason)
+        return Agreement(dimension, name, n=n, raters=raters, reason=reason)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     return Agreement(dimension, name, value, low, high, n=n, raters=raters, reason=found.note)

@@ -147,10 +147,7 @@ def _find(rated: Rated, dimension: str, *, seed: int, resamples: int, confidence
 def _refuse(
     dimension: str, reason: str, *, reliability: float | None = None, n: int = 0, raters: float = 0.0
 ) -> list[Ceiling]:
-    return [
-        Ceiling(dimension, coefficient, reliability, None, None, None, n=n, raters=raters, reason=reason)
-        for coefficient in CEILINGS
-    ]
+    return [Ceiling(dimension, coefficient, reliability, n=n, raters=raters, reason=reason) for coefficient in CEILINGS]
 
 
 def _correct(row: Correlation, ceiling: Ceiling | None) -> Corrected:

@@ -7,6 +7,7 @@ is tested in closed form.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -22,6 +23,7 @@ from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricP
 from imapeval.study.comparison.permutation.systems import contrast_systems
 from imapeval.study.correlation.coefficients import MIN_ROWS, comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, Comparison
+from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
 
 if TYPE_CHECKING:
@@ -82,14 +84,13 @@ def compare(
     Raises:
         UsageError: A name is unknown, there are no two metrics, or the coefficient is none to compare by.
     """
-    names = _choose(metrics, rated.metrics, "metric")
-    columns = _choose(dimensions, rated.dimensions, "dimension")
+    names = choose_names("metric", metrics, rated.metrics)
+    columns = choose_names("dimension", dimensions, rated.dimensions)
+    choose_names("metric", [] if against is None else [against], rated.metrics)
     if coefficient not in (known := comparable_coefficients()):
         raise UsageError(f"metrics are not compared by {coefficient}. Coefficients: {', '.join(known)}.")
     if test not in TESTS:
         raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
-    if against is not None and against not in rated.metrics:
-        raise UsageError(f"there is no metric {against!r}. There are: {', '.join(rated.metrics)}.")
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
         raise UsageError("comparing takes two metrics or more.")
@@ -104,13 +105,6 @@ def compare(
         for dimension in (*columns, *([ALL] if several else []))
         for row in _adjust([row for row in rows if row.dimension == dimension])
     ]
-
-
-def _choose(wanted: Sequence[str] | None, known: Sequence[str], kind: str) -> list[str]:
-    for name in wanted or ():
-        if name not in known:
-            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
-    return list(dict.fromkeys(known if wanted is None else wanted))
 
 
 def _adjust(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -131,6 +125,13 @@ def _permute(
     ratings = np.column_stack([rated.ratings_of(dimension) for dimension in dimensions])
     has_rating = ~np.isnan(ratings).all(axis=1)
     has_score = {name: ~np.isnan(rated.scores_of(name)) & has_rating for name in dict.fromkeys(sum(pairs, ()))}
+    interval = "bootstrap" if level == "system" else "jackknife"
+    if level == "within-question":
+        contrast_pairs = contrast_questions
+    elif level == "system":
+        contrast_pairs = contrast_systems
+    else:
+        contrast_pairs = partial(contrast_answers, by_system=level == "within-system")
     # Pairs whose metrics scored the same answers are compared at once.
     alike: dict[bytes, list[tuple[str, str]]] = {}
     for pair in pairs:
@@ -146,29 +147,14 @@ def _permute(
             _number(np.asarray(rated.systems)[rows]),
         )
         columns = MetricPairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
-        contrast = None
-        if len(rows):
-            if level == "within-question":
-                contrast = contrast_questions(
-                    answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations
-                )
-            elif level == "system":
-                contrast = contrast_systems(
-                    answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations
-                )
-            else:
-                contrast = contrast_answers(
-                    answers,
-                    columns,
-                    by_system=level == "within-system",
-                    coefficient=coefficient,
-                    test=test,
-                    seed=seed,
-                    permutations=permutations,
-                )
+        contrast = (
+            contrast_pairs(answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations)
+            if len(rows)
+            else None
+        )
         for p, pair in enumerate(together):
             blank = [
-                _start(pair, dimension, coefficient, level, test, "bootstrap" if level == "system" else "jackknife")
+                Comparison(*pair, level, dimension, coefficient, interval=interval, test=test)
                 for dimension in (*dimensions, ALL)
             ]
             of_pair[pair] = [_fill(row, d, p, answers, contrast) for d, row in enumerate(blank)]
@@ -177,32 +163,6 @@ def _permute(
 
 def _number(groups: np.ndarray) -> np.ndarray:
     return np.unique(groups, return_inverse=True)[1]
-
-
-def _start(
-    pair: tuple[str, str], dimension: str, coefficient: CoefficientName, level: Level, test: TestName, interval: str
-) -> Comparison:
-    """Return a comparison without a result."""
-    return Comparison(
-        first=pair[0],
-        second=pair[1],
-        level=level,
-        dimension=dimension,
-        coefficient=coefficient,
-        first_value=None,
-        second_value=None,
-        difference=None,
-        low=None,
-        high=None,
-        interval=interval,
-        test=test,
-        p=None,
-        p_adjusted=None,
-        n=0,
-        questions=0,
-        reason=None,
-        sentence="",
-    )
 
 
 def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
@@ -242,12 +202,8 @@ def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> st
     systems = len(np.unique(answers.systems[there]))
     if row.level == "system" and systems < MIN_ROWS:
         return f"{systems} systems are fewer than {MIN_ROWS}"
-    where = {"global": "", "system": "", "within-system": " in every system", "within-question": " in every question"}
-    return (
-        f"the ratings or one metric's scores are constant, or answers fewer than {MIN_ROWS},{where[row.level]}".rstrip(
-            ","
-        )
-    )
+    where = {"within-system": ", in every system", "within-question": ", in every question"}.get(row.level, "")
+    return f"the ratings or one metric's scores are constant, or answers fewer than {MIN_ROWS}{where}"
 
 
 def _test_in_closed_form(
@@ -263,7 +219,7 @@ def _test_in_closed_form(
         raise UsageError(
             f"{test} is a test of spearman or pearson, not of {coefficient}. perm-inputs is of all of them."
         )
-    row = _start(pair, dimension, coefficient, level, test, "zou")
+    row = Comparison(*pair, level, dimension, coefficient, interval="zou", test=test)
     columns = np.column_stack([rated.ratings_of(dimension), *(rated.scores_of(name) for name in pair)])
     there = ~np.isnan(columns).any(axis=1)
     systems = _number(np.asarray(rated.systems)[there])

@@ -18,6 +18,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
 from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
 from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import bca_intervals, jackknife_intervals
 
 if TYPE_CHECKING:
@@ -67,10 +68,9 @@ def correlate(
     Raises:
         UsageError: Nobody rated an answer, or a name is unknown.
     """
-    names = tuple(dict.fromkeys(rated.metrics if metrics is None else metrics))
-    _check("metric", names, rated.metrics)
-    _check("coefficient", coefficients, tuple(all_coefficients()))
-    _check("level", levels, get_args(Level))
+    names = choose_names("metric", metrics, rated.metrics)
+    choose_names("coefficient", coefficients, tuple(all_coefficients()))
+    choose_names("level", levels, get_args(Level))
     if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
         raise UsageError("soft_pairwise_accuracy compares systems. Ask for it with the level 'system' alone.")
     if not 0 < confidence < 1:
@@ -83,12 +83,6 @@ def correlate(
     how = _IntervalSettings(seed, resamples, confidence)
     tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
     return [row for metric in names for table in tables for row in table[metric]]
-
-
-def _check(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
 
 
 @dataclass(frozen=True, slots=True)

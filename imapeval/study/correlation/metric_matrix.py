@@ -15,6 +15,7 @@ from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.data.findings import MetricMatrix
+from imapeval.study.data.rated import choose_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +47,7 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
         UsageError: Fewer than two metrics, or one that there is not.
         MissingExtraError: scipy is not installed.
     """
-    names = list(dict.fromkeys(rated.metrics if metrics is None else metrics))
-    for name in names:
-        if name not in rated.metrics:
-            raise UsageError(f"there is no metric {name!r}. There are: {', '.join(rated.metrics)}.")
+    names = choose_names("metric", metrics, rated.metrics)
     if len(names) < 2:
         raise UsageError(f"a matrix needs two metrics, and there is {len(names)}. Name more, or score with more.")
     scores = np.column_stack([rated.scores_of(name) for name in names])

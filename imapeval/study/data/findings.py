@@ -97,19 +97,19 @@ class Comparison:
     level: Level
     dimension: str
     coefficient: CoefficientName
-    first_value: float | None
-    second_value: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    interval: str
-    test: str
-    p: float | None
-    p_adjusted: float | None
-    n: int
-    questions: int
-    reason: str | None
-    sentence: str
+    first_value: float | None = None
+    second_value: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    interval: str = ""
+    test: str = ""
+    p: float | None = None
+    p_adjusted: float | None = None
+    n: int = 0
+    questions: int = 0
+    reason: str | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class Agreement:
 
     dimension: str
     statistic: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    raters: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    raters: int = 0
     reason: str | None = None
 
 
@@ -174,12 +174,12 @@ class Ceiling:
 
     dimension: str
     coefficient: CoefficientName
-    reliability: float | None
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    raters: float
+    reliability: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    raters: float = 0.0
     reason: str | None = None
 
 
@@ -200,12 +200,12 @@ class Corrected:
     metric: str
     dimension: str
     coefficient: CoefficientName
-    value: float | None
-    ceiling: float | None
-    corrected: float | None
-    low: float | None
-    high: float | None
-    n: int
+    value: float | None = None
+    ceiling: float | None = None
+    corrected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
     reason: str | None = None
 
 
@@ -227,10 +227,10 @@ class Slice:
     group: str
     dimension: str
     coefficient: CoefficientName
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
     reason: str | None = None
 
 
@@ -254,16 +254,16 @@ class Heterogeneity:
     facet: str
     dimension: str
     coefficient: CoefficientName
-    groups: int
-    lowest: float | None
-    highest: float | None
-    statistic: float | None
-    freedom: int
-    p: float | None
-    p_adjusted: float | None
-    n: int
-    reason: str | None
-    sentence: str
+    groups: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+    statistic: float | None = None
+    freedom: int = 0
+    p: float | None = None
+    p_adjusted: float | None = None
+    n: int = 0
+    reason: str | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

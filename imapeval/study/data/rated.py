@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.errors import UsageError
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.scales import Scale
 
@@ -97,6 +98,23 @@ class Rated:
             facets={name: tuple(groups[row] for row in numbered) for name, groups in self.facets.items()},
             covariates={name: numbers[picked] for name, numbers in self.covariates.items()},
         )
+
+
+def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names asked for, each once; None asks for all.
+
+    Args:
+        kind: What they name, for the message.
+        wanted: Names as given.
+        known: Names that there are.
+
+    Raises:
+        UsageError: A name is unknown.
+    """
+    for name in wanted or ():
+        if name not in known:
+            raise UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
+    return tuple(dict.fromkeys(known if wanted is None else wanted))
 
 
 def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
+from imapeval.study.agreement.icc import measure_icc
+from imapeval.study.correlation.coefficients import MIN_ROWS, Undefined, find_coefficient
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
@@ -87,18 +88,15 @@ def weighted_icc(table: Floats, weights: Floats) -> Floats:
         At most 1, and below 0 where units differ less than their repetitions do; NaN where all scores are equal,
         there is one unit, or none was repeated; shape (m,).
     """
-    sizes, means, squares = _describe(table)
-    units, scores = weights.sum(axis=1), weights @ sizes
-    within = _divide(weights @ squares, scores - units)
-    spread = _sum_squares(means - means.mean(), weights * sizes)
-    size = _divide(scores - weights @ sizes**2 / scores, units - 1)
-    between = _divide(_divide(spread, units - 1) - within, size)
-    return _divide(between, between + within)
+    statistic = measure_icc(table, model=1)
+    if isinstance(statistic, Undefined):
+        return np.full(len(weights), np.nan)
+    return statistic.compute(statistic.data, weights)
 
 
 def within_unit_sd(table: Floats, weights: Floats) -> Floats:
     """Return the standard deviation within a unit, the root of MSW of `weighted_icc`, shape (m,); NaN for none."""
-    sizes, _, squares = _describe(table)
+    sizes, squares = _describe(table)
     return np.sqrt(_divide(weights @ squares, weights @ (sizes - 1)))
 
 
@@ -128,16 +126,15 @@ def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> F
     return np.where((counts > 0).all(axis=1), np.mean(swapped, axis=0), np.nan)
 
 
-def _describe(table: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return of each row how many scores it has, their mean, and the sum of squares round it."""
+def _describe(table: Floats) -> tuple[Floats, Floats]:
+    """Return how many scores each row has, and the sum of squares around their mean."""
     there = ~np.isnan(table)
     filled = np.where(there, table, 0)
     sizes = there.sum(axis=1).astype(np.float64)
-    means = filled.sum(axis=1) / sizes
-    apart = np.where(there, table - means[:, None], 0)
+    apart = np.where(there, table - (filled.sum(axis=1) / sizes)[:, None], 0)
     # What is left of equal scores is rounding.
     apart[np.abs(apart) <= _ROUNDING * np.abs(filled).max()] = 0
-    return sizes, means, (apart**2).sum(axis=1)
+    return sizes, (apart**2).sum(axis=1)
 
 
 def _sum_squares(values: Floats, weights: Floats) -> Floats:

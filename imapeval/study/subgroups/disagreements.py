@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.errors import UsageError
 from imapeval.study.correlation.product_moment import average_ranks
 from imapeval.study.data.findings import Disagreement
+from imapeval.study.data.rated import choose_names
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
@@ -36,9 +36,8 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
     Raises:
         UsageError: There is no such metric or dimension.
     """
-    for name, known, what in ((metric, rated.metrics, "metric"), (dimension, rated.dimensions, "dimension")):
-        if name not in known:
-            raise UsageError(f"there is no {what} {name!r}. There are: {', '.join(known)}.")
+    choose_names("metric", [metric], rated.metrics)
+    choose_names("dimension", [dimension], rated.dimensions)
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     rows = np.flatnonzero(~np.isnan(scores) & ~np.isnan(ratings))
     if len(rows) < 2:

@@ -82,15 +82,7 @@ def _test(sliced: SlicedMetric, coefficient: CoefficientName) -> Heterogeneity:
         dimension=sliced.dimension,
         coefficient=coefficient,
         groups=len(groups),
-        lowest=None,
-        highest=None,
-        statistic=None,
-        freedom=0,
-        p=None,
-        p_adjusted=None,
         n=count_answers(groups),
-        reason=None,
-        sentence="",
     )
     if len(groups) < 2:
         why = f"fewer than two groups have a system with {MIN_QUESTIONS} questions and a coefficient"

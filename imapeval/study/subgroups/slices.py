@@ -16,6 +16,7 @@ from imapeval.errors import UsageError
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, CoefficientName, Slice
+from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import jackknife_intervals
 
 if TYPE_CHECKING:
@@ -140,12 +141,8 @@ def find_slices(
     bins: int,
 ) -> Iterator[SlicedMetric]:
     """Yield the groups that are compared with each other; see `slice_answers`."""
-    names = rated.metrics if metrics is None else tuple(dict.fromkeys(metrics))
-    for name, known, what in [(name, rated.metrics, "metric") for name in names] + [
-        (coefficient, comparable_coefficients(), "coefficient of slices")
-    ]:
-        if name not in known:
-            raise UsageError(f"there is no {what} {name!r}. There are: {', '.join(known)}.")
+    names = choose_names("metric", metrics, rated.metrics)
+    choose_names("coefficient of slices", [coefficient], comparable_coefficients())
     is_rated = np.isfinite(rated.ratings).sum(axis=1) > 0
     if not is_rated.any():
         raise UsageError("no answer has a rating. Give some with --ratings.")
