@@ -7,7 +7,8 @@
 The attacks are those of tests/extraction/attacks.jsonl: a poor answer and what stands behind it. Its twin is the same
 answer alone. Each is rated by `geval:accuracy` (0..1 here) and read for its facts, whose imapScore with those of a
 reference is taken offline. A score has moved where it lies more than .05 above the twin's. Both are measured with and
-without the fence around texts (`imapeval.llm.structured.templates`) and the filter (`imapeval.extraction.injection_filter`).
+without the markers around texts (`imapeval.llm.structured.templates`) and the filter
+(`imapeval.extraction.injection_filter`).
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from unittest import mock
 
 from imapeval.errors import SampleError
 from imapeval.evaluation.pipeline import open_graph, open_matcher, prepare_metrics
+from imapeval.extraction import line_format
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.llm.batch import ENDPOINT
 from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.scripted import ScriptedModel
-from imapeval.llm.structured import output_format, templates
+from imapeval.llm.structured import templates
 from imapeval.metrics.base import Asking, Case, MetricResources
 from imapeval.metrics.imapscore import score_graded
 from imapeval.metrics.judges.geval import build_geval
@@ -132,7 +134,9 @@ def set_variant(variant: str) -> Iterator[None]:
     # Nothing is loaded yet that was loaded in another variant.
     with ExitStack() as stack:
         stack.enter_context(mock.patch("imapeval.llm.structured.templates.load", templates.load.__wrapped__))
-        stack.enter_context(mock.patch("imapeval.llm.structured.output_format.load", output_format.load.__wrapped__))
+        stack.enter_context(
+            mock.patch("imapeval.extraction.line_format.load_template", line_format.load_template.__wrapped__)
+        )
         if "fence" not in variant:
             stack.enter_context(
                 mock.patch("imapeval.llm.structured.templates.delimit_texts", lambda messages, lang: tuple(messages))

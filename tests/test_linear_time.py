@@ -35,7 +35,7 @@ from imapeval.extraction.lexicon.reader import LexiconReader, clauses, cues, sta
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
 from imapeval.extraction.source import SourceText
-from imapeval.llm.structured import faults
+from imapeval.llm.structured import faults, json_objects
 from imapeval.matching import relating
 from imapeval.metrics.judges import questions
 from imapeval.metrics.judges.base import clean_answer
@@ -341,7 +341,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "extraction.cues.states_nothing": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],
     "extraction.cues.disclaims": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in get_args(Lang)],
     "extraction.cues.asked_terms": lambda text: [cues.find_asked_terms(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.faults.faulty": lambda text: faults.fault_error("truncated", text),
+    "llm.structured.faults.fault_error": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
         tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
     ],
@@ -351,9 +351,9 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "metrics.lexical.tokens.split_for_squad": lambda text: [
         tokens.split_for_squad(text, lang) for lang in get_args(Lang)
     ],
-    "extraction.parsing.find_object": lambda text: parsing.find_json_object(text, "facts"),
-    "extraction.parsing.find_objects": lambda text: list(parsing.find_json_objects(text, text)),
-    "extraction.parsing.unreadable": lambda text: parsing.unreadable_error(text, "it is"),
+    "llm.structured.json_objects.find_json_object": lambda text: json_objects.find_json_object(text, "facts"),
+    "llm.structured.json_objects.find_json_objects": lambda text: list(json_objects.find_json_objects(text, text)),
+    "llm.structured.json_objects.unreadable_error": lambda text: json_objects.unreadable_error(text, "it is"),
     "extraction.source.Source": _look_up,
     "extraction.sifting.drop": lambda text: entries.make_dropped(text, "empty"),
     "extraction.statements.read_statements": lambda text: [

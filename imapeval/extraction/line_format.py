@@ -8,11 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from imapeval.llm.protocol import Message
+from imapeval.llm.structured import templates
+from imapeval.llm.structured.client import OutputFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from imapeval.llm.structured.templates import PromptTemplate
+    from imapeval.types import Lang
+
+LINE_FORMAT = "line-format"
+"""Name of the prompt with the instruction to write lines."""
+VERSION = 1
+"""Version of that prompt."""
 
 END = "End"
 """The last line."""
@@ -90,6 +103,31 @@ def format_lines(record: str) -> str:
             for value in group["values"]
         ]
     return "\n".join([*written, END])
+
+
+@cache
+def load_template(task: str, *, lang: Lang, version: int, output_format: OutputFormat) -> PromptTemplate:
+    """Return the prompt of a task for an output format.
+
+    The prompts show JSON. For plain text their examples are rewritten as lines and an instruction is added to the
+    system message, so that there is one prompt per task.
+
+    Raises:
+        ResourceError: A prompt is missing or malformed.
+    """
+    template = templates.load(task, lang=lang, version=version)
+    if output_format is not OutputFormat.TEXT:
+        return template
+    (instruction,) = templates.load(LINE_FORMAT, lang=lang, version=VERSION).messages
+    messages: list[Message] = []
+    for message in template.messages:
+        content = message.content
+        if message.role == "system":
+            content = f"{content}\n\n{instruction.content}"
+        elif message.role == "assistant":
+            content = format_lines(content)
+        messages.append(Message(message.role, content))
+    return replace(template, messages=tuple(messages))
 
 
 def _split_term_and_value(rest: str, terms: Sequence[str], divider: re.Pattern[str]) -> tuple[str, str | None]:

@@ -12,14 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import parsing, selection
+from imapeval.extraction import line_format, parsing, selection
 from imapeval.extraction.injection_filter import is_about_score
 from imapeval.extraction.offload import offload
 from imapeval.extraction.source import SourceText
 from imapeval.llm.protocol import Request
-from imapeval.llm.structured import faults, output_format, templates
-from imapeval.llm.structured.client import StructuredOutputClient
-from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.llm.structured import faults, templates
+from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions
@@ -77,7 +76,7 @@ class LLMReader:
             max_tokens=self._max_tokens,
             question=templates.prompt_identity(QUESTION_TASK, _VERSIONS[QUESTION_TASK]),
             answer=templates.prompt_identity(_ANSWER_TASK, _VERSIONS[_ANSWER_TASK]),
-            lines=templates.prompt_identity(output_format.LINE_FORMAT, output_format.VERSION),
+            lines=templates.prompt_identity(line_format.LINE_FORMAT, line_format.VERSION),
             retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
             v="8",
         )
@@ -130,7 +129,7 @@ class LLMReader:
     async def _ask(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
         def make(form: OutputFormat) -> Request:
             return Request(
-                output_format.load(task, lang=lang, version=_VERSIONS[task], form=form).render(**texts),
+                line_format.load_template(task, lang=lang, version=_VERSIONS[task], output_format=form).render(**texts),
                 schema=_SCHEMAS[task] if form is OutputFormat.SCHEMA else None,
                 schema_name=task,
                 json=form is OutputFormat.JSON,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval.errors import ExtractionError, ProviderError
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
-from imapeval.llm.structured.client import StructuredOutputClient
-from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.matching.relating import RELATIONS_SCHEMA, list_facts, parse_relations
 from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise

@@ -2,9 +2,9 @@
 
 The facts of each answer are numbered from 1, and the model writes `{"relations": [{"reference": 1, "response": 2,
 "why": "...", "relation": "exact"}]}`: what it does not list is unmatched. The wrapping may differ (see
-`imapeval.extraction.parsing`), the content may not: an entry that names no listed facts is left out and reported, and a
-pair of which it says no one relation keeps none. Where no entry names listed facts and a relation the completion is
-unreadable, for "nothing is related" is a judgement.
+`imapeval.llm.structured.json_objects`), the content may not: an entry that names no listed facts is left out and
+reported, and a pair of which it says no one relation keeps none. Where no entry names listed facts and a relation the
+completion is unreadable, for "nothing is related" is a judgement.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from imapeval.extraction.parsing import find_json_object, unreadable_error
+from imapeval.llm.structured.json_objects import find_json_object, unreadable_error
 from imapeval.types import Relation
 
 if TYPE_CHECKING:

@@ -32,14 +32,13 @@ from imapeval.redaction import get_logger
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-    from imapeval.llm.middleware import ModelWrapper
-from imapeval.llm.protocol import Model, Request
+    from imapeval.llm.protocol import Model, Request
 
 _FORMAT = 1
 """Version of the file format, stored in its user_version."""
 
 _BUSY_SECONDS = 30.0
-"""How long to wait for another process to finish writing. A commit takes milliseconds; only a hung process takes longer."""
+"""How long to wait for another process that writes. A commit takes milliseconds; only a hung process takes longer."""
 
 _BUSY_PAUSE = 0.01
 """Seconds between two attempts where SQLite does not wait by itself."""

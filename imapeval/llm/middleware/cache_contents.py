@@ -68,8 +68,8 @@ def clear(path: Path, *, model: str | None = None) -> int:
     """
     if model is not None and model not in (known := [cached.model for cached in list_models(path)]):
         raise UsageError(
-            f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give one of "
-            "these names exactly."
+            f"the cache has no completions of {model!r}. It has those of: {', '.join(known) or 'no model'}. Give "
+            "one of these names exactly."
         )
     if not path.exists():
         return 0

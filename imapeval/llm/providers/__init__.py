@@ -1,1 +1,1 @@
-"""Providers of language models: each turns a request into a completion, and knows nothing of retries, limits or budgets."""
+"""Providers: each turns a request into a completion, and knows nothing of retries, limits, caches or budgets."""

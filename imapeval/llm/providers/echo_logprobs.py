@@ -25,8 +25,8 @@ _SHOWN = 300
 """Most characters of a server's reply that an error message quotes."""
 
 _NO_ECHO = re.compile(r"\becho\b|log_?prob|completions endpoint", re.I)
-"""Older llama.cpp: "Only no echo is supported"; OpenAI: "Setting 'echo' and 'logprobs' at the same time is not supported
-for this model" and "This is a chat model and not supported in the v1/completions endpoint"."""
+"""Older llama.cpp: "Only no echo is supported"; OpenAI: "Setting 'echo' and 'logprobs' at the same time is not
+supported for this model" and "This is a chat model and not supported in the v1/completions endpoint"."""
 
 
 def request_body(request: Request, model: str) -> dict[str, Any]:

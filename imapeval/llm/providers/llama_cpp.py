@@ -179,8 +179,8 @@ class _Server:
             reason = self.exit_reason() or "printed nothing."
             address.set_exception(
                 ServiceError(
-                    f"llama.cpp cannot serve {self._path}: it {reason} Check that the file is complete and of a supported "
-                    "architecture, and that there is enough memory.",
+                    f"llama.cpp cannot serve {self._path}: it {reason} Check that the file is complete, that llama.cpp "
+                    "supports its architecture, and that there is enough memory.",
                     kind="unreachable",
                 )
             )

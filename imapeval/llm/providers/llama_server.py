@@ -1,8 +1,8 @@
 """A script that serves a model with llama.cpp on the loopback interface; `imapeval.llm.providers.llama_cpp` runs it.
 
 It imports nothing from imapeval. It prints one line to standard output, its address, once the model is loaded;
-llama.cpp's log goes to standard error. It runs until its standard input is closed, so it never outlives the process that
-started it.
+llama.cpp's log goes to standard error. It runs until its standard input is closed, so it never outlives the process
+that started it.
 """
 
 from __future__ import annotations

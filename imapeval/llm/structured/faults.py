@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from imapeval.errors import ExtractionError, ProviderError
-from imapeval.extraction.parsing import strip_reasoning
 from imapeval.llm.protocol import Message
 from imapeval.llm.structured import templates
+from imapeval.llm.structured.json_objects import strip_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,7 @@ from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction.repeated import gather_readings
 from imapeval.llm.protocol import PERMANENT_KINDS, Request
 from imapeval.llm.structured import templates
-from imapeval.llm.structured.client import StructuredOutputClient
-from imapeval.llm.structured.output_format import OutputFormat
+from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

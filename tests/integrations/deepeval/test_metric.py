@@ -267,24 +267,24 @@ def test_options_are_the_scorers():
     [
         ({"metrics": "imapscor"}, "imapscor"),
         ({"strict_mode": True}, "strict_mode"),
-        ({"threshold": "high"}, "threshold is 'high'"),
-        ({"threshold": float("nan")}, "threshold is nan"),
-        ({"threshold": True}, "threshold is True"),
-        ({"votes": 3}, "language model"),
-        ({"scorer": object()}, "no imapeval.Scorer"),
-        ({"scorer": Scorer(), "votes": 3}, "'votes' is an option of another"),
-        ({"scorer": Scorer(), "model": "gpt-5.4"}, "'model' is an option of another"),
-        ({"model": "gpt-5.4", "llm": "openai:gpt-5.4"}, "Give one of them"),
-        ({"model": 7}, "DeepEval cannot open the model 7"),
+        ({"threshold": "high"}, "'high'"),
+        ({"threshold": float("nan")}, "nan"),
+        ({"threshold": True}, "True"),
+        ({"votes": 3}, "votes"),
+        ({"scorer": object()}, "scorer"),
+        ({"scorer": Scorer(), "votes": 3}, "'votes'"),
+        ({"scorer": Scorer(), "model": "gpt-5.4"}, "'model'"),
+        ({"model": "gpt-5.4", "llm": "openai:gpt-5.4"}, "model.*llm"),
+        ({"model": 7}, "7"),
     ],
 )
-def test_what_cannot_be_meant_says_so(options, said):
+def test_an_invalid_option_is_named(options, said):
     with pytest.raises(UsageError, match=said):
         ImapScoreMetric(**options)
 
 
 def test_another_kind_of_test_case():
-    with pytest.raises(UsageError, match="measures LLMTestCase, not ConversationalTestCase"):
+    with pytest.raises(UsageError, match=r"LLMTestCase.*ConversationalTestCase"):
         ImapScoreMetric().measure(ConversationalTestCase(turns=[Turn(role="user", content="How?")]))
 
 
@@ -292,7 +292,7 @@ def test_a_server_that_is_down_is_no_score(unused_url, monkeypatch):
     monkeypatch.setattr(retry, "_LONGEST_OUTAGE_AT_START", 0.0)
     metric = ImapScoreMetric(llm="openai:x", base_url=unused_url, threshold=0.0)
     for run_async in (True, False):
-        with pytest.raises(ServiceError, match="cannot be reached"):
+        with pytest.raises(ServiceError, match="server"):
             run(CASES[:2], metric, run_async=run_async)
         config = ErrorConfig(ignore_errors=True)
         results = run(CASES[:2], metric, run_async=run_async, error_config=config)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import parsing
-from imapeval.llm.structured import faults
+from imapeval.llm.structured import faults, json_objects
 from imapeval.metrics.judges.parsing.scores import read_value
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def read_support(completion: str) -> bool:
     try:
         said: Any = _find_value(completion, "supported")
     except ExtractionError as error:
-        said = parsing.strip_reasoning(completion).strip().strip(".。!！")
+        said = json_objects.strip_reasoning(completion).strip().strip(".。!！")
         if said.casefold() not in _BOOLEANS:
             raise error from None
     if isinstance(said, bool):
@@ -152,7 +151,7 @@ def _read_list(completion: str, key: str) -> list[Any]:
 
 def _find_value(completion: str, key: str) -> Any:
     try:
-        return parsing.find_json_object(completion, key)[key]
+        return json_objects.find_json_object(completion, key)[key]
     except ExtractionError as error:
         raise faults.refine_error(error) from None
 

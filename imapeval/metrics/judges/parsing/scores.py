@@ -16,8 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ExtractionError
-from imapeval.extraction import parsing
-from imapeval.llm.structured import faults
+from imapeval.llm.structured import faults, json_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -270,7 +269,7 @@ def _find_scores(
     prose: list[str] = []
     done = 0
     try:
-        for start, end, record in parsing.find_json_objects(body, completion):
+        for start, end, record in json_objects.find_json_objects(body, completion):
             prose += body[done:start], " " * (end - start)
             done = end
             for key, value in record.items():
@@ -357,7 +356,7 @@ def _compile_scale(scale: Scale) -> re.Pattern[str]:
 
 
 def _strip_reasoning(completion: str) -> str:
-    return parsing.strip_reasoning(completion).strip()
+    return json_objects.strip_reasoning(completion).strip()
 
 
 def _require_one_score(said: Sequence[_StatedScore], completion: str) -> int:
