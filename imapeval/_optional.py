@@ -1,7 +1,7 @@
-"""Optional packages, asked for by name and found without importing anything by accident.
+"""Optional packages: whether one is installed, and importing it with an error that names the extra.
 
 `import datasets` succeeds in a checkout even without Hugging Face's package, because the repository has a
-top-level folder of that name. So extras are detected by distribution metadata, not by trying an import.
+top-level folder of that name. So extras are detected by their distribution metadata, not by trying to import them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def installed(distribution: str) -> bool:
-    """Say whether a distribution (the PyPI name) is installed."""
+    """Return whether a distribution (by its PyPI name) is installed."""
     try:
         metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -26,10 +26,10 @@ def installed(distribution: str) -> bool:
 
 
 def require(module: str, *, distribution: str, extra: str, needed_for: str) -> ModuleType:
-    """Import a module of an extra.
+    """Import and return a module that an extra provides.
 
     Raises:
-        MissingExtraError: The distribution is not installed; names the extra.
+        MissingExtraError: The distribution is not installed.
     """
     if not installed(distribution):
         raise MissingExtraError(distribution, extra=extra, needed_for=needed_for)

@@ -1,7 +1,7 @@
-"""Where the shipped data lies: prompts, the graph, the sample data.
+"""Paths of the shipped data (prompts, graph, sample data) and of the cache folder.
 
 The wheel carries `prompts/`, `kg/` (compiled files only) and `datasets/` under `imapeval/_data/`. An editable
-install has no such folder, so the checkout's own folders are looked at next.
+install has no such folder, so the folders of the checkout are tried next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def find(*parts: str) -> Path:
     """Return the path of a shipped file or folder, such as `find("kg", "graph.sqlite")`.
 
     Raises:
-        ResourceError: It is neither in the installed package nor in a checkout around it.
+        ResourceError: It is neither in the installed package nor in the checkout.
     """
     tried: list[Path] = []
     for root in (_PACKAGE / "_data", _PACKAGE.parent):
@@ -27,13 +27,13 @@ def find(*parts: str) -> Path:
             return path
         tried.append(path)
     raise ResourceError(
-        f"the shipped resource {'/'.join(parts)!r} is absent (looked at {', '.join(map(str, tried))}). "
+        f"the shipped resource {'/'.join(parts)!r} is missing (tried {', '.join(map(str, tried))}). "
         "The installation is incomplete: reinstall imapeval."
     )
 
 
 def cache_folder() -> Path:
-    """Return where things lie that can be made again: $IMAPEVAL_CACHE, else `imapeval` in the user's cache folder."""
+    """Return the folder of files that can be rebuilt: $IMAPEVAL_CACHE, else `imapeval` in the user's cache folder."""
     given = os.environ.get("IMAPEVAL_CACHE")
     # $XDG_CACHE_HOME, by default ~/.cache: XDG base directory specification.
     return Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "imapeval").expanduser()

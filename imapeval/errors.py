@@ -1,17 +1,17 @@
-"""Everything imapeval raises on purpose.
+"""The exceptions of imapeval.
 
-    ImapEvalError                  the one root: `except ImapEvalError` catches all of it
-    ├── UsageError                 a call or a command line that cannot mean anything
-    ├── InputError                 a file's content is at fault; names file, line and mend
-    ├── ResourceError              a shipped or user-given resource (graph, index, prompt) is absent or does not fit
+    ImapEvalError                  the common base class
+    ├── UsageError                 an invalid call or command line
+    ├── InputError                 the content of a file is invalid; names file, line and fix
+    ├── ResourceError              a shipped or user-given resource (graph, index, prompt) is missing or does not fit
     ├── MissingExtraError          an optional package is not installed; says what to install
-    ├── ServiceError               the language model cannot go on for anybody: server down, key refused, budget spent
+    ├── ServiceError               the language model fails for every sample: server down, key refused, budget spent
     └── SampleError                one sample cannot be scored; becomes a `Failure` for that sample
-        ├── ExtractionError        no imap could be made of a text
+        ├── ExtractionError        no imap could be extracted from a text
         └── ProviderError          the language model did not answer
 
-A `SampleError` never ends a run: `evaluate` turns it into a `Failure` and goes on. A `ServiceError` ends it after what
-is in flight has been kept: the next 100,000 answers would fail alike.
+A `SampleError` never ends a run: `evaluate` turns it into a `Failure` and continues. A `ServiceError` ends the run
+after the work in flight has been saved, because every further request would fail as well.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from imapeval.redaction import make_printable, redact
 
 
 class ImapEvalError(Exception):
-    """Root of all errors that imapeval raises on purpose. Secrets in a message are hidden from the start."""
+    """Base class of all errors that imapeval raises. Secrets in the message are redacted."""
 
     def __init__(self, message: str) -> None:
         super().__init__(make_printable(redact(message)))
 
 
 class UsageError(ImapEvalError):
-    """A call or a command line that cannot mean anything: names the value, the allowed ones and the mend."""
+    """A call or a command line is invalid. The message names the value, the allowed values and the fix."""
 
 
 class InputError(ImapEvalError):
-    """A file's content is at fault.
+    """The content of a file is invalid.
 
     Attributes:
         path: The file, or None where the data did not come from one.
-        line: 1-based line (or row) number, or None where the whole file is meant.
+        line: 1-based line (or row) number, or None for the whole file.
         mend: What to do about it, as a sentence.
     """
 
@@ -51,7 +51,7 @@ class InputError(ImapEvalError):
 
 
 class ResourceError(ImapEvalError):
-    """A graph, index, prompt or other resource is absent, damaged or does not fit the others."""
+    """A graph, index, prompt or other resource is missing, damaged or does not match the others."""
 
 
 class MissingExtraError(ImapEvalError):
@@ -66,7 +66,7 @@ class MissingExtraError(ImapEvalError):
 
 
 class ServiceError(ImapEvalError):
-    """The language model cannot go on for any sample.
+    """The language model cannot be used for any sample.
 
     Attributes:
         kind: "unreachable", "auth", "not-found", "over-budget", ...
@@ -82,8 +82,8 @@ class SampleError(ImapEvalError):
 
     Attributes:
         stage: Where it happened: "extraction", "llm", "matching" or "metric".
-        kind: A short machine-readable name of what went wrong, such as "no-query" or "rate-limit".
-        raw: The raw text that could not be used, where there is one.
+        kind: A short machine-readable name of the problem, such as "no-query" or "rate-limit".
+        raw: The raw text that could not be used, or None.
     """
 
     stage = "metric"
@@ -95,18 +95,17 @@ class SampleError(ImapEvalError):
 
 
 class ExtractionError(SampleError):
-    """No imap could be made of a text."""
+    """No imap could be extracted from a text."""
 
     stage = "extraction"
 
 
 class ProviderError(SampleError):
-    """The language model did not answer, or answered nothing usable.
+    """The language model did not answer, or its answer could not be used.
 
     Attributes:
-        tokens: Of the prompt and of the completion, where the server said that it counts them although nothing usable
-            came of them.
-        retry_after: Seconds after which the server wants to be asked again, where it says so.
+        tokens: Prompt and completion tokens that the server billed although the answer could not be used; or None.
+        retry_after: Seconds to wait before the next attempt, if the server says so.
     """
 
     stage = "llm"

@@ -1,6 +1,6 @@
-"""Files that may hold texts: a new one can be read by its owner only, and is written whole.
+"""Private files, written atomically, and whether the process that left a file behind still runs.
 
-And what a process that was killed leaves behind: whoever finds it asks whether that process still runs.
+Files may hold texts of patients: a new file can be read by its owner only.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRAFT_SUFFIX = ".new"
-"""How the name of a file ends that a killed process may have left half written."""
+"""Suffix of files that are being written; a killed process may leave one behind."""
 
 
 def open_private(path: str, flags: int) -> int:
-    """Return the descriptor of a file that its owner alone may read where it is new: an `opener` for `open`."""
+    """Return a file descriptor; a new file is readable by its owner only. An `opener` for `open`."""
     return os.open(path, flags, 0o600)
 
 
 def create_private_file(path: Path) -> None:
-    """Make an empty file, for what opens it by its path alone; one that is there stays as it is.
+    """Create an empty private file if there is none, for libraries that open a file by its path.
 
     Raises:
-        OSError: The file cannot be made.
+        OSError: The file cannot be created.
     """
     with open(path, "ab", opener=open_private):
         pass
 
 
 def is_process_running(process: int) -> bool:
-    """Tell whether a process of this machine runs, by its number; True where nobody is told."""
-    # On Windows signal 0 is not a question.
+    """Return whether the process with this id runs on this machine; True where that cannot be found out."""
+    # On Windows, signal 0 terminates the process.
     if os.name != "posix":
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # it belongs to another user
         return True
     return True
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file so that a reader finds the old or the new content, never half of it.
+    """Write a file atomically: readers see the old or the new content, never a mixture.
 
-    A symbolic link at `path` is replaced, and what it points to is not touched. A new file can be read by its owner
-    only; one that is replaced keeps its mode. A device or a pipe, such as /dev/stdout, is written to as it is.
+    A symbolic link at `path` is replaced, and its target is left alone. A new file can be read by its owner only; a
+    replaced file keeps its mode. Devices and pipes, such as /dev/stdout, are written to directly.
 
     Raises:
-        OSError: The file cannot be written; what was there before still is.
+        OSError: The file cannot be written; the old content is kept.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
     draft = path.with_name(f".{path.name}.{os.urandom(4).hex()}{DRAFT_SUFFIX}")
-    # O_EXCL follows no link that somebody put there.
+    # O_EXCL: do not follow a link that someone has put there.
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,7 +1,7 @@
-"""What must not be shown is taken out here: secrets, and characters that a terminal obeys.
+"""Removes secrets, and characters that control a terminal, from texts that are shown or stored.
 
-Errors, failures and log records pass through here when they are made, replies of servers when they arrive, command
-lines when they are recorded, and all that the program prints when it is printed.
+Errors, failures and log records are redacted when they are created, replies of servers when they arrive, command lines
+when they are recorded, and the output of the program when it is printed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 HIDDEN = "[redacted]"
 
 _SECRET_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "IMAPEVAL_TOKEN")
-"""Environment variables that hold secrets of ours."""
+"""Environment variables that hold secrets."""
 
 _MIN_LENGTH = 6
 _MIN_WORD_LENGTH = 16
 _MIN_URL_VALUE_LENGTH = 16
-"""Characters of a secret that is searched for in texts; of one that is a single word, because servers without access
-control are given keys such as "EMPTY", "anything" or "ollama", which is the name of a host as well; and of a value in
-the query of an address, which is mostly a version or a name."""
+"""Minimum length of a secret that is searched for in texts. Longer for single words, because servers without access
+control get keys such as "EMPTY", "anything" or "ollama", which is also a host name; and for values in the query of a
+URL, which are mostly versions or names."""
 
 _ADDRESS = re.compile(
     r"""(?P<scheme>\b[a-z][a-z0-9+.-]{0,20}:(?://|\\/\\/))(?P<authority>[^\s/?#"'<>\\]*)(?P<path>[^\s?#"'<>]*)"""
     r"""(?P<query>\?[^\s#"'<>]*)?(?P<fragment>\#[^\s"'<>]*)?""",
     re.I,
 )
-"""The parts of RFC 3986, 3; slashes may be escaped as some servers do in JSON."""
+"""The parts of a URL (RFC 3986, section 3). Slashes may be escaped, as some servers do in JSON."""
 
 _VALUE = re.compile(r"(?<==)[^&;]+")
 
@@ -42,18 +42,18 @@ _AUTHORIZATION = re.compile(
 )
 
 _TERMINAL_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters (C0 but for line breaks and tabs, DEL, C1), and those that turn the direction of writing."""
+"""Control characters (C0 but for line breaks and tabs, DEL, C1), and those that change the direction of writing."""
 
 _registered: set[str] = set()
 
 
 def register_secret(secret: str) -> None:
-    """Have a secret hidden from now on, each line of it, in all its spellings."""
+    """Redact a secret from now on: each of its lines, in every spelling."""
     _registered.add(secret)
 
 
 def register_url_secrets(url: str) -> None:
-    """Have user, password and the long values of the query of an address hidden from now on."""
+    """Redact the user, the password and the long query values of a URL from now on."""
     parts = urlsplit(url)
     login, at, _ = parts.netloc.rpartition("@")
     if at:
@@ -67,26 +67,26 @@ def register_url_secrets(url: str) -> None:
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text without the keys, passwords and tokens that are in use here."""
+    """Return the text without registered secrets and those in environment variables."""
     secrets = frozenset(_registered).union(filter(None, map(os.environ.get, _SECRET_VARIABLES)))
     pattern = _compile_pattern(secrets)
     return text if pattern is None else pattern.sub(HIDDEN, text)
 
 
 def redact(text: str) -> str:
-    """Return the text without those, and without what may be secret in any address or Authorization header."""
+    """Return the text without known secrets and without possible secrets in URLs and Authorization headers."""
     return _AUTHORIZATION.sub(rf"\1{HIDDEN}", _ADDRESS.sub(_redact_address, hide_secrets(text)))
 
 
 def make_printable(text: str) -> str:
-    """Return the text with characters that a terminal obeys as their escapes, so that JSON stays the same JSON."""
+    """Return the text with control characters written as JSON escapes, so that JSON stays equivalent."""
     return _TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return the logger of a module, whose records are redacted."""
+    """Return the logger of a module; its records are redacted."""
     logger = logging.getLogger(name)
-    # A filter that is there already is not added again.
+    # Adding a filter twice has no effect.
     logger.addFilter(_redact_record)
     return logger
 
@@ -106,7 +106,7 @@ def _redact_address(found: re.Match[str]) -> str:
 
 
 def _hide_values(part: str) -> str:
-    """Hide the values in a query or fragment, but not the end of a sentence behind it."""
+    """Redact the values in a query or fragment, but keep punctuation that ends a sentence."""
     said = part.rstrip(".,:;!)")
     nameless = said.startswith("?") and len(said) > 1 and "=" not in said
     hidden = f"?{HIDDEN}" if nameless else _VALUE.sub(HIDDEN, said)
@@ -117,7 +117,7 @@ def _hide_values(part: str) -> str:
 def _compile_pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
     lines = {line.strip() for secret in secrets for line in (secret, *secret.splitlines())}
     spellings = {spelling for line in lines if _is_secret(line) for spelling in _spellings(line)}
-    # The longest first: one may be the beginning of another.
+    # Longest first: one may be a prefix of another.
     return re.compile("|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))) if spellings else None
 
 
@@ -126,6 +126,6 @@ def _is_secret(text: str) -> bool:
 
 
 def _spellings(secret: str) -> set[str]:
-    """Return how a secret may stand in JSON, in Python's words and in an address."""
+    """Return the spellings of a secret in JSON, in Python reprs and in URLs."""
     plain = {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
     return plain | {text.replace("/", r"\/") for text in plain} | {quote(secret, safe=""), quote(secret)}

@@ -1,8 +1,7 @@
-"""The identity of a number: everything that can change it, in one line.
+"""Signatures: everything that can change a score, in one line.
 
-Taken from sacrebleu, whose lesson is that a score without a signature cannot be compared. Its signatures are
-listed by hand and miss parameters; ours are derived from the fields of a dataclass, so that a new option cannot
-be forgotten.
+The idea is sacrebleu's: scores without a signature cannot be compared. Its signatures are written by hand and miss
+parameters; these are derived from the fields of a dataclass, so that no option is forgotten.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def signature(name: str, /, *parts: Any, **values: Value) -> str:
     """Join a name, the fields of dataclass instances and single values to `name|key:value|...`.
 
     Args:
-        name: What is signed, such as "imapscore".
+        name: Name of what is signed, such as "imapscore".
         parts: Dataclass instances; each field whose metadata lacks `signature=False` becomes `key:value`.
         values: Further entries, in the given order.
 

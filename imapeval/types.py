@@ -1,6 +1,6 @@
-"""The words of imapeval as types: sample, pair, imap, relation, match, score, failure.
+"""The data types that every layer shares: sample, pair, imap, relation, match, score, failure.
 
-Frozen and free of behaviour beyond what follows from their fields, so that every layer can share them.
+Frozen dataclasses without behaviour beyond what follows from their fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Certainty = Literal["certain", "possible", "unlikely"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of a dialogue: "user" is who asks, "assistant" who answers."""
+    """One turn of a dialogue: the user asks, the assistant answers."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -31,21 +31,21 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One answer to be scored.
+    """One answer to score.
 
     Attributes:
         id: Unique within a file.
-        question: What was asked. Of a dialogue: all turns before the response, each with its speaker.
-        references: The clinicians' answers; of several, the scores beside each are joined as the run's `references`
-            says (`imapeval.evaluation.combine`). May be empty: then there are imaps of question and response, but no score that
-            needs a reference.
-        response: The generated answer under evaluation. Of a dialogue: its last turn. "" where there is none.
+        question: What was asked. For a dialogue, all turns before the response, each with its speaker.
+        references: The clinicians' answers. The scores against several are combined as the run's `references` says
+            (`imapeval.evaluation.combine`). If there are none, imaps have question and response only, and metrics that
+            need a reference give no score.
+        response: The generated answer under evaluation; for a dialogue its last turn. "" if there is none.
         lang: Language of the texts, "en" or "zh".
-        system: Who generated the response; "" where nobody said.
-        ratings: What people gave, by dimension, such as {"accuracy": 4.5}.
-        meta: Every other column of the input, untouched.
-        turns: The dialogue that `question` and `response` were made of; empty where there was none.
-        answered: Whether there is a response, be it an empty one. Where there is none, no metric scores the sample.
+        system: The system that generated the response; "" if unknown.
+        ratings: Human ratings by dimension, such as {"accuracy": 4.5}.
+        meta: Every other column of the input, unchanged.
+        turns: The dialogue that `question` and `response` were taken from; empty if there is none.
+        answered: Whether there is a response, which may be empty. A sample without one is not scored.
     """
 
     id: str
@@ -67,14 +67,14 @@ class Pair:
     Attributes:
         term: What kind of fact it is. In the query component the value is "?".
         value: The fact.
-        span: Where the value stands in the text it was read from, as 0-based character offsets
-            [start, end), or None where it is not a literal quotation. A value completed by the word that governs
-            its list ("avoid coffee" in "avoid alcohol, coffee") has the place of its own words ("coffee").
-        polarity: "denied" where the value denies something or advises against it: "no fever", "avoid coffee". The
-            value has the words for it all the same, so that it can be read on its own.
-        certainty: How sure the text is of it.
-        condition: Under which condition alone it holds, as written: "if kidneys are healthy". "" for none.
-        amounts: Doses, durations, ages and other amounts in it, as written.
+        span: Position of the value in the text that it was extracted from, as 0-based character offsets [start, end);
+            None if it is not a literal quotation. A value completed by the word that governs its list ("avoid coffee"
+            in "avoid alcohol, coffee") has the position of its own words ("coffee").
+        polarity: "denied" if the value denies something or advises against it: "no fever", "avoid coffee". The value
+            still includes the words that say so, and can be read on its own.
+        certainty: How certain the text is of the fact.
+        condition: The condition under which alone the fact holds, as written: "if kidneys are healthy"; "" for none.
+        amounts: Doses, durations, ages and other amounts in the value, as written.
     """
 
     term: str
@@ -97,7 +97,7 @@ def values_by_term(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
 class Relation(StrEnum):
     """How a reference value relates to a response value, best first.
 
-    The first four are those of Wang et al. 2024, section 3.3, which takes contradictions for unmatched.
+    The first four are those of Wang et al. 2024, section 3.3, which counts contradictions as unmatched.
     """
 
     EXACT = "exact"
@@ -109,12 +109,12 @@ class Relation(StrEnum):
     UNMATCHED = "unmatched"
     """None of these."""
     CONTRADICTION = "contradiction"
-    """Both speak of the same thing and cannot both hold: opposite polarity, another amount, another side."""
+    """Both are about the same thing and cannot both be true: opposite polarity, different amount, different side."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRelation:
-    """A relation that came with an imap from elsewhere and is used as it is; `other_term` as of a `Match`."""
+    """A relation that was recorded with an imap and is used unchanged; `other_term` as in `Match`."""
 
     term: str
     reference: str
@@ -125,7 +125,7 @@ class KnownRelation:
 
 @dataclass(frozen=True, slots=True)
 class QuestionImap:
-    """What a question says.
+    """The facts of a question.
 
     Attributes:
         query: What is asked; values are "?".
@@ -138,10 +138,10 @@ class QuestionImap:
 
 @dataclass(frozen=True, slots=True)
 class AnswerImap:
-    """What an answer says.
+    """The facts of an answer.
 
     Attributes:
-        inform: Its facts.
+        inform: The facts.
     """
 
     inform: tuple[Pair, ...]
@@ -149,17 +149,17 @@ class AnswerImap:
 
 @dataclass(frozen=True, slots=True)
 class Imap:
-    """What question, one reference and response say, as pairs.
+    """The facts of a question, one reference and the response, as pairs.
 
     Attributes:
         query: What is asked.
         constraint: What is given.
-        reference: Inform pairs of the reference.
-        response: Inform pairs of the response.
-        reference_index: Which of the sample's references was read, 0-based.
-        reading: Which of several readings of the same texts this is, 0-based.
-        relations: Relations recorded together with the pairs; None where matching has still to be done.
-            Where given, every pair not listed is unmatched.
+        reference: Facts of the reference.
+        response: Facts of the response.
+        reference_index: 0-based index of the sample's reference.
+        reading: 0-based index of the reading, where the texts are read several times.
+        relations: Relations recorded with the pairs, in which case pairs that are not listed are unmatched; None if
+            matching is still to be done.
     """
 
     query: tuple[Pair, ...]
@@ -173,18 +173,18 @@ class Imap:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One judged pair of values of one term.
+    """How a value of the reference relates to one of the response.
 
     Attributes:
-        term: The term of the reference's value, and as a rule of the response's.
+        term: The term of the reference's value, and usually of the response's.
         reference: The reference's value.
         response: The response's value.
-        relation: Of the reference value to the response value.
+        relation: The relation of the reference value to the response value.
         similarity: Similarity of the two values in 0..1 (encoder cosine, clipped at 0).
-        decided_by: Who decided the relation.
-        evidence: Why, in a form that can be written as JSON.
-        other_term: The response value's term where that is another one: the answers may give one fact under two
-            headings. "" where it is the same.
+        decided_by: What decided the relation.
+        evidence: Why, as JSON values.
+        other_term: The term of the response's value if it differs, since answers may give one fact under two headings;
+            else "".
     """
 
     term: str
@@ -204,10 +204,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A finite number and its parts.
+    """A finite score and its parts.
 
     Raises:
-        ValueError: The value or a part is not finite. "Undefined" is a `Failure`, never NaN.
+        ValueError: The value or a part is not finite. An undefined score is a `Failure`, never NaN.
     """
 
     value: float
@@ -220,22 +220,21 @@ class Score:
 
 
 MAX_RAW_CHARACTERS = 20_000
-"""Most characters of a failure's raw text. A completion of 2,048 tokens has some 8,000; a broken server may send
-anything."""
+"""Maximum length of a failure's raw text. A completion of 2,048 tokens has some 8,000 characters, but a broken server
+may send anything."""
 
 _CUT = " [cut]"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no score. Secrets in its texts are hidden from the start.
+    """Why there is no score. Secrets in its texts are redacted.
 
     Attributes:
-        stage: "sample" where the sample is at fault whatever the metric; else "extraction", "llm", "matching" or
-            "metric".
+        stage: "sample" if no metric can score the sample; else "extraction", "llm", "matching" or "metric".
         kind: Short machine-readable name, such as "no-query".
-        message: For people: what happened and what can be done.
-        raw: The beginning of the raw text that could not be used, where there is one.
+        message: What happened and what to do about it, for people.
+        raw: The beginning of the raw text that could not be used, or None.
     """
 
     stage: str
@@ -246,7 +245,7 @@ class Failure:
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", make_printable(redact(self.message)))
         if self.raw is not None:
-            # What is redacted is longer than what is kept, so that no half of a secret is left.
+            # Redact more than is kept, so that no half of a secret is left.
             raw = redact(self.raw[: 2 * MAX_RAW_CHARACTERS])
             object.__setattr__(
                 self, "raw", raw if len(raw) <= MAX_RAW_CHARACTERS else raw[: MAX_RAW_CHARACTERS - len(_CUT)] + _CUT

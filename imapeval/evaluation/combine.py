@@ -1,7 +1,7 @@
-"""Several scores of one response to one: the mean over readings of its texts, then one of three ways over references.
+"""Combines several scores of one response: first over readings of its texts, then over references.
 
-Pure, and the same for every metric. An outcome that may be another one when the metric is asked again, such as a
-timeout of a language model, fails the whole: a score must not depend on the weather.
+Pure functions, the same for every metric. A transient failure, such as a timeout of a language model, fails the whole
+sample: a score must not depend on which requests happened to succeed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 References = Literal["best", "mean", "consensus"]
-"""How the scores beside several references become one; see `combine_references`."""
+"""How the scores against several references are combined; see `combine_references`."""
 
 
 def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, float | None]) -> Outcome:
-    """Return the mean over several readings of the same texts, by value and by part.
+    """Return the mean over several readings of the same texts, of the value and of each part.
 
-    A reading without a score counts as one that was not made, as long as more than half have one.
+    Readings without a score are ignored as long as more than half have one.
 
     Args:
-        outcomes: Of the same metric, one for each reading; of one reading it is the result.
+        outcomes: Outcomes of one metric, one per reading; a single one is returned unchanged.
         span: The metric's range.
 
     Returns:
-        The mean score, or the first failure. Its part `stability`, 0..1, tells how far the readings gave the same
-        score: 1 less the mean absolute difference between the scores of two readings, which is divided by the width of
-        the metric's range. It is absent where there is one reading, or the range has an open end.
+        The mean score, or the first failure. The part `stability`, in 0..1, measures the agreement of the readings:
+        1 minus the mean absolute difference between the scores of two readings, divided by the width of the metric's
+        range. It is absent if there is one reading or the range is unbounded.
     """
     scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
     if failure := _find_failure(outcomes, needed=len(outcomes) // 2 + 1):
@@ -56,26 +56,26 @@ def combine_references(
     higher_is_better: bool,
     lang: Lang,
 ) -> Outcome:
-    """Return one outcome for a response that was scored beside several references.
+    """Return one outcome for a response that was scored against several references.
 
-    A reference beside which there is no score, such as one that states no fact, does not count.
+    References without a score, such as one that states no fact, are ignored.
 
     - "best": the best score; its part `reference` is the reference's index.
     - "mean": the mean of the scores, and of every part that all of them have.
-    - "consensus": the mean weighted by how far each reference agrees with the others (`reference_weights`), so that what
-      several references say counts for more than what one alone says. Of two references it is the mean.
+    - "consensus": the mean weighted by how much each reference agrees with the others (`reference_weights`), so that
+      what several references say counts for more than what only one says. For two references it equals the mean.
 
-    Of the last two the part `references` is how many references count.
+    For the last two, the part `references` is the number of references with a score.
 
     Args:
-        outcomes: Of one metric, one for each reference; of one reference it is the result.
+        outcomes: Outcomes of one metric, one per reference; a single one is returned unchanged.
         texts: The references.
         references: Which of the three.
-        higher_is_better: Of the metric.
-        lang: Of the references.
+        higher_is_better: Whether higher scores of the metric are better.
+        lang: Language of the references.
 
     Returns:
-        The score; the first failure where there is no score beside any reference.
+        The score; or the first failure if there is no score for any reference.
     """
     if failure := _find_failure(outcomes, needed=1):
         return failure
@@ -92,16 +92,16 @@ def combine_references(
 
 
 def reference_weights(texts: Sequence[str], lang: Lang) -> list[float]:
-    """Return how far each reference agrees with the others: the mean F1 of its words with those of each other one.
+    """Return how much each reference agrees with the others: the mean F1 of its words and those of each other one.
 
         w_i = mean over j other than i of 2 |words_i and words_j| / (|words_i| + |words_j|)
 
-    Words are those of the metric `token-f1`, counted as often as they stand there; references without words agree by 0.
-    It is the expected utility by which minimum Bayes risk decoding chooses among candidates (Kumar and Byrne 2004;
+    Words are tokens of the metric `token-f1`, with multiplicity; references without words have weight 0. This is the
+    expected utility by which minimum Bayes risk decoding chooses among candidates (Kumar and Byrne 2004;
     Freitag et al. 2022).
 
     Args:
-        texts: At least 2.
+        texts: At least 2 references.
         lang: Their language.
 
     Returns:
@@ -118,7 +118,7 @@ def _token_f1(a: Counter[str], b: Counter[str]) -> float:
 
 
 def _find_failure(outcomes: Sequence[Outcome], *, needed: int) -> Failure | None:
-    """Return why there is no score: the first failure that may pass, or the first of too many."""
+    """Return the first transient failure, or the first failure if fewer than `needed` outcomes are scores."""
     failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
     passing = next(filter(_is_transient, failures), None)
     return failures[0] if passing is None and len(outcomes) - len(failures) < needed else passing
@@ -129,7 +129,7 @@ def _is_transient(failure: Failure) -> bool:
 
 
 def _average(scores: Sequence[Score], weights: Sequence[float] | None = None) -> Score:
-    """Return the mean of values and of the parts that all have; with weights that are all 0 the plain mean."""
+    """Return the (weighted) mean of the values and of the parts that all scores have."""
     used = weights if weights and any(weights) else None
     shared = [name for name in scores[0].parts if all(name in score.parts for score in scores)]
     return Score(

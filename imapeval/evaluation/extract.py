@@ -1,6 +1,6 @@
-"""Samples to imaps, many at a time, with every failure kept to its sample.
+"""Extracts the imaps of many samples concurrently; a failure concerns its own sample only.
 
-A sample without a response is not read, nor is one with a text of more than `MAX_CHARACTERS`: see `refuse`.
+Samples without a response or with a text of more than `MAX_CHARACTERS` are rejected: see `find_rejection`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from imapeval.extraction.protocols import Extractor
 
 MAX_CHARACTERS = 100_000
-"""Longest text that is scored. Forty pages: no answer to a question; the classical metrics still take it in seconds."""
+"""Longest text that is scored: forty pages, more than any answer, and still seconds for the lexical metrics."""
 
 _MAX_READY = 256
-"""Finished samples that may wait to be taken, so that who takes them in batches does not make the readers idle."""
+"""Finished samples that may wait for the consumer, so that workers do not idle while it handles a batch."""
 
 _Made = TypeVar("_Made")
 
@@ -32,17 +32,17 @@ _log = get_logger(__name__)
 async def extract(
     samples: Sequence[Sample], *, extractor: Extractor, stop: asyncio.Event | None = None
 ) -> AsyncGenerator[tuple[Sample, tuple[Imap, ...] | Failure]]:
-    """Yield for each sample, in the order in which they are done, its imaps or why there are none.
+    """Yield each sample with its imaps or the reason why there are none, in order of completion.
 
-    So many samples are read at the same time as `extractor.concurrency` says.
+    Up to `extractor.concurrency` samples are processed at a time.
 
     Args:
-        samples: What to read.
-        extractor: What reads it.
-        stop: Once it is set no further sample is begun; those under way are finished and yielded.
+        samples: The samples.
+        extractor: Extracts the imaps.
+        stop: Once set, no further sample is started; those in progress are finished and yielded.
 
     Raises:
-        ImapEvalError: Something that concerns all samples alike; raised after all that was under way is yielded.
+        ImapEvalError: Something affects all samples alike; raised after the samples in progress have been yielded.
     """
     halt = stop or asyncio.Event()
     fatal: list[ImapEvalError] = []
@@ -69,7 +69,7 @@ async def extract(
         for _ in workers:
             while (item := await done.get()) is not None:
                 yield item
-        # A bug in here must not pass for the end of the samples.
+        # Surface a bug in a worker, which would otherwise look like the end of the samples.
         await asyncio.gather(*workers)
     finally:
         for worker in workers:
@@ -79,10 +79,10 @@ async def extract(
 
 
 async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
-    """Do the work on one sample; whatever goes wrong with it is its own failure and nobody else's.
+    """Await work on one sample, and return a `Failure` if it fails for a reason that concerns this sample only.
 
     Raises:
-        ImapEvalError: Something that concerns all samples alike.
+        ImapEvalError: Something affects all samples alike.
     """
     try:
         return await work
@@ -90,19 +90,18 @@ async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
         return Failure(error.stage, error.kind, str(error), error.raw)
     except ImapEvalError:
         raise
-    except Exception as error:  # noqa: BLE001  # the one boundary where the unexpected must not end the run
+    except Exception as error:  # noqa: BLE001  # the one place where unexpected errors must not end the run
         _log.debug("unexpected error in stage %s", stage, exc_info=error)
         return Failure(stage, "internal", f"{type(error).__name__}: {error}")
 
 
 def find_rejection(sample: Sample) -> Failure | None:
-    """Return why the sample is neither read nor scored, whatever the metric: no response, or too long a text."""
+    """Return why no metric can score the sample (no response, or a text that is too long); None if it can be scored."""
     if not sample.answered:
         return Failure(
             "sample",
             "no-response",
-            "there is no response: whoever should have answered did not. Have it answered, or write an empty text "
-            '("" in JSON) where that was the answer.',
+            'there is no response. Generate one, or write an empty text ("" in JSON) if the answer was empty.',
         )
     longest = max(map(len, (sample.question, sample.response, *sample.references)))
     if longest <= MAX_CHARACTERS:

@@ -1,15 +1,16 @@
-"""Imaps on disk: `imaps.jsonl`, one line per sample, reference and reading.
+"""Files of imaps, `imaps.jsonl`: reading, writing, and an extractor that takes imaps from such a file.
+
+There is one line per sample, reference and reading:
 
     {"id": "...", "reference_index": 1, "query": [{"term", "value"}], "constraint": [...], "reference": [...],
      "response": [...], "relations": [{"term", "reference", "response", "relation"}]}
 
-`reference_index` is left out for the first reference and `reading` for the first of several readings; `reference` is
-empty where the sample has none. A pair may carry `span`, its [start, end) character offsets in the text it was read
-from, and what qualifies it: `polarity` ("denied"), `certainty` ("possible", "unlikely"), `condition` and `amounts`.
-`relations` may be absent: then matching is still to be done. Where it is there, every pair not listed is unmatched;
-`other_term` is the response's term where it is not the reference's. What we write adds `similarity`, `decided_by` and
-`evidence` to a relation, and also lists the unmatched pairs that are a value's most similar ones, so that a reader can
-see what came closest.
+`reference_index` is omitted for the first reference and `reading` for the first reading; `reference` is empty if the
+sample has none. A pair may have `span`, its [start, end) character offsets in the text that it was extracted from, and
+qualifiers: `polarity` ("denied"), `certainty` ("possible", "unlikely"), `condition` and `amounts`. Without `relations`,
+matching is still to be done; with it, pairs that are not listed are unmatched. `other_term` is the term of the
+response's value if it differs. Files that imapeval writes add `similarity`, `decided_by` and `evidence` to relations,
+and also list the unmatched pairs that are the most similar ones of a value, to show what came closest.
 """
 
 import codecs
@@ -32,10 +33,10 @@ class ImapRecord:
     """One line of `imaps.jsonl`.
 
     Attributes:
-        id: The sample's.
-        imap: The pairs; `relations` as they were read.
-        matches: What was judged, where it was; `similarity` is 0 and `decided_by` "recorded" where the line does not
-            say. None where matching is still to be done.
+        id: The id of the sample.
+        imap: The pairs, and `relations` as recorded.
+        matches: The recorded relations as matches, with `similarity` 0 and `decided_by` "recorded" by default; None if
+            matching is still to be done.
     """
 
     id: str
@@ -44,7 +45,7 @@ class ImapRecord:
 
 
 def parse_record(line: str | bytes, *, path: Path | None = None, number: int | None = None) -> ImapRecord:
-    """Read one line.
+    """Parse one line.
 
     Args:
         line: The JSON text.
@@ -52,7 +53,7 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
         number: 1-based line number, for the error message.
 
     Raises:
-        InputError: The line is not what the module's docstring says.
+        InputError: The line does not have the form that the module's docstring describes.
     """
     try:
         parsed = _RecordLine.model_validate_json(line)
@@ -75,7 +76,7 @@ def parse_record(line: str | bytes, *, path: Path | None = None, number: int | N
 def parse_response_pairs(
     line: str | bytes, *, path: Path | None = None, number: int | None = None
 ) -> tuple[str, tuple[Pair, ...]]:
-    """Read the sample's id and the response's pairs of one line, and nothing else, in a third of the time of `parse`.
+    """Parse the sample's id and the response's pairs only, in a third of the time of `parse_record`.
 
     Raises:
         InputError: The line has no id or no pairs of the response.
@@ -88,7 +89,7 @@ def parse_response_pairs(
 
 
 def dump_record(record: ImapRecord) -> str:
-    """Write one line, without the line break. Read again it gives the same pairs, relations and kept matches."""
+    """Return one line, without the line break. Parsing it gives the same pairs, relations and listed matches."""
     imap = record.imap
     line = _RecordLine(
         id=record.id,
@@ -118,7 +119,7 @@ def dump_record(record: ImapRecord) -> str:
 
 
 def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
-    """Yield line numbers and records of a file; empty lines and a byte-order mark are skipped.
+    """Yield the line numbers and records of a file; empty lines and a byte-order mark are skipped.
 
     Raises:
         InputError: The file is unreadable, or a line is not an imap.
@@ -134,12 +135,10 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
 
 
 class RecordedImaps:
-    """An `Extractor` over a file of imaps (see `imapeval.evaluation.imap_files`), found by sample id.
-
-    Recorded relations go along with the pairs and are used as they are.
+    """An `Extractor` that returns recorded imaps from a file, by sample id. Recorded relations are used unchanged.
 
     Raises:
-        InputError: The file is unreadable, a line is broken, or a reading of a sample's reference stands there twice.
+        InputError: The file is unreadable, a line is invalid, or an imap is recorded twice.
     """
 
     def __init__(self, path: Path) -> None:
@@ -151,10 +150,10 @@ class RecordedImaps:
             key = (record.id, imap.reading, imap.reference_index)
             if key in lines:
                 raise InputError(
-                    f"the imap of {_describe_key(*key)}, stands on line {lines[key]} and again on line {number}",
+                    f"the imap of {_describe_key(*key)} is on line {lines[key]} and again on line {number}",
                     path=path,
                     line=number,
-                    fix="Keep one of them, or number them as several readings (reading).",
+                    fix="Keep one of them, or number them with the field `reading`.",
                 )
             lines[key] = number
             self._imaps.setdefault(record.id, {})[key[1:]] = imap
@@ -165,27 +164,27 @@ class RecordedImaps:
 
     @property
     def signature(self) -> str:
-        """The file's content, by hash, and how often texts were read."""
+        """The hash of the file's content, and the number of readings."""
         return signature("recorded", sha256=self._sha256[:12], readings=self._readings)
 
     @property
     def concurrency(self) -> int:
-        """1: nothing here waits for anybody."""
+        """1: nothing here waits."""
         return 1
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return the recorded imaps of the sample, all of its readings.
+        """Return the recorded imaps of the sample, for all of its readings.
 
         Raises:
-            ExtractionError: A reference has none in one of the readings (kind "no-imap").
+            ExtractionError: There is none for a reference and reading (kind "no-imap").
         """
         imaps = self._imaps.get(sample.id, {})
         readings = sorted({reading for reading, _ in imaps}) or [0]
         try:
             return tuple(imaps[key] for key in product(readings, range(max(1, len(sample.references)))))
         except KeyError as error:
-            told = _describe_key(sample.id, *error.args[0])
-            raise ExtractionError(f"{self._path} holds no imap of {told}", kind="no-imap") from error
+            missing = _describe_key(sample.id, *error.args[0])
+            raise ExtractionError(f"{self._path} has no imap of {missing}", kind="no-imap") from error
 
 
 class _PairLine(BaseModel):
@@ -223,8 +222,8 @@ class _ResponseLine(BaseModel):
 class _RecordLine(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    # `id` and the four lists have no defaults: a line that lacks one is refused, and all are always written.
-    # Other fields are ignored, such as `stability`, which earlier versions wrote.
+    # `id` and the four lists have no defaults: they are required, and always written.
+    # Unknown fields are ignored, such as `stability`, which earlier versions wrote.
     id: str
     reference_index: int = Field(default=0, ge=0)
     reading: int = Field(default=0, ge=0)
@@ -287,7 +286,7 @@ def _to_lines(pairs: Sequence[Pair]) -> list[_PairLine]:
 
 
 def _select_informative(matches: Sequence[Match]) -> list[Match]:
-    """Leave out unmatched pairs that are not the most similar one of either value: they grow with the square."""
+    """Drop unmatched pairs that are not the most similar one of either value: their number grows quadratically."""
     closest: dict[tuple[str, str, str], Match] = {}
     for match in matches:
         for key in (("reference", match.term, match.reference), ("response", match.response_term, match.response)):

@@ -1,4 +1,4 @@
-"""imapScore as a scorer of MLflow: `mlflow.genai.evaluate(data=..., scorers=[ImapScore()])`."""
+"""imapScore as a scorer of MLflow: `mlflow.genai.evaluate(data=..., scorers=[MlflowImapScore()])`."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_a_run_takes_what_nobody_answered(scorer: Scorer, tmp_path: Path):
     assert run.manifest["counts"]["missing"] == 1
     assert [record.id for record in run.imaps()] == ["1"]
     assert [item.value for item in scorer.score_all(given, out=tmp_path / "run")] == [1.0, None], "it goes on"
-    with pytest.raises(UsageError, match="has other data"):
+    with pytest.raises(UsageError):
         scorer.score_all([given[0], {**row, "response": ""}], out=tmp_path / "run")
 
 

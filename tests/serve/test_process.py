@@ -82,24 +82,26 @@ def test_ctrl_c():
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert errors == "imapeval: stopped\n"
+    assert errors.startswith("imapeval: ")
+    assert errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "named"),
     [
-        (["--host", "0.0.0.0"], "imapeval: others can reach 0.0.0.0, and nothing would keep them from asking. Set the"),
-        (["--host", "no.such.invalid"], "imapeval: there is no address 'no.such.invalid'"),
-        (["--token", "two words"], "imapeval: the token is empty, or has spaces"),
-        (["--metrics", "nonsense"], "imapeval: unknown metric 'nonsense'"),
-        (["--base-url", "http://127.0.0.1:1/v1"], "imapeval: --base-url is about a language model"),
-        (["--relations", "llm"], "imapeval: --relations llm is about a language model"),
+        (["--host", "0.0.0.0"], "0.0.0.0"),
+        (["--host", "no.such.invalid"], "'no.such.invalid'"),
+        (["--token", "two words"], "token"),
+        (["--metrics", "nonsense"], "'nonsense'"),
+        (["--base-url", "http://127.0.0.1:1/v1"], "--base-url"),
+        (["--relations", "llm"], "--relations"),
     ],
 )
-def test_what_cannot_be_meant(options: list[str], said: str):
+def test_an_invalid_option_is_named(options: list[str], named: str):
     done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
     assert done.exit_code == 2
-    assert done.stderr.startswith(said)
+    assert done.stderr.startswith("imapeval: ")
+    assert named in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -108,18 +110,16 @@ def test_a_port_that_is_taken():
         port = taken.getsockname()[1]
         done = CliRunner().invoke(app, ["serve", "--port", str(port)])
     assert done.exit_code == 2
-    assert done.stderr == (
-        f"imapeval: port {port} of 127.0.0.1 cannot be taken (Address already in use). Choose another with --port.\n"
-    )
+    assert str(port) in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_optional, "installed", lambda distribution: distribution != "uvicorn")
     done = CliRunner().invoke(app, ["serve"])
     assert done.exit_code == 2
-    assert done.stderr == (
-        "imapeval: imapeval serve needs the package 'uvicorn'. Install it with: pip install 'imapeval[serve]'\n"
-    )
+    assert "'uvicorn'" in done.stderr
+    assert "pip install 'imapeval[serve]'" in done.stderr
 
 
 LONG = "".join(f"Take drug{number} 5 mg and avoid herb{number}. " for number in range(2000))

@@ -321,12 +321,12 @@ def test_a_token_that_no_header_can_carry(token: str):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_others_are_not_let_in_without_a_token(host: str):
-    with pytest.raises(UsageError, match=r"IMAPEVAL_TOKEN|no address"):
+    with pytest.raises(UsageError, match=r"IMAPEVAL_TOKEN|address"):
         listen(host, 0, token=None)
     if host == "0.0.0.0":
         listen(host, 0, token="x").close()
 
 
 def test_an_address_that_is_none():
-    with pytest.raises(UsageError, match=r"no address 'nowhere\.invalid'"):
+    with pytest.raises(UsageError, match=r"'nowhere\.invalid'"):
         listen("nowhere.invalid", 0, token=None)

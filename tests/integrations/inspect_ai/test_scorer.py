@@ -255,14 +255,14 @@ def test_a_language_model_that_talks_nonsense_is_no_score(run_eval: RunEval):
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"metrics": "rogue1"}, "unknown metric 'rogue1'"),
+        ({"metrics": "rogue1"}, "'rogue1'"),
         ({"colour": "red"}, "colour"),
-        ({"votes": 3}, "Give llm as well"),
-        ({"scorer": "mine"}, "scorer is 'mine'"),
-        ({"scorer": Scorer(), "metrics": "rouge1"}, "'metrics' is an option of another"),
+        ({"votes": 3}, "votes"),
+        ({"scorer": "mine"}, "'mine'"),
+        ({"scorer": Scorer(), "metrics": "rouge1"}, "'metrics'"),
     ],
 )
-def test_what_cannot_be_meant(given: dict[str, Any], named: str):
+def test_an_invalid_option_is_named(given: dict[str, Any], named: str):
     with pytest.raises(UsageError, match=named):
         imapscore(**given)
 

@@ -227,17 +227,17 @@ def test_a_server_that_is_down_ends_the_run_and_is_nobodys_score():
     ("filter_", "said"),
     [
         ({"metric": "imapscore"}, "metric"),
-        ({"metrics": "imapscor"}, "Did you mean imapscore"),
-        ({"reference_key": "ideal"}, "the data has no 'ideal'. It has: id, question"),
+        ({"metrics": "imapscor"}, "imapscor\\b.*imapscore\\b"),
+        ({"reference_key": "ideal"}, "'ideal'.*id, question"),
     ],
 )
-def test_what_cannot_be_meant_is_said(filter_: dict[str, Any], said: str):
+def test_an_invalid_option_is_named(filter_: dict[str, Any], said: str):
     with pytest.raises(UsageError, match=said):
         evaluate(RECORDED[:1], filter_=filter_)
 
 
 def test_a_task_without_its_filters_says_which():
-    with pytest.raises(UsageError, match="no filter `imapscore`"):
+    with pytest.raises(UsageError, match="`imapscore`"):
         process_results(RECORDED[0], ["Rest."])
     with pytest.raises(UsageError, match="take_first"):
         ImapScoreFilter().apply([["Rest."]], RECORDED[:1])

@@ -133,15 +133,15 @@ def test_several_references_and_variables_of_other_names():
     ("config", "said"),
     [
         ({"treshold": 0.5}, "treshold"),
-        ({"threshold": "0.5"}, "threshold is '0.5'. Give a number."),
-        ({"threshold": True}, "threshold is True"),
-        ({"threshold": float("nan")}, "threshold is nan"),
-        ({"metrics": "imapscor"}, "Did you mean imapscore"),
-        ({"reference_key": "ideal"}, "the data has no 'ideal'. It has: question, reference."),
-        ({"llm": "nobody:x"}, "no model is called"),
+        ({"threshold": "0.5"}, "'0.5'"),
+        ({"threshold": True}, "True"),
+        ({"threshold": float("nan")}, "nan"),
+        ({"metrics": "imapscor"}, "imapscor\\b.*imapscore\\b"),
+        ({"reference_key": "ideal"}, "'ideal'.*question, reference"),
+        ({"llm": "nobody:x"}, "nobody:x"),
     ],
 )
-def test_what_cannot_be_meant_is_said(config: dict[str, Any], said: str):
+def test_an_invalid_option_is_named(config: dict[str, Any], said: str):
     with pytest.raises(UsageError, match=said):
         grade("Salbutamol.", **config)
 
