@@ -111,7 +111,7 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
         for task in found.tasks
     }
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 6
-    columns: list[Column[str]] = [Column("request", lambda name: name, text=True)]
+    columns = [Column("request", lambda name: name, text=True)]
     columns += [
         Column(heading, lambda name, place=place: f"{rows[name][place]:,}")
         for place, heading in enumerate(("calls", "supposed", "cached", "to send", "tokens\nin", "tokens\nout"))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
 
-    `options: LlmOptions` stands for all fields of `LlmOptions`, and `options: Annotated[LlmOptions, ("llm", "base_url")]`
-    for these two; the fields are annotated as typer wants it. Called from Python, the command takes the fields or the
+    `options: LlmOptions` stands for all fields of `LlmOptions`, `options: Annotated[LlmOptions, ("llm", "base_url")]`
+    for these two. The fields are annotated as typer requires. Called from Python, the command takes the fields or the
     dataclass.
     """
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
@@ -78,9 +78,7 @@ References = Annotated[
 Kg = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Use a graph made by `imapeval kg build` instead of the shipped one.")
 ]
-Language = Annotated[
-    str | None, typer.Option("--lang", help="Language: en or zh.  [default: detected from the script]")
-]
+Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: detected from the script]")]
 Encoder = Annotated[
     str,
     typer.Option(
@@ -94,9 +92,7 @@ Imaps = Annotated[Path | None, typer.Option(metavar="FILE", help="Use ready-made
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MaxFailures = Annotated[
     int | None,
-    typer.Option(
-        min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: only if all failed]"
-    ),
+    typer.Option(min=0, metavar="N", help="Exit with code 1 if more than N samples failed.  [default: if all failed]"),
 ]
 
 

@@ -4,15 +4,13 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import typer
 
 from imapeval.errors import UsageError
 from imapeval.files import replace_file
 from imapeval.redaction import hide_secrets, make_printable
-
-Row = TypeVar("Row")
 
 NO_VALUE = "-"
 """Printed where there is no number."""
@@ -22,7 +20,7 @@ UNLIMITED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[Row]):
+class Column:
     """A column of a table.
 
     Attributes:
@@ -33,7 +31,7 @@ class Column(Generic[Row]):
     """
 
     heading: str
-    cell: Callable[[Row], object]
+    cell: Callable[[Any], object]
     text: bool = False
     wrap: bool = True
 
@@ -50,8 +48,8 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
 
 
 def emit(
-    rows: Iterable[Row],
-    columns: Sequence[Column[Row]],
+    rows: Iterable[Any],
+    columns: Sequence[Column],
     *,
     title: str = "",
     width: int | None = None,

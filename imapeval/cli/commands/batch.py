@@ -43,8 +43,7 @@ _SHOWN = 5
 @expand_options
 def export(
     data: Data,
-    data_options: DataOptions,
-    llm_options: Annotated[LlmOptions, ("base_url", "votes", "relations")],
+    *,
     llm: Annotated[
         str, typer.Option(metavar="SPEC", help="The model that will answer, as in `imapeval score`: openai:NAME.")
     ],
@@ -54,56 +53,17 @@ def export(
         typer.Option(metavar="A,B", help="Metrics of the run, to include their requests.  [default: reading only]"),
     ] = None,
     set_: Set = None,
+    llm_options: Annotated[LlmOptions, ("base_url", "votes", "relations")],
     imaps: Imaps = None,
     kg: Kg = None,
     encoder: Encoder = "use",
+    data_options: DataOptions,
     json_output: Json = False,
 ) -> None:
     """Write the requests that are still needed to read and judge DATA: OpenAI Batch JSONL, which vLLM reads too.
 
     Repeat it after each import: responses are read once the questions have been, and judged once they have been read.
     Give the same options as to the `imapeval score` that follows.
-    """
-
-
-app = typer.Typer(
-    help="Read and judge texts through files of requests: OpenAI's Batch API, vllm run-batch.",
-    no_args_is_help=True,
-)
-
-_SHOWN = 5
-"""Examples of each problem that are printed."""
-
-
-@app.command("export")
-def export(
-    data: Data,
-    llm: Annotated[str, typer.Option(metavar="SPEC", help="Who will answer, as in `imapeval score`: openai:NAME.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the batches, the same for every step.")],
-    base_url: BaseUrl = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B",
-            help="The metrics of the run, so that what they ask is written as well.  [default: reading alone]",
-        ),
-    ] = None,
-    set_: Set = None,
-    votes: Votes = 1,
-    relations: Relations = None,
-    imaps: Imaps = None,
-    kg: Kg = None,
-    encoder: Encoder = "use",
-    loader: Loader = None,
-    map_: Map = None,
-    missing: Missing = None,
-    limit: Limit = None,
-    json_output: Json = False,
-) -> None:
-    """Write the requests that are missing to read and judge DATA into files: OpenAI Batch JSONL, which vLLM reads too.
-
-    To be repeated after each import: answers are read once the questions have been, and judged by what was read. The
-    options are those of the `imapeval score` that follows.
     """
     from imapeval.evaluation.forecast.dry_run import export_missing as export_all
     from imapeval.evaluation.forecast.dry_run import open_dry_run, require_batchable, select_llm_metrics
@@ -181,8 +141,8 @@ def _print_export(exported: "BatchExport", waiting: dict[str, int], folder: Path
         echo(f"{file.path}: {file.requests} requests, {file.bytes / 1e6:.1f} MB")
     if exported.waiting:
         echo(
-            f"{exported.waiting} requests were written before and have no result yet: {', '.join(waiting)}. Import their "
-            "results, or remove a file to have its requests written again."
+            f"{exported.waiting} requests were written before and have no result yet: {', '.join(waiting)}. Import "
+            "their results, or remove a file to have its requests written again."
         )
     echo(f"samples: {exported.complete} complete, {exported.pending} waiting for these requests")
     if exported.further:

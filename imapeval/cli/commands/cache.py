@@ -31,7 +31,7 @@ def info(json_output: Json = False) -> None:
     models = list_models(path)
     indexes = list_cached_indexes()
     size = disk_usage(path)
-    total = sum(cache_contents.entries for kept in models)
+    total = sum(kept.entries for kept in models)
     if json_output:
         content = {
             "path": path,

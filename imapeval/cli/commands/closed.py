@@ -82,7 +82,7 @@ def _parse_scale(text: str) -> "Scale":
 
 
 def _print(rows: "Sequence[MetricEstimate]", *, seed: int, resamples: int) -> None:
-    columns: list[Column[MetricEstimate]] = [
+    columns = [
         Column("metric", lambda row: row.metric, text=True),
         Column("value", lambda row: None if row.value is None else f"{row.value:.3f}"),
         Column("95% interval", lambda row: format_interval(row.low, row.high)),

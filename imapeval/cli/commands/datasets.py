@@ -1,11 +1,9 @@
 """`imapeval datasets`: the sample data that is part of imapeval."""
 
-from typing import Any
-
 from imapeval.cli.options import Json
 from imapeval.cli.output import Column, emit
 
-_COLUMNS: list[Column[dict[str, Any]]] = [
+_COLUMNS = [
     Column("name", lambda row: row["name"], text=True, wrap=False),
     Column("samples", lambda row: row["samples"]),
     Column("path", lambda row: row["path"], text=True),

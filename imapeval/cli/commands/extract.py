@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 @expand_options
 def extract(
     data: Data,
+    *,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-imaps.jsonl]")
+    ] = None,
     data_options: DataOptions,
     llm_options: Annotated[
         LlmOptions,
         ("llm", "base_url", "votes", "concurrency", "rpm", "tpm", "price", "max_cost", "dry_run", "batch"),
     ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-imaps.jsonl]")
-    ] = None,
     kg: Kg = None,
     max_failures: MaxFailures = None,
     json_output: Json = False,

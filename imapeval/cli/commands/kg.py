@@ -124,7 +124,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of concepts.")] = 10,
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="Only concepts of this type, such as drug. Repeatable."),
+        typer.Option("--type", metavar="TYPE", help="List this type only, such as drug. Repeatable."),
     ] = None,
     lang: Language = None,
     kg: Kg = None,
@@ -160,9 +160,7 @@ def search(
 def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Explain how each value was linked, and the path between them.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the links and the path between them.")] = False,
     lang: Language = None,
     kg: Kg = None,
     encoder: Encoder = "use",

@@ -17,7 +17,7 @@ app = typer.Typer(help="The prompts that language models are given.", no_args_is
 def list_all(json_output: Json = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
     rows = [_prompt_to_dict(path) for path in _find_prompts().values()]
-    columns: list[Column[dict[str, Any]]] = [
+    columns = [
         Column("name", lambda row: row["name"], text=True, wrap=False),
         Column("sha256", lambda row: row["sha256"], text=True, wrap=False),
     ]

@@ -17,8 +17,9 @@ from imapeval.types import Failure
 def relate(
     reference: Annotated[str, typer.Argument(metavar="A", help="The reference's value.")],
     response: Annotated[str, typer.Argument(metavar="B", help="The response's value.")],
-    llm_options: Annotated[LlmOptions, ("relations", "llm", "base_url")],
+    *,
     lang: Language = None,
+    llm_options: Annotated[LlmOptions, ("relations", "llm", "base_url")],
     kg: Kg = None,
     encoder: Encoder = "use",
     json_output: Json = False,

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 @expand_options
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
-    checks: CheckOptions,
+    *,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    checks: CheckOptions,
 ) -> None:
     """Write RUN/report.html again, one self-contained page, and the files that CI servers show."""
     from imapeval.report.run_page import write_report

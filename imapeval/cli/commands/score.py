@@ -52,9 +52,7 @@ DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL
 @expand_options
 def score(
     data: Data,
-    llm_options: LlmOptions,
-    data_options: DataOptions,
-    checks: CheckOptions,
+    *,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run.  [default: runs/<data stem>-<date>-<time>]")
     ] = None,
@@ -65,10 +63,13 @@ def score(
     set_: Set = None,
     references: References = "mean",
     device: Device = "auto",
+    llm_options: LlmOptions,
     imaps: Imaps = None,
+    data_options: DataOptions,
     kg: Kg = None,
     encoder: Encoder = "use",
     max_failures: MaxFailures = None,
+    checks: CheckOptions,
     seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap intervals.")] = 0,
     json_output: Json = False,
 ) -> None:
@@ -187,7 +188,7 @@ def score(
             )
             kinds = ", ".join(f"{kind}: {count}" for kind, count in reasons.most_common())
             echo(
-                f"{len(failed)} of {len(samples)} samples failed ({kinds}). See {folder}/results.jsonl for the reasons.",
+                f"{len(failed)} of {len(samples)} samples failed ({kinds}); see {folder}/results.jsonl.",
                 err=True,
             )
     print_verdicts(verdicts, quiet=json_output)
@@ -211,9 +212,9 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
-    from imapeval.report.summary import format_contradictions, format_number
+    from imapeval.report.summary import format_number
 
-    columns: list[Column[SummaryRow]] = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
+    columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
     if any(row.system for row in rows):
         columns.append(Column("system", lambda row: row.system or "all", text=True))
     columns += [Column("scored", lambda row: row.n), Column("failed", lambda row: row.failed)]
@@ -223,7 +224,7 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         columns.append(
             Column(
                 "contra-\ndictions",
-                lambda row: None if row.contradictions is None else format_contradictions(row.contradictions),
+                _count_contradictions,
             )
         )
     columns += [
@@ -231,3 +232,9 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
     ]
     emit(rows, columns)
+
+
+def _count_contradictions(row: "SummaryRow") -> str | None:
+    from imapeval.report.summary import format_contradictions
+
+    return None if row.contradictions is None else format_contradictions(row.contradictions)

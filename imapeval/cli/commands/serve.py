@@ -22,10 +22,7 @@ from imapeval.cli.output import echo
 
 @expand_options
 def serve(
-    llm_options: Annotated[
-        LlmOptions,
-        ("llm", "base_url", "votes", "relations", "concurrency", "rpm", "tpm", "price", "max_cost"),
-    ],
+    *,
     host: Annotated[
         str, typer.Option(help="Address to listen on; one that other computers can reach requires a token.")
     ] = "127.0.0.1",
@@ -50,6 +47,10 @@ def serve(
     set_: Set = None,
     references: References = "mean",
     device: Device = "auto",
+    llm_options: Annotated[
+        LlmOptions,
+        ("llm", "base_url", "votes", "relations", "concurrency", "rpm", "tpm", "price", "max_cost"),
+    ],
     kg: Kg = None,
     encoder: Encoder = "use",
 ) -> None:

@@ -87,13 +87,13 @@ def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
 
 
 def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
-    from imapeval.study.agreement.sentences import TITLES
+    from imapeval.study.agreement.measure import STATISTICS
     from imapeval.study.number_format import format_number
 
     emit(
         rows,
         [
-            Column("statistic", lambda row: TITLES[row.statistic], text=True),
+            Column("statistic", lambda row: STATISTICS[row.statistic].title, text=True),
             Column("value", lambda row: None if row.value is None else format_number(row.value)),
             Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
             Column("n", lambda row: row.n),
@@ -106,7 +106,7 @@ def _print_agreement(dimension: str, rows: "Sequence[Agreement]") -> None:
 def _print_differences(dimension: str, rows: "Sequence[Differences]") -> None:
     from imapeval.study.data.findings import ALL
 
-    columns: list[Column[Differences]] = [
+    columns = [
         Column("raters", lambda row: "all pairs" if row.first == ALL else f"{row.first}, {row.second}", text=True)
     ]
     columns += [Column(name, lambda row, name=name: f"{row.bins[name]:.0%}") for row in rows[:1] for name in row.bins]
@@ -133,7 +133,7 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
 
 
 def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool, seed: int, resamples: int) -> None:
-    from imapeval.study.agreement.sentences import TITLES
+    from imapeval.study.agreement.measure import STATISTICS
 
     if any(row.value is not None for row in rows):
         drawn = "questions, with all their answers" if by_question else "answers"
@@ -144,8 +144,8 @@ def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bo
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
-        if row.reason is not None and row.statistic in TITLES:
-            reasons.setdefault(row.reason, {})[TITLES[row.statistic]] = None
+        if row.reason is not None and row.statistic in STATISTICS:
+            reasons.setdefault(row.reason, {})[STATISTICS[row.statistic].title] = None
     for reason, titles in reasons.items():
         echo(f"{', '.join(titles)}: {reason}.")
     unscaled = [name for name in rated.dimensions if name not in rated.scales]

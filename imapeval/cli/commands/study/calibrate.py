@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 @expand_options
 def calibrate(
     folders: RunFolders,
-    options: Annotated[StudyOptions, ("ratings", "scales", "mapping", "labels")],
+    *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the calibration (.json).")],
     dimension: Annotated[
         str | None, typer.Option(metavar="NAME", help="Dimension of the ratings.  [default: the only one]")
     ] = None,
+    options: Annotated[StudyOptions, ("ratings", "scales", "mapping", "labels")],
     method: Annotated[str, typer.Option(metavar="METHOD", help="isotonic (monotonic) or linear.")] = "isotonic",
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -65,7 +66,7 @@ def _print(made: "Calibration", out: Path) -> None:
     ]
     cells = [(name, f"{value:.3f}", format_interval(interval.low, interval.high)) for name, (value, interval) in rows]
     cells.append(("mean absolute of always predicting the mean", f"{errors.baseline:.3f}", ""))
-    columns: list[Column[tuple[str, str, str]]] = [
+    columns = [
         Column("error, in rating points", lambda row: row[0], text=True),
         Column("value", lambda row: row[1]),
         Column("95% interval", lambda row: row[2]),

@@ -106,7 +106,7 @@ def _print_table(title: str, rows: Sequence[Comparison]) -> None:
     def show_p(p: float | None) -> str | None:
         return None if p is None else format_p(p).removeprefix("p ").removeprefix("= ")
 
-    columns: list[Column[Comparison]] = [
+    columns = [
         Column("first", lambda row: row.first, text=True, wrap=False),
         Column("second", lambda row: row.second, text=True, wrap=False),
         Column("", lambda row: show(row.first_value), wrap=False),

@@ -78,7 +78,7 @@ def _print_table(rows: Sequence[Correlation]) -> None:
     at_once = max(1, room) if console.is_terminal else len(groups)
     echo(_make_title(rows))  # not the title of the table, whose width would break it into lines
     for start in range(0, len(groups), at_once):
-        columns: list[Column[str]] = [Column("metric", lambda metric: metric, text=True, wrap=False)]
+        columns = [Column("metric", lambda metric: metric, text=True, wrap=False)]
         columns += [
             Column(
                 _make_heading(group, rows[0].level),

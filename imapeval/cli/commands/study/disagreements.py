@@ -24,8 +24,9 @@ _SHOWN = 400
 @expand_options
 def disagreements(
     folders: RunFolders,
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric.")],
+    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
     count: Annotated[int, typer.Option(min=1, help="Number of answers for each dimension.")] = 10,
     json_output: Json = False,
 ) -> None:
@@ -113,8 +114,7 @@ def _print(row: "Disagreement", sample: "Sample", records: "Sequence[ImapRecord]
         echo(f"  {name}: {_shorten(text)}")
     headings = ("term", "reference", "best in the response", "relation", "credit", "why")
     columns = [
-        Column[tuple[str, ...]](heading, lambda cells, place=place: cells[place], text=True)
-        for place, heading in enumerate(headings)
+        Column(heading, lambda cells, place=place: cells[place], text=True) for place, heading in enumerate(headings)
     ]
     for record in records:
         emit(_list_best(record), columns, width=UNLIMITED)

@@ -65,7 +65,7 @@ def estimate(
 
 
 def _print_means(rows: "Sequence[SystemMean]", metric: str) -> None:
-    columns: list[Column[SystemMean]] = [
+    columns = [
         Column("system", lambda row: row.system or "all", text=True),
         Column("dimension", lambda row: row.dimension, text=True),
         Column("mean rating", lambda row: _format_estimate(row.value, row.low, row.high)),

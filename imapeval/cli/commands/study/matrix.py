@@ -34,13 +34,12 @@ def _print(found: "MetricMatrix") -> None:
         return None if number is None else format_number(number)
 
     rows = [(f"{number} {metric}", found.values[number - 1]) for number, metric in enumerate(found.metrics, 1)]
-    columns = [
-        Column(f"{place + 1}", lambda row, place=place: show(row[1][place]), wrap=False)
-        for place in range(len(found.metrics))
+    columns = [Column("", lambda row: row[0], text=True)]
+    columns += [
+        Column(f"{place + 1}", lambda row, place=place: show(row[1][place]), wrap=False) for place in range(len(rows))
     ]
-    names: Column[tuple[str, tuple[float | None, ...]]] = Column("", lambda row: row[0], text=True)
     # Wide enough for any number of metrics where the output is not a terminal.
-    emit(rows, [names, *columns], title="Spearman's rho, similar metrics together", width=60 + 8 * len(rows))
+    emit(rows, columns, title="Spearman's rho, similar metrics together", width=60 + 8 * len(rows))
 
 
 def _describe_clusters(found: "MetricMatrix") -> list[str]:

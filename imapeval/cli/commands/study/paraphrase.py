@@ -18,8 +18,7 @@ from imapeval.types import Failure
 @expand_options
 def paraphrase(
     data: Data,
-    data_options: DataOptions,
-    llm_options: Annotated[LlmOptions, ("base_url", "concurrency", "rpm", "tpm", "price", "max_cost")],
+    *,
     llm: Annotated[
         str, typer.Option(metavar="SPEC", help="The language model that rewords: openai:NAME, vllm:NAME or local:NAME.")
     ],
@@ -27,6 +26,8 @@ def paraphrase(
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-reworded.jsonl]")
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Number of rewordings of each answer.")] = 1,
+    data_options: DataOptions,
+    llm_options: Annotated[LlmOptions, ("base_url", "concurrency", "rpm", "tpm", "price", "max_cost")],
     max_failures: MaxFailures = None,
     json_output: Json = False,
 ) -> None:

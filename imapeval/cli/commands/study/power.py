@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @expand_options
 def power(
-    options: StudyOptions,
     folders: Annotated[
         list[Path] | None, typer.Argument(metavar="[RUN...]", help="Folders of runs of a pilot study.")
     ] = None,
+    *,
+    options: StudyOptions,
     against: Against = None,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="global or within-system.")] = "within-system",
     coefficient: Annotated[str, typer.Option(metavar="NAME", help="spearman or pearson.")] = "spearman",
@@ -72,7 +73,7 @@ def _print(rows: "Sequence[Power]") -> None:
     def count(number: int | None) -> str | None:
         return None if number is None else f"{number:,}"
 
-    columns: list[Column[Power]] = [
+    columns = [
         Column("dimension", lambda row: _label_dimension(row.dimension), text=True, wrap=False),
         Column("first", lambda row: row.first, text=True, wrap=False),
         Column("second", lambda row: row.second, text=True, wrap=False),

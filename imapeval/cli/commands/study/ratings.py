@@ -59,7 +59,7 @@ def ratings(
 
 
 def _print_dimensions(summaries: "Sequence[RatingsSummary]") -> None:
-    columns: list[Column[RatingsSummary]] = [
+    columns = [
         Column("dimension", lambda row: row.dimension, text=True, wrap=False),
         Column("ratings", lambda row: row.ratings),
         Column("answers", lambda row: row.answers),
@@ -77,7 +77,7 @@ def _print_raters(summaries: "Sequence[RatingsSummary]", raters: Sequence[str]) 
         return None if cell is None else f"{cell.ratings}, {cell.mean:.2f}"
 
     echo("Number and mean of each rater's ratings:")
-    columns: list[Column[str]] = [Column("rater", lambda rater: rater, text=True)]
+    columns = [Column("rater", lambda rater: rater, text=True)]
     columns += [Column(row.dimension, lambda rater, row=row: show(row, rater)) for row in summaries]
     emit(raters, columns)
 

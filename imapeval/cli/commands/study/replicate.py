@@ -24,13 +24,14 @@ _PAPERS = ("imapscore",)
 @expand_options
 def replicate(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="imapscore: Wang et al. 2024, Table 2.")],
-    llm_options: Annotated[LlmOptions, ("llm", "base_url", "votes", "concurrency", "price", "max_cost")],
+    *,
     data: Annotated[Path, typer.Option(metavar="DIR", help="Folder with the paper's public files (*.txt).")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.")] = Path("runs/replicate-imapscore"),
     paper_table: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The paper's numbers (.csv): metric, system, dimension, value."),
     ] = None,
+    llm_options: Annotated[LlmOptions, ("llm", "base_url", "votes", "concurrency", "price", "max_cost")],
     kg: Kg = None,
     seed: Seed = 0,
     resamples: Resamples = 2000,
@@ -48,7 +49,7 @@ def replicate(
     choose_one(paper, "paper", _PAPERS)
     numbers = {} if paper_table is None else read_paper_table(paper_table)
     names, left_out = choose_metrics(
-        {metric.name: metric.missing_requirements for metric in all_metrics()}, llm=llm is not None
+        {metric.name: metric.missing_requirements for metric in all_metrics()}, llm=llm_options.llm is not None
     )
     with redirect_stdout(sys.stderr):
         # The table of `score` goes to stderr, like progress: stdout is for the comparison.
@@ -87,7 +88,7 @@ def _print(rows: "Sequence[PaperRow]", numbers: "Mapping[tuple[str, str, str], f
     by_key = {(row.metric, row.system, row.dimension): row for row in rows}
     for system in dict.fromkeys(row.system for row in rows):
         here = [row for row in rows if row.system == system]
-        columns: list[Column[str]] = [Column("metric", lambda metric: metric, text=True)]
+        columns = [Column("metric", lambda metric: metric, text=True)]
         for dimension in dict.fromkeys(row.dimension for row in here):
             name = "mean over dimensions" if dimension == ALL else dimension
             key = (system, dimension)

@@ -14,8 +14,9 @@ from imapeval.errors import UsageError
 @expand_options
 def report(
     folders: RunFolders,
-    options: StudyOptions,
+    *,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the page and the tables.")],
+    options: StudyOptions,
     level: Annotated[
         str | None,
         typer.Option(

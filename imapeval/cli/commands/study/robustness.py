@@ -41,7 +41,7 @@ _NOTES: "dict[RepeatKind, str]" = {
 def robustness(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Folders of runs: on originals and rewordings, or on the same data again."),
+        typer.Argument(metavar="RUN...", help="Folders of runs: originals and rewordings, or the same data again."),
     ],
     options: Annotated[StudyOptions, ("metrics", "ratings")],
     seed: Seed = 0,
@@ -110,7 +110,7 @@ def _print(rows: "Sequence[Robustness]") -> None:
         first = cells[metric, statistics[0]]
         return f"{first.n}\n{first.scores} scores" + (f"\n{first.missing} failed" if first.missing else "")
 
-    columns: list[Column[str]] = [Column("metric", lambda metric: metric, text=True)]
+    columns = [Column("metric", lambda metric: metric, text=True)]
     columns += [
         Column(name, lambda metric, name=name: _format_cell(cells[metric, name]), wrap=False) for name in statistics
     ]
@@ -125,12 +125,11 @@ def _print(rows: "Sequence[Robustness]") -> None:
 
 
 def _format_cell(row: "Robustness") -> str | None:
-    return None if row.value is None else f"{row.value:.3f}
-{format_interval(row.low, row.high)}"
+    return None if row.value is None else f"{row.value:.3f}\n{format_interval(row.low, row.high)}"
 
 
 def _print_stability(rows: "Sequence[Stability]", errors: "Sequence[StabilityError]") -> None:
-    columns: list[Column[Stability]] = [
+    columns = [
         Column("metric", lambda row: row.metric, text=True),
         Column("answers", lambda row: row.facet, text=True),
         Column("group", lambda row: row.group, text=True),

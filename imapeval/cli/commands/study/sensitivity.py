@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 @expand_options
 def sensitivity(
     folders: RunFolders,
-    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
+    *,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="The metric that a finding is about.")],
     against: Annotated[
         str | None, typer.Option(metavar="METRIC", help="A metric that it was found better (or worse) than.")
     ] = None,
+    options: Annotated[StudyOptions, ("ratings", *RATINGS_FORMAT)],
     seed: Seed = 0,
     json_output: Json = False,
 ) -> None:
@@ -55,7 +56,7 @@ def _print(rows: "Sequence[RatingShift]") -> None:
     def show(shift: "RatingShift | None") -> str | None:
         return None if shift is None or shift.after is None else f"{shift.after:.3f}"
 
-    columns: list[Column[tuple[str, str]]] = [
+    columns = [
         Column("metric", lambda key: key[0], text=True),
         Column("dimension", lambda key: key[1], text=True),
         Column("unchanged", lambda key: f"{next(iter(by_key[key].values())).before:.3f}"),

@@ -22,12 +22,10 @@ def slices(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Properties to group answers by: system, dimension, language, compression ...  [default: all]",
+            help="Group answers by: system, dimension, language, compression ...  [default: all]",
         ),
     ] = None,
-    bins: Annotated[
-        int, typer.Option(min=2, help="Number of equally large groups for numeric properties such as length.")
-    ] = 4,
+    bins: Annotated[int, typer.Option(min=2, help="Number of equally large groups of a numeric property.")] = 4,
     coefficient: Annotated[
         str, typer.Option(metavar="NAME", help="spearman, kendall_tau_b, kendall_tau_c or pearson.")
     ] = "spearman",
@@ -50,8 +48,8 @@ def slices(
     _print_tests(tests)
     echo(
         "Within system: the mean over systems, weighted by their numbers of answers in the group. Below each "
-        "coefficient: its 95% interval, from the influence of each question, and n. Tests: homogeneity of correlations (Hedges and Olkin "
-        "1985), Holm's correction over the metrics and facets of a dimension."
+        "coefficient: its 95% interval, from the influence of each question, and n. Tests: homogeneity of correlations "
+        "(Hedges and Olkin 1985), Holm's correction over the metrics and facets of a dimension."
     )
 
 
@@ -68,9 +66,9 @@ def _print(rows: "Sequence[Slice]") -> None:
     for facet in dict.fromkeys(row.facet for row in shown):
         of = ", mean over dimensions" if several and facet != DIMENSION else ""
         title = f"{find_coefficient(shown[0].coefficient).title} by {facet}{of}"
-        columns: list[Column[str]] = [Column(facet, lambda group: group or "unnamed", text=True)]
+        columns = [Column(facet, lambda group: group or "unnamed", text=True)]
         columns += [
-            Column(metric, lambda group, metric=metric: _format_cell(cells[facet, group, metric]), wrap=False)
+            Column(metric, lambda group, key=(facet, metric): _format_cell(cells[key[0], group, key[1]]), wrap=False)
             for metric in metrics
         ]
         # Wide enough for any number of metrics where the output is not a terminal.
