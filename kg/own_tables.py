@@ -149,7 +149,9 @@ def _find_synonymous(found: dict[str, Record]) -> list[tuple[str, str]]:
     return [
         (one, other)
         for one, other in pairs
-        if are_compatible(found[one].type, found[other].type) and not is_broader(one, other) and not is_broader(other, one)
+        if are_compatible(found[one].type, found[other].type)
+        and not is_broader(one, other)
+        and not is_broader(other, one)
     ]
 
 

@@ -54,7 +54,9 @@ def read_doid(content: bytes) -> list[Record]:
         record = Record(item["id"], "doid", item["name"], "disease", parents=item.get("relations", {}).get("is_a", []))
         add_name(record, item["name"], "name")
         for synonym in item.get("synonyms", []):
-            for name in {synonym, restore_word_order(synonym)} if ", " not in synonym else {restore_word_order(synonym)}:
+            for name in (
+                {synonym, restore_word_order(synonym)} if ", " not in synonym else {restore_word_order(synonym)}
+            ):
                 if is_usable(name):
                     add_name(record, name, guess_kind(name))
         record.names = drop_opposites(record.names)
@@ -112,7 +114,9 @@ def read_mesh(
     for mesh_id, label, synonyms, trees, *_ in rows:
         if mesh_id not in kinds:
             continue
-        record = Record(f"MESH:{mesh_id}", "mesh", restore_word_order(label), kinds[mesh_id], xrefs=xrefs.get(mesh_id, []))
+        record = Record(
+            f"MESH:{mesh_id}", "mesh", restore_word_order(label), kinds[mesh_id], xrefs=xrefs.get(mesh_id, [])
+        )
         add_name(record, record.label, "name")
         for synonym in filter(None, synonyms.split("|")):
             name = restore_word_order(synonym)

@@ -149,7 +149,7 @@ class SentenceTransformerEncoder:
 
 
 class _VectorCache:
-    """Computes the vector of each text once, as long as it is among the last `_REMEMBERED` ones."""
+    """Computes the vector of each text once, as long as it is among the last `_CACHED_VECTORS` ones."""
 
     def __init__(self, compute: Callable[[list[str]], npt.NDArray[np.float32]], dimension: int) -> None:
         self._compute = compute

@@ -56,7 +56,7 @@ def test_meaning_crosses_languages(use):
 
 
 def test_each_text_is_computed_once_while_remembered(monkeypatch):
-    monkeypatch.setattr(module, "_REMEMBERED", 2)
+    monkeypatch.setattr(module, "_CACHED_VECTORS", 2)
     seen: list[list[str]] = []
 
     def compute(texts):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SAMPLES = 10
 """Merged records that are listed for each source and reason."""
 
-# All that `respell` may change in a normal form: to try it on every name of millions takes minutes.
+# All that `spelling_variants` may change in a normal form: to try it on every name of millions takes minutes.
 _NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
 
 # One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
@@ -126,7 +126,7 @@ class Grouping:
         Args:
             source: Its key.
             records: One for each id.
-            publish: Whether names are asked for later; that takes memory.
+            searchable: Whether names are looked up later; that takes memory.
         """
         placed: list[tuple[Group, Record]] = []
         waiting = list(records)

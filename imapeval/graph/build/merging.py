@@ -73,7 +73,7 @@ def merge(sources: Mapping[str, Mapping[str, Record]]) -> Merged:
     its nearest typed ancestor, else "other".
 
     Args:
-        sources: {key: records by id, as `add_up` gives them}, in order of precedence.
+        sources: {key: records by id, as `combine_by_id` gives them}, in order of precedence.
     """
     grouping = Grouping()
     named = any(record.parent_names for records in sources.values() for record in records.values())

@@ -32,7 +32,7 @@ class FaissDevice:
         self._resources: Any = _faiss.StandardGpuResources() if self.gpu else None
 
     def to_device(self, index: Any) -> Any:
-        """Return an index as it is to be trained and filled here; `give_back` undoes it."""
+        """Return an index as it is to be trained and filled here; `to_cpu` undoes it."""
         # FAISS has no GPU code for the compressed ones, and the exact ones are small.
         if self.gpu and isinstance(index, faiss.IndexIVFScalarQuantizer):
             return _faiss.index_cpu_to_gpu(self._resources, 0, index)

@@ -104,7 +104,7 @@ class IndexDescription(BaseModel):
 
 
 def encode_means(means: Mapping[Lang, Rows]) -> dict[str, str]:
-    """Return means as `Description.means` holds them."""
+    """Return means as `IndexDescription.means` holds them."""
     return {lang: base64.b64encode(mean.astype("<f4").tobytes()).decode() for lang, mean in sorted(means.items())}
 
 

@@ -69,7 +69,7 @@ class _Description(BaseModel):
 
 
 class NgramIndex:
-    """Names by their letters; safe to share between threads. Make one with `provide`, `build` or `open`."""
+    """Names by their letters; safe to share between threads. Make one with `open_or_build`, `build` or `open`."""
 
     def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
         """Not for callers: use `NgramIndex.open_or_build`."""
@@ -135,7 +135,7 @@ class NgramIndex:
         Args:
             graph: Whose names to find.
             folder: Where to write it; None keeps it in memory.
-            progress: See `provide`.
+            progress: See `open_or_build`.
 
         Raises:
             ResourceError: The folder cannot be written.

@@ -161,7 +161,7 @@ def _stop_word_keys() -> Integers:
 def word_keys(norms: Sequence[str]) -> Integers:
     """Return the keys of normal forms that are one word each.
 
-    >>> bool(split_words(["copd"]) == split_letters(["chronic obstructive pulmonary disease"])[2].keys)
+    >>> bool(word_keys(["copd"]) == extract_features(["chronic obstructive pulmonary disease"])[2].keys)
     True
     """
     codes = _to_code_points(norms)

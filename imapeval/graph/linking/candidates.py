@@ -77,7 +77,7 @@ of name: share of the text's (the name's) letters that the other has. words: the
 Dice coefficient. encoder: cosine; of names that the encoder did not find, the least of those it found. first word, last
 word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is a wording of the text
 as a code (see `imapeval.graph.linking.series`). marks differ: numbers, single letters or opposites differ in the name that is
-nearest (see `nearness.find_marks`). of all names: share of the text's letters and words that all found names have
+nearest (see `find_distinctive_parts`). of all names: share of the text's letters and words that all found names have
 together. names found: their number, n / (n + 1).
 """
 
@@ -120,7 +120,7 @@ class CandidateFinder:
     def find_by_ngrams(self, norms: Sequence[str]) -> list[list[tuple[NameRow, float]]]:
         """Return the names nearest to each normal form by their letters alone, nearest first, and the cosines.
 
-        There are `NEAR` of each, or fewer.
+        There are `NGRAM_NEIGHBOURS` of each, or fewer.
         """
         groups, words, _ = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
         found = self._ngrams.search_many(make_feature_sets(len(norms), groups, words), NGRAM_NEIGHBOURS)

@@ -1,7 +1,7 @@
 """How likely a text means each of its candidates: a conditional logit over what speaks for them.
 
 The probability of a candidate is exp(w.x) over the sum of this over all candidates and over "none of them", whose
-weight is `NOTHING` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
+weight is `NONE_LOGIT` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
 learned on synonyms held out of DOID and Mondo, each once as it is and once with its concept taken from the candidates,
 so that a probability speaks of texts of which every other one means nothing in the graph:
 `python benchmarks/linking.py --fit` prints them. The benchmark's own 2,000 concepts had no part in it.
@@ -66,7 +66,7 @@ _PREFERRED_TYPE_LOGIT = math.log(4)
 """What a preferred type adds: as if its concepts were meant four times as often. A choice, not a measurement."""
 
 MODEL_FEATURES = (*FEATURES, *(f"{feature} behind" for feature in RELATIVE_FEATURES))
-"""What has a weight: the columns that `compare` returns."""
+"""What has a weight: the columns that `add_relative_features` returns."""
 
 _WEIGHT_VECTOR = np.array([WEIGHTS[sign] for sign in MODEL_FEATURES])
 _RELATIVE_COLUMNS = [FEATURES.index(feature) for feature in RELATIVE_FEATURES]

@@ -90,7 +90,7 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
 
 
 def read_head(path: Path) -> bytes:
-    """Return the first `HEAD` bytes of a file, decompressed; b"" for a folder and where there is none.
+    """Return the first `HEAD_BYTES` bytes of a file, decompressed; b"" for a folder and where there is none.
 
     Raises:
         InputError: It cannot be read, or is damaged.

@@ -408,5 +408,5 @@ class Graph:
             )
 
     def stop_list(self) -> tuple[str, ...]:
-        """Return the normal forms that are never taken for a mention, short ones apart (see `stopped`)."""
+        """Return the normal forms that are never taken for a mention, short ones apart (see `is_stopped`)."""
         return tuple(norm for (norm,) in self._database.query("SELECT norm FROM stop ORDER BY norm"))

@@ -18,7 +18,7 @@ import pytest
 from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.index.device import FaissDevice
 from imapeval.graph.index.names import NameIndex, fold_case
-from imapeval.graph.index.names import build as module
+from imapeval.graph.index import build as module
 from imapeval.graph.index.preprocessing import centre
 from imapeval.graph.index.recall import NEIGHBOURS, ExactNeighbours, drop_character
 from imapeval.graph.index.tuning import choose_recipe
@@ -95,12 +95,12 @@ def test_many_names_are_sorted_into_cells_and_the_recall_is_stored(graph, encode
 
 def test_the_stored_recall_holds_for_other_wordings(graph, encoder, built):
     # Against exact search in numpy, on names with a letter exchanged; the stored one is on names with one left out.
-    rows = built.centred(encoder.encode([fold_case(text) for _, text, _, _ in graph.all_names()]), "en")
+    rows = built.centre(encoder.encode([fold_case(text) for _, text, _, _ in graph.all_names()]), "en")
     rng = np.random.default_rng(7)
     texts = [name.text for name in graph.names_at(rng.integers(1, graph.name_count + 1, size=300).tolist())]
     places = [int(rng.integers(len(text))) for text in texts]
     wrong = [f"{text[:at]}x{text[at + 1 :]}" for text, at in zip(texts, places, strict=True)]
-    queries = built.centred(encoder.encode(wrong), "en")
+    queries = built.centre(encoder.encode(wrong), "en")
     exact = queries @ rows.T
     tenth = np.sort(exact, axis=1)[:, -10]
     found, _ = built.search(queries, 10)

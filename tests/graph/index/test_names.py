@@ -46,7 +46,7 @@ def test_each_name_is_nearest_to_itself(graph, encoder, built):
     names = list(graph.all_names())
     for lang in ("en", "zh"):
         rows = [(number, text) for number, text, _, spoken in names if spoken == lang]
-        vectors = index.centred(encoder.encode([fold_case(text) for _, text in rows]), lang)
+        vectors = index.centre(encoder.encode([fold_case(text) for _, text in rows]), lang)
         ids, scores = index.search(vectors, 3)
         assert ids[:, 0].tolist() == [number for number, _ in rows]
         np.testing.assert_allclose(scores[:, 0], 1, atol=1e-4)
@@ -56,7 +56,7 @@ def test_each_name_is_nearest_to_itself(graph, encoder, built):
 def test_opened_index_answers_as_the_built_one(graph, encoder, built):
     index, path = built
     opened = NameIndex.open(graph, encoder, path)
-    query = index.centred(encoder.encode(["kidney stones"]), "en")
+    query = index.centre(encoder.encode(["kidney stones"]), "en")
     assert len(opened) == len(index) == 8
     for ours, theirs in zip(index.search(query, 4), opened.search(query, 4), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -73,7 +73,7 @@ def test_build_is_deterministic_and_tells_progress(graph, encoder, built, tmp_pa
 
 def test_centring_gives_unit_rows_and_keeps_zeros(encoder, built):
     index, _ = built
-    rows = index.centred(encoder.encode(["fever", "", "cough"]), "en")
+    rows = index.centre(encoder.encode(["fever", "", "cough"]), "en")
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), [1, 0, 1], atol=1e-5)
 
 

@@ -114,7 +114,7 @@ def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_pat
 PROVIDE = """
 from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.store.graph import Graph
-print(len(NgramIndex.provide(Graph.open())))
+print(len(NgramIndex.open_or_build(Graph.open())))
 """
 
 

@@ -114,7 +114,7 @@ def test_the_encoder_says_the_least_it_found_of_names_that_it_did_not_find(finde
 
 
 def test_nearest_names_by_letters(finder):
-    near, none = finder.find_near(["lung disease", "zzzz"])
+    near, none = finder.find_by_ngrams(["lung disease", "zzzz"])
     assert near[0][0].text == "lung disease"
     assert near[0][1] == pytest.approx(1.0, abs=1e-6)
     assert [cosine for _, cosine in near] == sorted((cosine for _, cosine in near), reverse=True)

@@ -180,7 +180,7 @@ def test_links_are_looked_for_once_and_kept_apart_by_types(linker, monkeypatch):
 
 def test_only_so_many_links_are_kept(linker, monkeypatch):
     monkeypatch.setattr("imapeval.graph.linking.linker._CACHED_LINKS", 3)
-    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._grams)
+    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._ngrams)
     values = ["cold", "CT", "amoxicillin", "amoxicilin", "lymphoma"]
     links = fresh.link_many(values, lang="en")
     assert len(fresh._links) == 3
@@ -198,7 +198,7 @@ def test_oral_changes_nothing_of_a_drug_only():
 
 
 def test_threads_share_one_linker(linker):
-    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._grams)
+    fresh = Linker(linker._graph, linker._encoder, linker._index, linker._ngrams)
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(partial(link, fresh), ["amoxicilin", "duodenal malignant lymphoma"] * 4))
     assert found == [[("d:amoxicillin", "index")], [("x:lymphoma", "kind")]] * 4
