@@ -31,7 +31,8 @@ from imapeval.errors import ImapEvalError
 from imapeval.evaluation.pipeline import open_graph
 from imapeval.evaluation.samples import dialogue, reading, rows
 from imapeval.extraction import entries, parsing
-from imapeval.extraction.lexicon.reader import LexiconReader, clauses, cues, statements
+from imapeval.extraction.lexicon import clauses, cues, statements
+from imapeval.extraction.lexicon.reader import LexiconReader
 from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
 from imapeval.extraction.source import SourceText
@@ -43,7 +44,7 @@ from imapeval.metrics.judges.parsing import lists, scores
 from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
 from imapeval.text import comparison, opposites
-from imapeval.text.amounts.compare import units
+from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.markup import EditedText
 from imapeval.types import Lang, Pair, QuestionImap, Sample, Turn
@@ -55,8 +56,8 @@ PACKAGE = Path(imapeval.__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 EVERYTHING = "\n".join(SOURCES.values())
 
-READERS = ("text", "extraction", "metrics", "samples", "matching")
-"""The packages whose public functions are given texts of others."""
+READERS = ("text", "llm.structured", "extraction", "matching", "metrics", "evaluation.samples")
+"""The packages whose public functions read texts that others wrote."""
 
 APPLIED = {"_QUOTED": ["match", "fullmatch"], "_BADLY_QUOTED": ["match"], "_FORMATS": ["fullmatch"]}
 """How patterns are applied, where their names do not stand beside the method."""
@@ -331,16 +332,20 @@ def _select(text: str) -> None:
 
 
 GIVEN: Mapping[str, Callable[[str], object]] = {
-    "text.amount_units.read_number": lambda text: units.read_number(text, 0),
-    "text.amount_units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
-    "text.comparison.compare": lambda text: comparison.compare_wordings(text, f"{text}."),
-    "text.comparison.measure_likeness": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
+    "text.amounts.units.read_number": lambda text: units.read_number(text, 0),
+    "text.amounts.units.read_unit": lambda text: units.read_unit(text, Number(1, 1, 0), 0),
+    "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
+    "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
-    "text.sides.are_antonyms": lambda text: opposites.are_antonyms(text, text),
-    "extraction.clauses.trim": lambda text: clauses.trim_piece(text, 0, len(text)),
-    "extraction.cues.states_nothing": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.cues.disclaims": lambda text: [cues.is_disclaimer(text, lang=lang) for lang in get_args(Lang)],
-    "extraction.cues.asked_terms": lambda text: [cues.find_asked_terms(text, lang=lang) for lang in get_args(Lang)],
+    "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
+    "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
+    "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],
+    "extraction.lexicon.cues.is_disclaimer": lambda text: [
+        cues.is_disclaimer(text, lang=lang) for lang in get_args(Lang)
+    ],
+    "extraction.lexicon.cues.find_asked_terms": lambda text: [
+        cues.find_asked_terms(text, lang=lang) for lang in get_args(Lang)
+    ],
     "llm.structured.faults.fault_error": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
         tokens.split_for_rouge(text, lang, stem_en=True) for lang in get_args(Lang)
@@ -354,31 +359,37 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "llm.structured.json_objects.find_json_object": lambda text: json_objects.find_json_object(text, "facts"),
     "llm.structured.json_objects.find_json_objects": lambda text: list(json_objects.find_json_objects(text, text)),
     "llm.structured.json_objects.unreadable_error": lambda text: json_objects.unreadable_error(text, "it is"),
-    "extraction.source.Source": _look_up,
-    "extraction.sifting.drop": lambda text: entries.make_dropped(text, "empty"),
-    "extraction.statements.read_statements": lambda text: [
+    "extraction.source.SourceText": _look_up,
+    "extraction.entries.make_dropped": lambda text: entries.make_dropped(text, "empty"),
+    "extraction.lexicon.statements.read_statements": lambda text: [
         list(statements.read_statements(text, lang)) for lang in get_args(Lang)
     ],
-    "extraction.statements.read_items": lambda text: [
+    "extraction.lexicon.statements.read_items": lambda text: [
         list(statements.read_items(clauses.Piece(text, 0, len(text)), text, lang)) for lang in get_args(Lang)
     ],
-    "extraction.lexicon.LexiconReader": _extract,
-    "extraction.selecting.select_inform": _select,
+    "extraction.lexicon.reader.LexiconReader": _extract,
+    "extraction.selection.select_inform": _select,
     "matching.relating.parse_relations": lambda text: relating.parse_relations(text, references=3, responses=3),
-    "metrics.judges.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
-    "metrics.judges.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
-    "metrics.judges.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),
-    "metrics.judges.front_matter.split": lambda text: front_matter.split(
+    "metrics.judges.parsing.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
+    "metrics.judges.parsing.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
+    "metrics.judges.parsing.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),
+    "metrics.judges.prompts.front_matter.split": lambda text: front_matter.split(
         f"---\n{text}\n---\n{text}", keys=("key", "name"), path=Path("prompt.md")
     ),
     "metrics.judges.questions.measure_f1": lambda text: questions.measure_f1(text, text),
-    "metrics.judges.own_prompt.read_prompt": _read(custom_prompt.read_prompt, ".md"),
-    "metrics.judges.knowledge.load": _read(lambda path: knowledge_source.load(str(path)).search("a b c"), ".txt"),
-    "samples.dialogue.read_turns": lambda text: dialogue.read_turns([{"role": "user", "content": text}, text]),
-    "samples.dialogue.join_turns": lambda text: dialogue.join_turns([Turn("user", text), Turn("user", "a")], lang="en"),
-    "samples.reading.read": _read(reading.read, ".jsonl"),
-    "samples.rows.read_csv": _read(lambda path: list(rows.read_csv(str(path))), ".csv"),
-    "samples.rows.read_jsonl": _read(lambda path: list(rows.read_jsonl(str(path))), ".jsonl"),
+    "metrics.judges.prompts.custom_prompt.read_prompt": _read(custom_prompt.read_prompt, ".md"),
+    "metrics.judges.prompts.knowledge_source.load": _read(
+        lambda path: knowledge_source.load(str(path)).search("a b c"), ".txt"
+    ),
+    "evaluation.samples.dialogue.read_turns": lambda text: dialogue.read_turns(
+        [{"role": "user", "content": text}, text]
+    ),
+    "evaluation.samples.dialogue.join_turns": lambda text: dialogue.join_turns(
+        [Turn("user", text), Turn("user", "a")], lang="en"
+    ),
+    "evaluation.samples.reading.read": _read(reading.read, ".jsonl"),
+    "evaluation.samples.rows.read_csv": _read(lambda path: list(rows.read_csv(str(path))), ".csv"),
+    "evaluation.samples.rows.read_jsonl": _read(lambda path: list(rows.read_jsonl(str(path))), ".jsonl"),
 }
 """How readers are called that need more than a text, by the dotted name within the package."""
 
@@ -391,7 +402,7 @@ def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     yield from GIVEN.items()
     for module, loaded in _modules():
         layer = module.partition(".")[2]
-        if layer.partition(".")[0] not in READERS:
+        if not layer.startswith(READERS):
             continue
         for name, value in vars(loaded).items():
             told = f"{layer}.{name}"

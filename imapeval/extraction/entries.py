@@ -1,7 +1,7 @@
-"""What a model wrote as terms and values, divided into pairs and the rest. Pure.
+"""Clean the terms and values of a completion and turn them into pairs. Pure.
 
-Whatever the form of a completion, its entries come through here: cleaned of a list's punctuation, fillers and
-duplicates left out, and everything left out reported with its reason.
+The entries of every output format pass through here: list punctuation is stripped, fillers and duplicates are dropped,
+and everything dropped is reported with its reason.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ QUERY_VALUE = "?"
 """The value of a query pair."""
 
 MAX_PAIR_CHARACTERS = 200
-"""Longest term or value. The longest of 1,573 values that a strong model extracted from medical answers has 88."""
+"""Longest term or value, in characters. The longest of 1,573 values that a strong model extracted from medical answers
+has 88."""
 
 MAX_RAW_TERM_CHARACTERS = 2 * MAX_PAIR_CHARACTERS
-"""Characters of a term with all of its white space. Thousands of values may stand with it, each a pair of its own."""
+"""Longest term before cleaning, in characters. It may come with thousands of values, each a separate pair."""
 
 _FILLERS = frozenset(
     (
@@ -33,21 +34,21 @@ _FILLERS = frozenset(
         "未提供",
     )
 )
-"""What models write where there is nothing to write."""
+"""What models write instead of nothing."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DropReason = Literal[
     "no pair", "empty", "filler", "too long", "duplicate", "not asked", "not in the text", "copied from the question"
 ]
-"""Why something in a completion is not used. The last three are given by who knows the text (`grounding`)."""
+"""Why an entry of a completion is dropped. The last three reasons are found in `selection`."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something in a completion that is not used, as JSON, and why."""
+    """An entry of a completion that was dropped, as JSON, and the reason."""
 
     item: str
     reason: DropReason
@@ -55,12 +56,12 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[T]):
-    """What a completion says.
+    """The content of a completion.
 
     Attributes:
-        found: What can be used.
-        dropped: What was left out.
-        whole: Whether the completion reached its end; what is missing from one that did not, nobody can say.
+        found: The usable content.
+        dropped: The entries that were dropped.
+        complete: Whether the completion reached its end. If not, an unknown part is missing.
     """
 
     found: T
@@ -69,7 +70,7 @@ class Parsed(Generic[T]):
 
 
 def clean_entries(items: Iterable[tuple[Any, Any]]) -> Parsed[tuple[Pair, ...]]:
-    """Divide (term, value) entries, of whatever types, into pairs and the rest."""
+    """Turn (term, value) entries of any types into pairs; the rest is dropped."""
     kept: dict[Pair, None] = {}
     dropped: list[Dropped] = []
     for item in items:
@@ -84,20 +85,20 @@ def clean_entries(items: Iterable[tuple[Any, Any]]) -> Parsed[tuple[Pair, ...]]:
 
 
 def make_dropped(item: Any, reason: DropReason) -> Dropped:
-    """Return the note that something is left out."""
+    """Return the record of a dropped entry."""
     return Dropped(_replace_surrogates(json.dumps(item, ensure_ascii=False)), reason)
 
 
 def lost_everything(parsed: Parsed[tuple[Pair, ...]]) -> bool:
-    """Say whether nothing was kept although something was said: "no facts" would be a wrong score.
+    """Return whether entries were written but none was kept, so that a result without facts would be a wrong score.
 
-    Fillers say that there is nothing, and a duplicate is kept as its twin.
+    Fillers do not count, because they mean that there is nothing.
     """
     return not parsed.found and any(dropped.reason not in ("empty", "filler") for dropped in parsed.dropped)
 
 
 def _read_pair(term: Any, value: Any) -> Pair | DropReason:
-    """Return the pair, or why it is none."""
+    """Return the pair, or why the entry is not one."""
     if isinstance(term, str) and len(term) > MAX_RAW_TERM_CHARACTERS:
         return "too long"
     if not (isinstance(term, str) and _is_plain(value)):
@@ -117,10 +118,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def _clean(text: str) -> str:
-    """Return the text on one line without the punctuation of a list or sentence around it."""
+    """Return the text on one line, without surrounding punctuation of a list or sentence."""
     return " ".join(_replace_surrogates(text).split()).strip(" ;；,，、。").removesuffix(".")
 
 
 def _replace_surrogates(text: str) -> str:
-    """Return the text without broken surrogates, which can stand in JSON but in no file."""
+    """Replace lone surrogates, which JSON can express but files cannot hold."""
     return _SURROGATE.sub("\ufffd", text)

@@ -1,10 +1,10 @@
-"""Whether a value stands in the text that it was read from. Pure.
+"""Check whether a value is supported by the text that it was read from. Pure.
 
-Models copy from the question, from the prompt's examples and from what they know. A value counts only if most of what
-it says occurs in the text: words by their stem, Chinese by characters with a neighbour; all of its numbers; and, where
-it denies something, some denial. What the term says already ("治疗" in "药物治疗") and light words, which many facts
-share ("take", "less", "避免"), need no support and give none: "reduce alcohol" stands in "cut down on alcohol", but
-"eat less offal" not in "eat less salt".
+Models copy from the question, from the prompt's examples and from their own knowledge. A value counts only if most of
+its content occurs in the text (words by their stem, Chinese by characters with a neighbour), all of its numbers do,
+and, if it denies something, the text contains a denial. Words of the term ("治疗" in "药物治疗") and light words, which
+many facts share ("take", "less", "避免"), neither need support nor give it: "cut down on alcohol" supports "reduce
+alcohol", but "eat less salt" does not support "eat less offal".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from imapeval.text.negation import is_negated, mentions_denial
 from imapeval.text.normalise import stem
 
 MIN_SHARE = 0.5
-"""Share of a value that has to be in the text: more than this."""
+"""More than this share of a value must be in the text."""
 
 _WORD_WEIGHT = 2
-"""Of a word beside a Chinese character: a Chinese word has two."""
+"""Weight of a word relative to a Chinese character: a Chinese word has two."""
 
 _LETTER = rf"[^\W\d_{HAN}]"
 _WORD = re.compile(rf"{_LETTER}+(?:'[a-z]+)?")
-# From the beginning of a word alone: a long one would be tried from each of its letters.
+# Only from the start of a word, to keep matching linear on long words.
 _COMPOUND = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:-{_LETTER}++)++")
 _CHINESE = re.compile(f"[{HAN}]+")
 _NUMBER_WORDS = {
@@ -69,7 +69,7 @@ _FUNCTION_WORDS = frozenset(
 _LIGHT_WORDS = frozenset(
     re.findall(
         r"\w+",
-        # Denials are looked for apart.
+        # Denials are checked separately.
         "never without cannot nor neither unlikely likely probably possible possibly "
         "take use eat drink get give go see keep stay make try start need advise recommend consider "
         "avoid stop quit limit reduce cut decrease increase less fewer cessation help cause due "
@@ -77,7 +77,7 @@ _LIGHT_WORDS = frozenset(
         "mg g ml mcg kg hour hr h q day daily week month year time tablet dose every only about around",
     )
 )
-"""What many facts share, so that it shows nothing: by their stems."""
+"""Words that many facts share, so that they are no evidence; compared by their stems."""
 _LIGHT_CHINESE = re.compile(
     r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止|需要|建议|推荐|考虑|可以|可能性?|应该?|应当|注意|保持"
     r"|使用|服用|少吃|多吃|少喝|多喝|多饮|少食|检查|治疗|就诊|每[天日次周]|毫克|毫升|的情况下"
@@ -102,7 +102,7 @@ _ASSENT = re.compile(
 
 
 class GroundingText:
-    """A text, made ready for looking up what stands in it.
+    """A text prepared for checking values against it.
 
     Args:
         text: Without zero-width characters.
@@ -112,14 +112,14 @@ class GroundingText:
         self._text = fold_case(text)
 
     def supports(self, value: str, *, term: str = "") -> bool:
-        """Say whether the text supports a value of that term.
+        """Return whether the text supports a value of that term.
 
-        An answer to a yes-or-no question may say yes or no in other words than the text: of such a value only what
-        comes after has to be there, and some assent or denial.
+        The value for a yes-or-no question may say yes or no in other words than the text: only the rest of such a value
+        must be in the text, and some assent or denial.
         """
         folded = fold_case(INVISIBLE.sub("", value))
         numbers = _numbers_in(folded, _NUMBER)
-        # In digits as a rule; to look for words as well takes longer.
+        # Digits first, because looking for number words takes longer.
         if numbers and not (numbers <= self._numerals or numbers <= self._numbers):
             return False
         if self.denies_without_support(folded):
@@ -134,29 +134,29 @@ class GroundingText:
                     return share > MIN_SHARE
                 if denies:
                     return mentions_denial(self._text)
-                # What speaks of the matter may assent in any words.
+                # A text about the matter may assent in any words.
                 return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, beyond=""))
         share = self._share(folded, beyond=folded_term)
         if share is None:
             share = self._share(folded, beyond="")
-        # Nothing but numbers and function words: all of it is there.
+        # Without content words, every number and function word must be there.
         return self._contains_all_words(folded) if share is None else share > MIN_SHARE
 
     def denies_without_support(self, value: str) -> bool:
-        """Say whether a value denies something and nothing in the text does."""
+        """Return whether a value denies something and nothing in the text does."""
         return is_negated(value) and not mentions_denial(self._text)
 
     def contains_digits_of(self, value: str) -> bool:
-        """Say whether every number that a value has in digits stands in the text."""
+        """Return whether every number that a value has in digits is in the text."""
         return _numbers_in(fold_case(value), _DIGITS) <= self._numerals
 
     def is_other_script(self, value: str) -> bool:
-        """Say whether a value is written in the other script than the text."""
+        """Return whether a value is written in a different script from the text."""
         return bool(_CHINESE.search(value)) != self._is_chinese and any(map(str.isalpha, value))
 
     @cached_property
     def _is_chinese(self) -> bool:
-        """Whether it has more Chinese characters than two for each other word."""
+        """Whether it has more than two Chinese characters for each other word."""
         return sum(map(len, _CHINESE.findall(self._text))) > _WORD_WEIGHT * len(self._words)
 
     @cached_property
@@ -180,11 +180,11 @@ class GroundingText:
         )
 
     def _share(self, folded: str, *, beyond: str) -> float | None:
-        """Return the share of a value's content that the text holds; None where there is no content.
+        """Return the share of a value's content that is in the text; None if it has no content.
 
         Args:
             folded: The value.
-            beyond: What is not content, because the term says it.
+            beyond: Text whose words are not content, because the term says them.
         """
         if "-" in folded:
             # "gastro-oesophageal" may be one word in the text.
@@ -201,7 +201,7 @@ class GroundingText:
         weight = _WORD_WEIGHT * len(words)
         held = _WORD_WEIGHT * sum(root in self._words for root in words)
         for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", folded)):
-            # With both neighbours: a character alone is in every longer text.
+            # With its neighbours: a single character occurs in every longer text.
             pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
             around = zip([pairs[0], *pairs], [*pairs, pairs[-1]], strict=True) if len(run) > 1 else [(run, run)]
             for char, (before, after) in zip(run, around, strict=True):
@@ -217,11 +217,11 @@ class GroundingText:
 
 
 def fold_case(text: str) -> str:
-    """Return the text in lower case and ordinary letters, with plain apostrophes, character for character."""
+    """Return the text in lower case and ordinary letters, with plain apostrophes, one character for one."""
     text = fold_confusables(text)
     folded = text.lower()
     if len(folded) != len(text):
-        # Of a few letters, such as the Turkish capital I with a dot, the small form has two characters.
+        # The lower case of a few letters, such as the Turkish dotted capital I, has two characters.
         folded = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     return folded
 

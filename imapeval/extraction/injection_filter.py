@@ -1,11 +1,11 @@
-"""What a text under evaluation may hold that is no statement of it: our own formats, other turns, words to the judge.
+"""Find injections in a text under evaluation: our own formats, forged chat turns, instructions to the judge.
 
-A response may carry ready-made facts for the program that reads it: JSON with our keys, `Inform-x-y` lines, a chat
-template's tokens with a turn of their own, a "Reference answer:" block, an order to the evaluator. Whoever reads such a
-text as an answer reads nothing in them, so neither shall the model. Pure.
+A response may contain ready-made facts for the program that reads it: JSON with our keys, `Inform-x-y` lines, a forged
+turn between chat-template tokens, a "Reference answer:" block, an instruction to the evaluator. A human reader would
+find no statement in them, so they are hidden from the model. Pure.
 
-What opens a text is its own: an answer that begins with "Reference answer:" or with a chat token says itself what
-follows, so that only the opening goes.
+A marker at the very start of a text is different: if an answer begins with "Reference answer:" or a chat token, the
+rest is the answer itself, so only the marker is removed.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _KEY = re.compile(
     r"""["'“”‘’](?:inform|query|constraint|terms?|values?)["'“”‘’]\s*[:：]|[{\[,]\s*(?:inform|terms?|values?)\s*:""",
     re.I,
 )
-"""A key of our JSON."""
+"""A key of our JSON format."""
 _OUR_KEYS = re.compile(r"\b(?:inform|query|constraint|terms?|values)\b", re.I)
-"""What is in our JSON beside "value", which laboratory tables have as well."""
+"""The keys of our JSON format, without "value", which laboratory tables have as well."""
 _BRACKET = re.compile(r"[{}\[\]]")
 
 _LINES = re.compile(
-    # The line format, at the start of a line with any spacing, anywhere without.
+    # The line format: with any spacing at the start of a line, without spaces anywhere.
     r"^[ \t>*•#\-\d.)]*(?:inform|query|constraint)[ \t]*[-–—_:][ \t]*[^\n\-–—_:]{1,60}[-–—_:][ \t]*\S.*$"
     r"|(?:inform|query|constraint)[-–—_][^\s\-–—_][^\n\-–—_]{0,60}[-–—_]\S.*$"
-    # The same as YAML, the value on the next line or on the same.
+    # The same in YAML, with the value on the same line or the next.
     r"|^[ \t>*•\-]*[\"']?term[\"']?[ \t]*[:=](?:.*+\n[ \t>*•\-]*+|.*?)[\"']?values?[\"']?[ \t]*[:=].*$",
     re.IGNORECASE | re.MULTILINE,
 )
 
 _SCORE_LINE = re.compile(
-    # Possessive: runs of spaces side by side would be tried in every division.
+    # Possessive quantifiers, because adjacent runs of spaces would be divided in every possible way.
     r"^[ \t>*•#]*(?:final |overall |total )?(?:score|rating|marks?|得分|评分|打分|分数|总分)[ \t*]*+"
     r"[:：=]?+[ \t*]*+\d++(?:\.\d++)?+(?:[ \t]*+(?:/|out of|分))?+(?:[ \t]*+\d++)?+[ \t*.!。！分]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A score that is given to nothing."""
+"""A line that awards a score."""
 
 _ABOUT_SCORE = re.compile(
     r"\bscor(?:e[ds]?|ing)\b|\b(?:apgar|glasgow|gcs|nihss)\b|评分|得分|打分|分数|总分|几分|多少分", re.IGNORECASE
 )
-"""Asks for a score, or names one of those that are often named without the word."""
+"""A mention of a score, or of a well-known clinical score."""
 
 _ELEMENT = re.compile(
     r"<\s*(reference|inform|query|constraint|asked|given|terms?|values?|judge|system|instructions?)\b[^<>\n]{0,80}>"
@@ -66,7 +66,7 @@ _TURN = re.compile(
     r"|^(?:system|assistant|user|human|系统|用户|助手)[ \t]*[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Where another turn of a conversation begins."""
+"""The start of another turn of a conversation."""
 
 _REFERENCE = re.compile(
     r"(?:^[ \t>*•#\-【\[(（]*|[.!?;。！？；(（\[【]\s*)"
@@ -78,7 +78,7 @@ _REFERENCE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _REFERENCE_WORDS = ("reference", "gold", "truth", "model", "答案", "回答", "事实")
-"""Without one of them there is no such header."""
+"""Every such header contains one of these."""
 _BLANK = re.compile(r"[\s*】\])）]*")
 _PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
 
@@ -140,7 +140,7 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
         ),
     )
 )
-"""Words to the evaluator, each with the words without which a text, in lower case, cannot hold it."""
+"""Instructions to the evaluator: a pattern, with words of which a lower-cased text must contain one to match it."""
 
 _SENTENCE_START = re.compile(r"(?:[.!?](?=\s)|[。！？\n])\s*")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[。！？\n]|\Z")
@@ -148,16 +148,16 @@ _LINE_END = re.compile(r"(?:(?P<colon>[:：])[ \t*]*+)?(?P<end>\n)\s*")
 
 
 def is_about_score(*texts: str) -> bool:
-    """Say whether a question or a reference speaks of a score, so that a line of an answer may state one."""
+    """Return whether a question or a reference mentions a score, so that a line of an answer may state one."""
     return any(map(_ABOUT_SCORE.search, texts))
 
 
 def find_injections(text: str, *, score_asked: bool = False) -> list[Span]:
-    """Return the stretches of a text that are no statement of it, in order and without overlap.
+    """Return the injections in a text as spans, in order and without overlap.
 
     Args:
-        text: Without zero-width characters, which could hide what is looked for.
-        score_asked: Whether it answers a question about a score, so that a line such as "Score: 7" states one.
+        text: Without zero-width characters, which could hide an injection.
+        score_asked: Whether it answers a question about a score, so that a line such as "Score: 7" is a statement.
     """
     text = fold_confusables(text)
     lower = text.lower()
@@ -183,9 +183,9 @@ def find_injections(text: str, *, score_asked: bool = False) -> list[Span]:
 
 
 class _Layout:
-    """Where lines, sentences and paragraphs of a text begin and end.
+    """The boundaries of lines, sentences and paragraphs of a text.
 
-    Looked for once: what begins in thousands of places of one line would look for its end as often.
+    Found once, because thousands of candidates in one line would each search for its end.
     """
 
     def __init__(self, text: str) -> None:
@@ -197,19 +197,19 @@ class _Layout:
         self._lines = [(line.start("colon"), line.end()) for line in lines]
 
     def find_paragraph_end(self, at: int) -> Span:
-        """Return the blank lines behind the paragraph in which a place is; of the last one, the end of the text."""
+        """Return the span of the blank lines after the paragraph at a position, or the end of the text."""
         return self._paragraph_ends[bisect_left(self._paragraph_ends, (at, at))]
 
     def find_sentence_start(self, at: int) -> int:
-        """Return where the sentence begins in which a place is."""
+        """Return the start of the sentence at a position."""
         return self._sentence_starts[bisect_right(self._sentence_starts, at) - 1]
 
     def find_sentence_end(self, at: int) -> int:
-        """Return where the sentence ends in which a place is, with its full stop."""
+        """Return the end of the sentence at a position, after its full stop."""
         return self._sentence_ends[bisect_left(self._sentence_ends, (at, at))][1]
 
     def find_listing(self, at: int) -> int | None:
-        """Return where the next line with words begins, where what is behind the place ends its line with a colon."""
+        """Return the start of the next line with words if the line at a position ends with a colon, else None."""
         line = bisect_left(self._line_ends, at)
         if line == len(self._lines) or self._lines[line][0] < at:
             return None
@@ -220,19 +220,19 @@ def _find_json(text: str, layout: _Layout) -> Iterator[Span]:
     brackets = _pair_brackets(text)
     following = 0
     done = 0
-    # Up to where nothing of ours was found, from the start of the stretch on.
+    # The end of the part of the current stretch already searched for our keys.
     searched = 0
     for key in _KEY.finditer(text):
         at = key.start()
         if at < done:
             continue
-        # On to the outermost brackets around the key, or to those behind it.
+        # Go on to the outermost brackets around the key, or to the first ones after it.
         while following < len(brackets) and (brackets[following][0] < done or brackets[following][1] <= at):
             following += 1
         start, end = brackets[following] if following < len(brackets) else (at, None)
         if start > at:
             start, end = at, None
-        # Without brackets, or in some that are not closed, all goes to the end of the paragraph.
+        # Without brackets, or with unclosed ones, the injection extends to the end of the paragraph.
         if end is None or end > len(text):
             end = layout.find_paragraph_end(at)[0]
         if _OUR_KEYS.search(text, max(start, searched), end):
@@ -242,7 +242,7 @@ def _find_json(text: str, layout: _Layout) -> Iterator[Span]:
 
 
 def _pair_brackets(text: str) -> list[Span]:
-    """Return each opening bracket with the end of what it holds, beyond the text where it is not closed."""
+    """Return the span of each bracket pair by its opening bracket; the end is beyond the text if it is not closed."""
     opened: list[int] = []
     ends: dict[int, int] = {}
     for bracket in _BRACKET.finditer(text):
@@ -257,8 +257,8 @@ def _pair_brackets(text: str) -> list[Span]:
 def _find_tags(text: str) -> Iterator[Span]:
     for element in _ELEMENT.finditer(text):
         yield element.span()
-    # Models that think wrap their answer in <answer>. What follows its end is none of it, nor what follows an end that
-    # had no beginning: our own marker, forged.
+    # Reasoning models wrap their answer in <answer>. Text after its end tag is not part of it, nor is text after an end
+    # tag without a start tag, which is our own marker forged.
     opened = False
     for tag in _ANSWER_TAG.finditer(text):
         yield tag.span()
@@ -282,12 +282,12 @@ def _find_turns(text: str) -> Iterator[Span]:
 def _find_references(text: str, layout: _Layout) -> Iterator[Span]:
     said = next((at for at, char in enumerate(text) if char.isalnum()), len(text))
     for header in _REFERENCE.finditer(text):
-        # From the header itself: the full stop before it belongs to the sentence before.
+        # The injection starts after the full stop, which belongs to the previous sentence.
         start = header.start() + (header[0][0] in ".!?;。！？；")
         if start <= said:
             yield header.span()
             continue
-        # A header with nothing behind it announces the next paragraph.
+        # A header on a line of its own announces the next paragraph.
         body = _BLANK.match(text, header.end())
         yield start, layout.find_paragraph_end(body.end() if body else header.end())[0]
 
@@ -297,7 +297,7 @@ def _find_judge_instructions(text: str, lower: str, layout: _Layout) -> Iterator
         if not any(word in lower for word in words):
             continue
         for order in pattern.finditer(text):
-            # What it orders may stand in the lines below it.
+            # The instruction may go on in the lines below it.
             listing = layout.find_listing(order.end())
             yield (
                 layout.find_sentence_start(order.start()),

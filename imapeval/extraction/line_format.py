@@ -1,7 +1,8 @@
-"""The line format of Wang et al. 2024: `Query-treatment-?`, `Constraint-age-34 years`, `Inform-treatment-rest`. Pure.
+"""Parse the line format of Wang et al. 2024. Pure.
 
-For servers that can promise no JSON. Unlike JSON a list of lines does not show where it ends, so that ours closes with
-a line `End`: a completion without it has been cut off.
+Its lines are `Query-treatment-?`, `Constraint-age-34 years`, `Inform-treatment-rest`. It is for servers that cannot
+guarantee JSON. Unlike JSON, a list of lines has no visible end, so ours closes with the line `End`: a completion
+without it was cut off.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ _LINE = re.compile(
     r"[ \t>*•#\-\d.)]*(?P<kind>query|constraint|inform)[ \t]*(?P<sign>[-–—－:：])[ \t]*(?P<rest>\S.*)", re.IGNORECASE
 )
 _END = re.compile(r"[ \t*]*end[ \t*.。]*", re.IGNORECASE)
-# The look behind keeps a run of spaces from being tried from each of them.
+# The lookbehind keeps matching linear on a run of spaces.
 _DIVIDER = re.compile(r"(?<![ \t])[ \t]*+[-–—－][ \t]*")
 _COLON = re.compile(r"(?<![ \t])[ \t]*+[-–—－:：][ \t]*")
 _ASKED = re.compile(r"(?<![ \t])[ \t]*+(?:[-–—－:：][ \t]*+)?[?？]$")
 _JOINED_LINE = re.compile(r"(?:query|constraint|inform)[-–—－]", re.IGNORECASE)
-"""What stands in a line whose end was lost."""
+"""The start of a line within another line: the line break was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineEntries:
-    """Terms and values by what they are, not yet sifted; a line without a value has None.
+    """Terms and values by kind, not yet cleaned; the value is None if the line has none.
 
     Attributes:
-        query, constraint, inform: In the order of the lines.
+        query, constraint, inform: In order of appearance.
         whole: Whether the end is there, and nothing before it that is no line.
     """
 
@@ -58,11 +59,11 @@ class LineEntries:
 
 
 def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | None:
-    """Read a completion in lines; None where it is not written in lines.
+    """Parse a completion in the line format; None if it is not in this format.
 
     Args:
-        completion: What the model wrote, without thoughts.
-        terms: Terms that are known, so that a hyphen in one of them does not divide it from its value.
+        completion: The completion, without reasoning blocks.
+        terms: Known terms, so that a hyphen in one of them is not taken for the separator from its value.
     """
     found: dict[str, list[tuple[str, str | None]]] = {"query": [], "constraint": [], "inform": []}
     begun = ended = False
@@ -79,9 +80,9 @@ def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | 
         elif _END.fullmatch(text):
             ended = True
         elif not ended:
-            # Words before the lines are no harm; what stands among them was a line, or part of one.
+            # Prose before the lines is harmless; prose between them was a line, or part of one.
             damaged = damaged or begun or _DIVIDER.search(text) is not None
-    # An end alone is how a text without facts is written; behind words it may be the end of a refusal.
+    # "End" alone means no facts; after prose it may be the end of a refusal.
     if not begun and (not ended or len(texts) > 1):
         return None
     whole = ended and not damaged
@@ -89,10 +90,10 @@ def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | 
 
 
 def format_lines(record: str) -> str:
-    """Return the JSON of a prompt's example as lines.
+    """Convert the JSON of a prompt's example to the line format.
 
     Raises:
-        ValueError: It is not such JSON.
+        ValueError: It is not valid JSON.
     """
     fields: dict[str, Any] = json.loads(record)
     written = [f"Query-{term}-?" for term in fields.get("query", [])]
@@ -131,7 +132,7 @@ def load_template(task: str, *, lang: Lang, version: int, output_format: OutputF
 
 
 def _split_term_and_value(rest: str, terms: Sequence[str], divider: re.Pattern[str]) -> tuple[str, str | None]:
-    """Divide what stands behind the kind into term and value."""
+    """Split the rest of a line, after its kind, into term and value."""
     for term in sorted(terms, key=len, reverse=True):
         if rest[: len(term)].casefold() == term.casefold() and (sign := divider.match(rest, len(term))):
             return term, rest[sign.end() :]

@@ -1,7 +1,7 @@
-"""A `Reader` that asks a language model, in the two steps of Wang et al. 2024: the question first, then each answer.
+"""Read imaps with a language model, in the two steps of Wang et al. 2024: the question first, then each answer.
 
-Each text takes one request. Its completion is parsed (`parsing`) and held against the text (`selecting`); where that
-fails in a way that has a name (`faults`), the request is changed and asked once more.
+Each text takes one request. The completion is parsed (`parsing`) and checked against the text (`selection`); if it has
+a known fault (`llm.structured.faults`), the request is amended and repeated once.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Model
 
 QUESTION_TASK = "question-imap"
-"""What requests of the first step are named (`Request.schema_name`)."""
+"""`Request.schema_name` of the first step."""
 
 _ANSWER_TASK = "answer-inform"
 _VERSIONS: Mapping[str, int] = {QUESTION_TASK: 2, _ANSWER_TASK: 2}
-"""Of the prompts."""
+"""Versions of the prompts."""
 
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     QUESTION_TASK: parsing.QUESTION_SCHEMA,
@@ -48,13 +48,13 @@ _log = get_logger(__name__)
 
 
 class LLMReader:
-    """Reads texts by asking a model, one request per text, and a second one where the first completion is no use.
+    """Reads texts with a language model: one request per text, and a second one if the completion cannot be used.
 
     Args:
-        model: Who is asked.
-        temperature: Of sampling. 0, so that the same text gives the same pairs where the server can hold to that.
-        max_tokens: Most tokens of a completion. A fact takes some 15, so the default is room for 60.
-        seed: Of sampling, or None to leave it to the server.
+        model: The model.
+        temperature: Sampling temperature. 0, so that the same text gives the same pairs if the server is deterministic.
+        max_tokens: Maximum tokens of a completion. A fact takes some 15, so the default has room for 60.
+        seed: Sampling seed, or None to leave it to the server.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LLMReader:
 
     @property
     def signature(self) -> str:
-        """Model, sampling and all prompts that may be used, of both languages."""
+        """Model, sampling and all prompts that may be used, in both languages."""
         return signature(
             "prompted",
             model=self._model.identity,
@@ -83,11 +83,11 @@ class LLMReader:
 
     @property
     def concurrency(self) -> int:
-        """The model's own."""
+        """That of the model."""
         return self._model.concurrency
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
-        """Ask what is asked and what is given; see `Reader.read_question`.
+        """Read the query and constraint pairs of a question; see `ImapReader.read_question`.
 
         Raises:
             ExtractionError: Nothing is asked (kind "no-query"), or no completion can be used (kinds of `Fault`).
@@ -106,7 +106,7 @@ class LLMReader:
         raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
-        """Ask for the facts of an answer; see `Reader.read_answer`. An answer that states nothing is not sent.
+        """Read the facts of an answer; see `ImapReader.read_answer`. An answer without any statement is not sent.
 
         Raises:
             ExtractionError: No completion can be used (kinds of `Fault`).
@@ -142,10 +142,10 @@ class LLMReader:
 
 
 def _parse_complete(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:
-    """Return what a completion says.
+    """Parse a completion.
 
     Raises:
-        ExtractionError: It cannot be read, or not all of it: nobody can say what is missing.
+        ExtractionError: It cannot be parsed, or is incomplete, so that an unknown part is missing.
     """
     try:
         parsed = parse(completion)

@@ -1,8 +1,8 @@
-"""Completions of a model read as pairs. Pure; lenient with the wrapping, strict with the content.
+"""Parse completions into pairs. Pure; lenient about the wrapping, strict about the content.
 
-Code fences, prose around the JSON, thinking blocks, other shapes of the same content and the line format (`lines`) are
-read, whatever was asked for. What cannot be a pair is left out and reported; of a completion that breaks off what came
-before is read, and the rest is said to be missing. What cannot be read at all is an error, never an empty imap: an
+Code fences, prose around the JSON, reasoning blocks, other shapes of the same content and the line format are accepted,
+whatever was asked for. Entries that cannot be pairs are dropped and reported; of a truncated completion the part before
+the break is parsed, and marked as incomplete. A completion that cannot be parsed is an error, never an empty imap: an
 empty imap is a score.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class GroupRecord(BaseModel):
-    """Pairs of one term as the model writes them: grouped, because a term repeated with every value costs tokens."""
+    """Pairs of one term as the model writes them: grouped, because repeating the term with every value costs tokens."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,10 +63,10 @@ INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
 
 
 def parse_question(completion: str) -> Parsed[QuestionImap]:
-    """Read the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
+    """Parse the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
 
     Raises:
-        ExtractionError: The completion cannot be read (kinds of `find_json_object`).
+        ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
     """
     entries = _parse_entries(completion, "query")
     if isinstance(entries, LineEntries):
@@ -76,7 +76,7 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         constraint = clean_entries(entries.constraint)
     else:
         query = clean_entries(_list_query_entries(entries.record["query"]))
-        # A key that is not ours may be a damaged one of ours.
+        # An unknown key may be a damaged "constraint".
         missing = "constraint" not in entries.record and len(entries.record) > 1
         entries = _Object(entries.record, entries.complete and not missing)
         constraint = clean_entries(_list_pair_entries(entries.record.get("constraint") or []))
@@ -86,14 +86,14 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
 
 
 def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[Pair, ...]]:
-    """Read the pairs of an answer: an object with "inform", the list itself, or lines.
+    """Parse the pairs of an answer: an object with "inform", the list itself, or lines.
 
     Args:
-        completion: What the model wrote.
-        asked: Terms that were asked for: a line's term may hold the hyphen that divides it from the value.
+        completion: The completion.
+        asked: Terms that were asked for; they may contain hyphens, which in a line also separate term and value.
 
     Raises:
-        ExtractionError: The completion cannot be read (kinds of `find_json_object`).
+        ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
     """
     entries = _parse_entries(completion, "inform", terms=asked)
     if isinstance(entries, LineEntries):
@@ -108,7 +108,7 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
 
 
 def _list_query_entries(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a query: from names, from {"term", "value"} or from {name: value}, which may not be empty."""
+    """Yield the entries of a query: names, {"term", "value"} or a non-empty {name: value}."""
     if isinstance(items, dict):
         items = list(cast("dict[str, Any]", items)) or [None]
     for item in cast("list[Any]", items) if isinstance(items, list) else [items]:
@@ -117,9 +117,9 @@ def _list_query_entries(items: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the pairs of a list of {"term", "values"} or {"term", "value"}, or of {term: values}.
+    """Yield the entries of a list of {"term", "values"} or {"term", "value"}, or of {term: values}.
 
-    That there are none only a list says, whose groups have terms: `{"facts": []}` is something else.
+    Only an empty list means that there are none: `{"facts": []}` is something else.
     """
     if isinstance(items, dict) and "term" not in items:
         groups = cast("dict[str, Any]", items)
@@ -131,7 +131,7 @@ def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
         record = fold_keys(cast("dict[str, Any]", item))
         term, values = record.get("term"), record.get("values", record.get("value", [None]))
         if not isinstance(term, str) or len(term) > MAX_RAW_TERM_CHARACTERS:
-            # Once, however many values it has: what is wrong is the term.
+            # Only once, however many values it has: the fault is in the term.
             yield term, values
             continue
         for value in cast("list[Any]", values) if isinstance(values, list) else [values]:
@@ -140,14 +140,14 @@ def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """A JSON object with the key that was looked for."""
+    """A JSON object with the expected key."""
 
     record: Mapping[str, Any]
     complete: bool = True
 
 
 def _parse_entries(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | LineEntries:
-    """Return the object with that key, the lines where there is none, or what there is of an object that breaks off."""
+    """Return the object with that key, else the lines, else the beginning of a truncated object."""
     try:
         return _Object(find_json_object(completion, key))
     except ExtractionError as error:

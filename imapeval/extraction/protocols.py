@@ -1,4 +1,4 @@
-"""The two protocols by which texts become imaps."""
+"""The protocols `Extractor` and `ImapReader`, which turn texts into imaps, and an extractor built from a reader."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MAX_CACHED_READINGS = 4096
-"""Readings that are kept in memory. What falls out is read again, from the cache of completions where there is one."""
+"""Readings kept in memory. Evicted ones are made again, from the completion cache if there is one."""
 
 
 class Extractor(Protocol):
-    """Makes the imaps of a sample: one for each reference and reading, without reference pairs where there is none.
+    """Makes the imaps of a sample: one per reference and reading, without reference pairs if there is no reference.
 
     Attributes:
-        signature: Everything that can change what comes out, as `name|key:value|...`.
-        concurrency: How many samples at the same time it makes good use of, at least 1.
+        signature: Everything that can change the result, as `name|key:value|...`.
+        concurrency: Number of samples that it can usefully process at the same time, at least 1.
     """
 
     @property
@@ -33,22 +33,22 @@ class Extractor(Protocol):
     def concurrency(self) -> int: ...
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return one imap for each reference, or one where there is none; of several readings as many of each.
+        """Return one imap per reference, or a single one without references; for several readings, as many of each.
 
-        They say which reference (`Imap.reference_index`) and which reading (`Imap.reading`) they are of.
+        `Imap.reference_index` and `Imap.reading` identify them.
 
         Raises:
-            SampleError: No imap can be made; the reason becomes a `Failure` for this sample.
+            SampleError: No imap can be made; the error becomes a `Failure` of this sample.
         """
         ...
 
 
 class ImapReader(Protocol):
-    """Reads one text at a time, in the paper's two steps: the question first, then each answer in its light.
+    """Reads one text at a time, in the paper's two steps: the question first, then each answer given the question.
 
     Attributes:
-        signature: Everything that can change what comes out, as `name|key:value|...`.
-        concurrency: How many texts at the same time it makes good use of, at least 1.
+        signature: Everything that can change the result, as `name|key:value|...`.
+        concurrency: Number of texts that it can usefully process at the same time, at least 1.
     """
 
     @property
@@ -58,7 +58,7 @@ class ImapReader(Protocol):
     def concurrency(self) -> int: ...
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
-        """Return what is asked and what is given.
+        """Return the query and constraint pairs of a question.
 
         Raises:
             SampleError: Nothing is asked, or the text cannot be read.
@@ -66,9 +66,9 @@ class ImapReader(Protocol):
         ...
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
-        """Return what an answer informs of: facts for the terms of `imap.query`, or other terms it informs of.
+        """Return the inform pairs of an answer: facts for the terms of `imap.query`, or for other terms.
 
-        An answer that states no fact gives none; that is the answer's fault, not an error.
+        An answer that states no fact gives no pair; that is not an error.
 
         Raises:
             SampleError: The text cannot be read.
@@ -77,10 +77,10 @@ class ImapReader(Protocol):
 
 
 class TwoStepExtractor:
-    """An `Extractor` out of a `Reader`.
+    """An `Extractor` made from an `ImapReader`.
 
-    Question and references are read once per text, however many systems answer: the last few thousand readings are
-    remembered, and requests for a reading in progress wait for it.
+    Each question and reference is read once, however many systems answer: the last few thousand readings are cached,
+    and requests for a reading in progress wait for it.
     """
 
     def __init__(self, reader: ImapReader) -> None:
@@ -104,7 +104,7 @@ class TwoStepExtractor:
         asked = await self._once(
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
-        # Each is waited for even where one fails: it is paid for, and must not go on unseen when the run is over.
+        # All are awaited even if one fails: they are paid for, and must not go on in the background after the run.
         made = await asyncio.gather(
             *(
                 self._once(("reference", lang, sample.question, text), lambda text=text: answer(text))
@@ -115,7 +115,7 @@ class TwoStepExtractor:
         )
         errors = [reading for reading in made if isinstance(reading, BaseException)]
         if errors:
-            # What concerns all samples says more than what concerns this one.
+            # An error that concerns all samples takes precedence over one of this sample.
             raise next((error for error in errors if not isinstance(error, SampleError)), errors[0])
         *references, answered = (reading for reading in made if not isinstance(reading, BaseException))
         return tuple(
@@ -138,11 +138,11 @@ class TwoStepExtractor:
                 self._readings.popitem(last=False)
         else:
             self._readings.move_to_end(key)
-        # Shielded: who gives up waiting must not take the reading from the others.
+        # Shielded: cancelling one waiter must not cancel the reading for the others.
         return await asyncio.shield(reading)
 
     def _forget(self, key: Hashable, reading: asyncio.Future[Any]) -> None:
-        """Drop a reading that failed: those who waited share the failure, who asks later tries again."""
+        """Drop a reading that failed, so that later requests try again; those already waiting get the failure."""
         failed = reading.cancelled() or reading.exception() is not None
         if failed and self._readings.get(key) is reading:
             del self._readings[key]

@@ -1,4 +1,4 @@
-"""An `Extractor` that reads every sample several times: each reading gives imaps, and scores, of its own."""
+"""An `Extractor` that reads every sample several times; each reading has its own imaps and scores."""
 
 from __future__ import annotations
 
@@ -17,44 +17,43 @@ if TYPE_CHECKING:
     from imapeval.types import Imap, Sample
 
 TEMPERATURE = 0.9
-"""Of sampling, so that readings differ where the text leaves room: Wang et al. 2024."""
+"""Sampling temperature, so that readings differ where the text is open to interpretation: Wang et al. 2024."""
 
 _T = TypeVar("_T")
 
 
 class RepeatedExtractor:
-    """Reads each sample with every one of several extractors.
+    """Reads each sample with each of several extractors.
 
-    A reading that fails counts as one that was not made, as long as more than half of them are left. Only where asking
-    again may help, as after a timeout, the sample fails whatever the others say: its score must not depend on the
-    weather.
+    Readings that fail are ignored as long as more than half succeed. A transient failure, such as a timeout, fails the
+    sample whatever the others say: its score must not depend on chance events.
 
     Args:
-        extractors: At least 2, alike but for the seed.
+        extractors: At least 2, identical except for the seed.
     """
 
     def __init__(self, extractors: Sequence[Extractor]) -> None:
         if len(extractors) < 2:
-            raise ValueError(f"{len(extractors)} extractors do not read several times")
+            raise ValueError(f"expected at least 2 extractors, got {len(extractors)}")
         self._extractors = extractors
         self._needed = len(extractors) // 2 + 1
 
     @property
     def signature(self) -> str:
-        """How many readings there are, how many it takes, and what reads."""
+        """The number of readings, how many must succeed, and the extractor."""
         read = signature("repeated", readings=len(self._extractors), needed=self._needed, v="1")
         return f"{read}|{self._extractors[0].signature}"
 
     @property
     def concurrency(self) -> int:
-        """So many samples that their readings together are as many as the extractor makes good use of."""
+        """The number of samples whose readings together use the extractor's concurrency."""
         return -(-self._extractors[0].concurrency // len(self._extractors))
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
-        """Return the imaps of every reading that was made; see `Extractor.extract`.
+        """Return the imaps of every successful reading; see `Extractor.extract`.
 
         Raises:
-            SampleError: Too many readings failed, as the first that did.
+            SampleError: Too many readings failed; the first of their errors.
         """
 
         async def read(number: int, extractor: Extractor) -> list[Imap]:
@@ -65,19 +64,19 @@ class RepeatedExtractor:
 
 
 async def gather_readings(readings: Iterable[Awaitable[_T]], *, needed: int) -> list[_T]:
-    """Return the readings that were made, at least so many.
+    """Return the successful readings, at least `needed`.
 
     Raises:
-        ImapEvalError: One failed for a reason that concerns more than this text, else for one that does not last.
-        SampleError: Too many failed, as the first that did.
+        ImapEvalError: A reading failed for a reason that concerns more than this text, or for a transient one.
+        SampleError: Too many failed; the first of their errors.
     """
-    # Every reading is waited for even where one fails: it is paid for, and the cache keeps it.
+    # All readings are awaited even if one fails: they are paid for, and go to the cache.
     made = await asyncio.gather(*readings, return_exceptions=True)
     errors = [reading for reading in made if isinstance(reading, BaseException)]
-    # What does not last may not happen again, or waits for its batch ("pending").
+    # A transient failure may not occur again, or is a request waiting for its batch ("pending").
     passing = [error for error in errors if not _is_permanent(error)]
     if passing:
-        # What ends the run must not hide behind what fails one text.
+        # An error that ends the run takes precedence over one that fails a sample.
         raise min(passing, key=lambda error: isinstance(error, SampleError))
     if len(made) - len(errors) < needed:
         raise errors[0]

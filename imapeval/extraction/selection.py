@@ -1,6 +1,6 @@
-"""Which of the pairs that a completion names are taken: those asked for, in words that stand in the text. Pure.
+"""Select the pairs of a completion that were asked for and are grounded in the text. Pure.
 
-A term that was not asked for is left out. Scores count only terms that reference and response share, over the
+A term that was not asked for is dropped. Scores count only terms that reference and response share, out of the
 reference's terms: a stray term of a response would count nowhere, one of a reference would lower every response that
 rightly keeps to the question.
 """
@@ -24,37 +24,38 @@ if TYPE_CHECKING:
 _DAMAGE = re.compile(
     rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]++(?![A-Z])|(?<![A-Za-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
 )
-"""What hardly a term or value has, unless the text has it too: "q8h" is none, "wa5er" is."""
+"""Signs of damage, unless the text has them too: "wa5er", but not "q8h"."""
 
 _BRACKET_FOLDS = str.maketrans("“”„″「」『』（(）)【】", '""""""""[[]][]')
-"""Quotation marks and brackets, which models write in a form of their own."""
+"""Folds quotation marks and brackets, of which models write variants."""
 
 _UNITS = frozenset(
     ("mg", "g", "kg", "ml", "l", "mcg", "ug", "mm", "cm", "mmol", "mmhg", "iu", "u", "h", "min", "d", "bid", "tid")
 )
-"""What may stand at a Chinese character though the text has it in Chinese."""
+"""Units that may adjoin a Chinese character even if the text writes them in Chinese."""
 
 _GLUED = re.compile(r"[^\W\d_]\d+|(?<!\d)\d++[^\W\d_]")
-"""A digit at a letter: in a term damage, unless the text has it too ("B12")."""
+"""A digit next to a letter: damage in a term, unless the text has it too ("B12")."""
 
 _TERM_SIMILARITY = 0.8
-"""Likeness of a term to one that was asked for from which it is that one: a wrong letter in five."""
+"""A term means an asked term if their similarity is at least this: one wrong letter in five."""
 
 _ABBREVIATION = re.compile(r"[A-Z][A-Za-z\d-]{0,7}")
-"""What may stand for a Chinese word in a Chinese text: MRI, HbA1c."""
+"""An abbreviation, which may replace a Chinese word: MRI, HbA1c."""
 
 EXAMPLE_QUERIES = frozenset({"can eat spinach", "can exercise", "能否吃菠菜", "能否运动"})
-"""Queries of the prompt's own examples that are too particular to be asked by chance. Weak models copy them."""
+"""Queries from the prompt's examples that are too specific to be asked by chance. Weak models copy them."""
 
 EXAMPLE_VALUES = frozenset({"尿常规", "膀胱炎", "风湿科就诊（三天后不见好时）"})
-"""Values of the prompt's own examples of which other facts have most characters: 血常规, 膀胱."""
+"""Values from the prompt's examples that share most characters with other facts: 血常规, 膀胱."""
 
 
 def select_question(imap: QuestionImap, source: SourceText, completion: str) -> Parsed[QuestionImap]:
-    """Return the imap without what the question does not say.
+    """Return the imap without pairs that are not in the question.
 
     Raises:
-        ExtractionError: What is asked is all copied from an example (kind "not-in-text") or in the wrong language.
+        ExtractionError: All queries are copied from an example (kind "not-in-text") or in the wrong language, or a pair
+            is damaged (kind "garbled").
     """
     dropped: list[Dropped] = []
     query: list[Pair] = []
@@ -83,11 +84,11 @@ def select_question(imap: QuestionImap, source: SourceText, completion: str) -> 
 def select_inform(
     pairs: Sequence[Pair], source: SourceText, imap: QuestionImap, completion: str
 ) -> Parsed[tuple[Pair, ...]]:
-    """Return the pairs that the answer states for what is asked, each with its place.
+    """Return the pairs that the answer states for asked terms, each with its place.
 
     Raises:
-        ExtractionError: A value is in the wrong language, or a term or value damaged, and not in the text; or none of
-            the pairs can be taken (kinds "wrong-language", "garbled", "not-in-text", "not-asked").
+        ExtractionError: A value not in the text is in the wrong language or damaged, or no pair is left (kinds
+            "wrong-language", "garbled", "not-in-text", "not-asked").
     """
     asked = {_fold(pair.term): pair.term for pair in imap.query}
     given = {_fold(pair.value) for pair in imap.constraint}
@@ -110,7 +111,7 @@ def select_inform(
             and source.nearly_contains(said.value)
             and not source.grounding.denies_without_support(said.value)
         ):
-            # Nearly a quotation: put more shortly, or damaged where another number stands in it.
+            # Nearly a quotation: shortened, or damaged if it contains another number.
             if not source.grounding.contains_digits_of(said.value):
                 raise fault_error("garbled", completion)
             kept[pair] = None
@@ -125,10 +126,10 @@ def select_inform(
 
 
 def _find_refusal(pair: Pair, source: SourceText, given: set[str]) -> DropReason | None:
-    """Return why a located pair is not taken, if so."""
+    """Return why a located pair is dropped, or None."""
     if pair.span is not None:
         return None
-    # Weak models repeat the question. Some words of it the answer has as well, so that support alone is not enough.
+    # Weak models repeat the question. The answer shares words with it, so support alone is not enough.
     if _fold(pair.value) in given:
         return "copied from the question"
     supported = pair.value not in EXAMPLE_VALUES and source.grounding.supports(pair.value, term=pair.term)
@@ -136,7 +137,7 @@ def _find_refusal(pair: Pair, source: SourceText, given: set[str]) -> DropReason
 
 
 def _match_asked_term(term: str, asked: dict[str, str]) -> str | None:
-    """Return the asked term that is meant: it differs by case, space or a slip, or one holds the other."""
+    """Return the asked term that is meant: equal but for case, spaces or a typo, or one contains the other."""
     folded = _fold(term)
     if not asked or folded in asked:
         return asked.get(folded, term)
@@ -155,7 +156,7 @@ def _is_foreign(text: str, source: SourceText) -> bool:
 
 
 def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completion: str) -> None:
-    """Refuse what was damaged on its way: a fact would be lost, or stand under another term.
+    """Refuse a damaged term or value: a fact would be lost, or filed under another term.
 
     Raises:
         ExtractionError: Kind "garbled".
@@ -170,7 +171,7 @@ def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completi
 
 
 def _contains_part(text: str, part: str) -> bool:
-    """Say whether a text has a word or sign, a word not as a part of another."""
+    """Return whether a text contains a sign, or a word as a whole."""
     return re.search(rf"(?<![a-z]){re.escape(part)}(?![a-z])" if part.isalpha() else re.escape(part), text) is not None
 
 

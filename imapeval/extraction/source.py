@@ -1,4 +1,4 @@
-"""A text to be read: what of it the model is shown, and where what it writes stands in the original. Pure."""
+"""The text shown to a model, and the positions of quoted values in the original. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from imapeval.text.markup import INVISIBLE, EditedText, fold_confusables
 from imapeval.types import Pair
 
 _OMISSION = " … "
-"""Stands for what is no statement of the text."""
+"""Replaces an injection."""
 
 _SHORT = 4
-"""Characters of the shortest value of which one may be another than in the text."""
+"""Shortest value, in characters, of which one character may differ from the text."""
 _MAX_CUT_CHARACTERS = 2
-"""Characters that a value may lack at an end."""
+"""Characters that may be missing at either end of a value."""
 _LONG = 6
-"""Characters of a value from which one letter or digit may be another than in the text."""
+"""Shortest value, in characters, of which a letter or digit may differ from the text."""
 
 _CHUNK = 3
-"""Characters. With one in eight damaged, at most three pieces in eight are."""
+"""Length of the chunks of a value that are looked up. If one character in eight is damaged, so are at most three chunks
+in eight."""
 
 _MIN_SIMILARITY = 0.88
-"""Likeness of a value and a stretch of the text from which one is the other, damaged: one character in eight. A
-denial that the text has not ("no withdrawal bleeding") is no damage."""
+"""A value is a damaged quotation of a stretch of the text if their similarity is at least this: one character in eight.
+A denial that is not in the text ("no withdrawal bleeding") is not damage."""
 
 _SPACES = re.compile(r"\s\s+|[^\S ]")
 
@@ -36,13 +37,13 @@ _SPACES = re.compile(r"\s\s+|[^\S ]")
 class SourceText:
     """A text as the model sees it.
 
-    Zero-width characters are gone, odd forms of letters are ordinary ones, and forged formats (`forgery`) are left out,
-    with an ellipsis in their place; what could end the text's place in a prompt is neutralised. Places found in it are
-    those of the original.
+    Zero-width characters are removed, unusual forms of letters become ordinary ones, injections (`injection_filter`)
+    are replaced by an ellipsis, and anything that could end the text's place in a prompt is neutralised. Positions
+    refer to the original.
 
     Args:
         text: The original.
-        under_evaluation: Whether what is no statement of it is left out; a question is nobody's answer.
+        under_evaluation: Whether to remove injections; False for questions.
         score_asked: See `find_injections`.
     """
 
@@ -56,19 +57,19 @@ class SourceText:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is stated."""
+        """Whether the text has no letter or digit."""
         return not any(map(str.isalnum, self.shown_text))
 
     @cached_property
     def grounding(self) -> GroundingText:
-        """What stands in it."""
+        """The shown text, prepared for checking values against it."""
         return GroundingText(self.shown_text)
 
     def locate(self, pair: Pair) -> Pair:
-        """Return the pair with its place and the text's own wording, where the value is a quotation."""
+        """Return the pair with its position and the wording of the text if the value is a quotation, else unchanged."""
         value = fold_case(neutralise(" ".join(INVISIBLE.sub("", pair.value).split())))
         found = self._find(value) or self._find_slipped(value) or self._find_cut(value)
-        # What goes over something left out is no quotation.
+        # A value across an omission is not a quotation.
         if found is None or _OMISSION.strip() in value:
             return pair
         first, last = (self._plain.to_original(place) for place in (found[0], found[1] - 1))
@@ -76,11 +77,11 @@ class SourceText:
         return Pair(pair.term, " ".join(self._stated.text[first : last + 1].split()), (start, end + 1))
 
     def nearly_contains(self, value: str) -> bool:
-        """Say whether a value that is no quotation was one before it was damaged: a few characters cut or changed."""
+        """Return whether a value is a damaged quotation: a few characters are missing or changed."""
         folded, text = fold_case(value), self._plain.text
         if len(folded) < _LONG:
             return False
-        # Most of its pieces are in the text then; the comparison takes long.
+        # A cheap test first: most chunks of a damaged quotation are in the text.
         pieces = [folded[at : at + _CHUNK] for at in range(0, len(folded) - _CHUNK + 1, _CHUNK)]
         if 2 * sum(piece in text for piece in pieces) < len(pieces):
             return False
@@ -107,7 +108,7 @@ class SourceText:
         return None
 
     def _find_slipped(self, value: str) -> tuple[int, int] | None:
-        """Find a value of which one character is another than in the text: a slip of the model or of its server."""
+        """Find a value of which one character differs from the text: an error of the model or its server."""
         half = len(value) // 2
         if half < _SHORT // 2:
             return None
@@ -121,7 +122,7 @@ class SourceText:
         return None
 
     def _find_cut(self, value: str) -> tuple[int, int] | None:
-        """Find a value that lacks a character or two of its first or last word."""
+        """Find a value of whose first or last word a character or two are missing."""
         text = self._plain.text
         start = text.find(value) if len(value) >= _LONG else -1
         if start < 0:
@@ -133,7 +134,7 @@ class SourceText:
         return (start, end) if self._stands_alone(start, end) else None
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        """Say whether a stretch of the plain text is no part of longer words: "no" does not stand in "nose"."""
+        """Return whether a stretch of the plain text consists of whole words: "no" is not in "nose"."""
         text = self._plain.text
         # Chinese is written without spaces.
         before = start > 0 and _are_one_word(text[start - 1], text[start])
@@ -145,17 +146,17 @@ def _are_one_word(before: str, after: str) -> bool:
 
 
 def _differ_by_slip(value: str, window: str) -> bool:
-    """Say whether one character alone differs, and not so that another word may be meant."""
+    """Return whether exactly one character differs, and not so that another word may be meant."""
     if len(value) != len(window):
         return False
     place = next((at for at, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs), None)
     if place is None or value[place + 1 :] != window[place + 1 :]:
         return False
     if value[place].isalnum() and not window[place].isalnum():
-        # No slip makes a letter of a comma: 不要手术 does not stand in "，要手术".
+        # A comma does not become a letter by mistake: 不要手术 is not in "，要手术".
         return False
     ours, theirs = _character_class(value[place]), _character_class(window[place])
-    # 乙型肝炎 is not 丙型肝炎, nor "cat" "rat"; but no word has a bracket or, inside, a digit.
+    # 乙型肝炎 is not 丙型肝炎, and "cat" is not "rat"; but a bracket, or a digit within a word, is an error.
     return ours != theirs or (ours != "han" and len(value) >= _LONG)
 
 

@@ -1,7 +1,8 @@
-"""What two phrases tell of each other by themselves: the same, more specific, or a contradiction.
+"""Compare two phrases by their wording alone: the same, narrower, broader, or contradictory.
 
-Four things decide: the normal forms (abbreviations in brackets are names of their own), the stance ("no surgery needed"
-is not "surgery needed"), the amounts ("5 days" is not "2 weeks", "14 days" is) and the sides (acute is not chronic).
+Four things decide: the normal forms (an abbreviation in brackets is a name too), the stance ("no surgery needed" is
+not "surgery needed"), the amounts ("5 days" is not "2 weeks", "14 days" is) and words with opposites (acute is not
+chronic).
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
 
 SAME_SUBJECT = 0.6
-"""Share of common words, of the longer of two phrases, from which both speak of the same thing, so that another
-polarity, amount or side makes a contradiction. Less would find more of them, and take "do not have iron deficiency
-anemia" for the opposite of "anemia"."""
+"""Two phrases speak of the same thing if they share at least this part of the longer one's words, so that a different
+polarity, amount or side contradicts. A lower threshold would find more contradictions, but would take "do not have iron
+deficiency anemia" for the opposite of "anemia"."""
 
 
 SAME_FRAME = 0.4
-"""Share of common words from which two phrases that differ on both sides are one frame with something else in it."""
+"""Two phrases, each with words that the other lacks, are the same frame with a different filling if they share at least
+this part of their words."""
 
 
 class WordingVerdict(Enum):
-    """What two wordings say of each other."""
+    """How two wordings relate. The values are shown to users as the reason."""
 
     SAME = "same wording"
     NARROWER = "the response says the same and more precisely"
@@ -43,26 +45,26 @@ CONTRADICTIONS = frozenset({WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT
 
 
 def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
-    """Say what two wordings alone tell of each other; None where they leave it open.
+    """Compare two values by their wording; None if the wording does not decide.
 
-    >>> compare("computed tomography (CT)", "CT")
-    <Verdict.SAME: 'same wording'>
-    >>> compare("stop warfarin", "continue warfarin")
-    <Verdict.OPPOSITE: 'one affirms what the other denies or advises against'>
-    >>> compare("rest for two weeks", "rest for 14 days")
-    <Verdict.SAME: 'same wording'>
-    >>> compare("ibuprofen 400 mg", "ibuprofen 200 mg")
-    <Verdict.OTHER_AMOUNT: 'the amounts differ'>
-    >>> compare("acute pancreatitis", "chronic pancreatitis")
-    <Verdict.OTHER_SIDE: 'they take different sides, such as acute and chronic'>
-    >>> compare("penicillin", "antibiotic therapy") is None
+    >>> compare_wordings("computed tomography (CT)", "CT")
+    <WordingVerdict.SAME: 'same wording'>
+    >>> compare_wordings("stop warfarin", "continue warfarin")
+    <WordingVerdict.OPPOSITE: 'one affirms what the other denies or advises against'>
+    >>> compare_wordings("rest for two weeks", "rest for 14 days")
+    <WordingVerdict.SAME: 'same wording'>
+    >>> compare_wordings("ibuprofen 400 mg", "ibuprofen 200 mg")
+    <WordingVerdict.OTHER_AMOUNT: 'the amounts differ'>
+    >>> compare_wordings("acute pancreatitis", "chronic pancreatitis")
+    <WordingVerdict.OTHER_SIDE: 'they take different sides, such as acute and chronic'>
+    >>> compare_wordings("penicillin", "antibiotic therapy") is None
     True
     """
     a, b = parse_phrase(reference), parse_phrase(response)
     alike = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
-    # Under two conditions the same advice may be right and wrong.
+    # Under different conditions, advice and its opposite may both be right.
     unconditional = not (a.condition and b.condition) or a.condition == b.condition
     if _same_name(a, b) and alike and agree and a.condition == b.condition:
         return WordingVerdict.SAME
@@ -86,17 +88,17 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
 
 
 def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) -> WordingVerdict | None:
-    """Compare two phrases about the same with the same stance by what they say in numbers."""
+    """Compare the amounts of two phrases with the same subject and stance."""
     if amounts in (None, AmountRelation.SAME):
-        # The same Chinese characters may make other words.
+        # The same Chinese characters in another order may be other words.
         same_order = 2 * len(a.tokens & b.tokens) >= len(a.tokens | b.tokens) and _rank_amounts(a) == _rank_amounts(b)
         return WordingVerdict.SAME if same_order and a.condition == b.condition else None
     if amounts is AmountRelation.ONE_SIDED:
         ours, theirs = ({amount.dimension for amount in phrase.amounts.items} for phrase in (a, b))
         if {*(ours - theirs), *(theirs - ours)} == {"mass", "volume"}:
-            # "5 mg" and "5 ml" of one thing cannot both be meant.
+            # "5 mg" and "5 ml" of one thing are different doses.
             return WordingVerdict.OTHER_AMOUNT
-        # Who names an amount besides says more.
+        # The phrase with an additional amount says more.
         return WordingVerdict.NARROWER if theirs > ours else WordingVerdict.BROADER if ours > theirs else None
     if _limits_differ(a, b):
         return WordingVerdict.OTHER_AMOUNT
@@ -106,7 +108,7 @@ def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) ->
 
 
 def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
-    """Return in which order the amounts of each dimension stand, by size: 3 in the morning and 1 at night, or 1 and 3."""
+    """Return per dimension the rank of each amount by size: 3 in the morning and 1 at night is not 1 and 3."""
     sizes: dict[str, list[tuple[float, float]]] = {}
     for amount in phrase.amounts.items:
         size = (-inf if amount.low is None else amount.low, inf if amount.high is None else amount.high)
@@ -115,11 +117,12 @@ def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
 
 
 _LIMIT_RATIO = 1.5
-"""Ratio from which two limits on the same side are others: "within one hour" and "within one week"."""
+"""Two limits on the same side differ if one is at least this many times the other: "within one hour", "within one
+week"."""
 
 
 def _limits_differ(a: Phrase, b: Phrase) -> bool:
-    """Say whether both phrases set a limit on the same side, and not the same limit."""
+    """Return whether both phrases set an upper limit, or both a lower limit, and the limits differ."""
     for ours in a.amounts.items:
         for theirs in b.amounts.items:
             if ours.dimension == theirs.dimension:
@@ -133,12 +136,12 @@ def _limits_differ(a: Phrase, b: Phrase) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WordingSimilarity:
-    """How alike two wordings are.
+    """How similar two wordings are.
 
     Attributes:
         overlap: Dice coefficient of their tokens, 0..1: English content words, Chinese bigrams.
-        weight: What their likeness is worth, 0..1: nothing where one affirms and the other denies, and less where the
-            same frame holds something else ("hold the tooth by the crown" and "by the root").
+        weight: Factor for any measure of similarity, 0..1: 0 if one phrase affirms and the other denies, below 1 if the
+            same frame has a different filling ("hold the tooth by the crown" and "by the root").
     """
 
     overlap: float
@@ -146,16 +149,16 @@ class WordingSimilarity:
 
 
 def measure_wording_similarity(reference: str, response: str) -> WordingSimilarity:
-    """Measure how alike two wordings are, whatever they mean.
+    """Measure how similar two wordings are.
 
-    >>> measure_likeness("steam inhalation", "some steam inhalation for ten minutes")
-    Likeness(overlap=1.0, weight=1.0)
-    >>> measure_likeness("rest the knee", "do not rest the knee").weight
+    >>> measure_wording_similarity("steam inhalation", "some steam inhalation for ten minutes")
+    WordingSimilarity(overlap=1.0, weight=1.0)
+    >>> measure_wording_similarity("rest the knee", "do not rest the knee").weight
     0.0
     """
     a, b = parse_phrase(reference), parse_phrase(response)
     overlap = 2 * len(a.tokens & b.tokens) / (len(a.tokens) + len(b.tokens)) if a.tokens and b.tokens else 0.0
-    # Who asks for less of something agrees with who allows it and with who advises against it.
+    # Advice to have less of something contradicts neither allowing it nor advising against it.
     if a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less):
         return WordingSimilarity(overlap, 0.0)
     frame = _overlap(a.words, b.words)
@@ -164,13 +167,13 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
 
 
 def _differ_by_opposite(reference: str, response: str) -> bool:
-    """Say whether two values differ in a side and in hardly anything else."""
+    """Return whether two values name different sides of a dimension and otherwise differ little."""
     a, b = find_opposites(reference), find_opposites(response)
     return are_opposed(a, b) and _overlap(parse_phrase(a.rest).words, parse_phrase(b.rest).words) >= SAME_SUBJECT
 
 
 def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Say whether two phrases differ in a word and its opposite, and in hardly anything else."""
+    """Return whether two phrases differ in a word and its antonym, and otherwise little."""
     ours, theirs = a - b, b - a
     if ours | theirs == frozenset({"non"}):
         # "small cell" and "non-small cell lung cancer".
@@ -182,10 +185,10 @@ def _differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _same_name(a: Phrase, b: Phrase) -> bool:
-    """Say whether two values have one name.
+    """Return whether two values are the same name.
 
-    What only stands in both's brackets names neither: "(oral)", "(if needed)". Nor is "diabetes (type 1)" the same as
-    "diabetes", but "computed tomography (CT)" is the same as "computed tomography".
+    A text in the brackets of both, such as "(oral)" or "(if needed)", names neither. "Diabetes (type 1)" is not the
+    same as "diabetes", but "computed tomography (CT)" is the same as "computed tomography".
     """
     if a.whole == b.whole:
         return a.whole != ""
@@ -200,5 +203,5 @@ def _same_name(a: Phrase, b: Phrase) -> bool:
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    """Share of the larger set that the other has; 1 where both are empty."""
+    """Return the share of the larger set that is in the other; 1 if both are empty."""
     return len(a & b) / max(len(a), len(b)) if a or b else 1.0

@@ -1,4 +1,4 @@
-"""Text without its layout: Markdown, HTML and what nobody sees go, and every character knows where it came from."""
+"""Plain text without Markdown, HTML and invisible characters, with a mapping of positions back to the original."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
 )
-"""Characters that are not seen: they can neither divide a word nor hide one."""
+"""Invisible characters, which must neither split a word nor hide one."""
 
-# Letters, digits and signs of other width. Not the commas, stops, colons and brackets of ordinary Chinese: hardly a
-# text is without them, and nothing depends on them.
+# Full-width letters, digits and signs. Not the commas, full stops, colons and brackets of ordinary Chinese: nearly
+# every text has them, and nothing depends on them.
 _WIDE = "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u3000\u2019"
 _IS_WIDE = re.compile(f"[{_WIDE}]")
-# Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones: they
-# are capitals of β and μ, too.
+# Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones,
+# which are also the capitals of β and μ.
 _LOOKALIKES = str.maketrans(
     "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u043e\u0440\u051b\u0455\u051d\u0445\u0443"
     "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423",
     "acdehijopqswxyABCEHIJKMOPSTXY",
 )
-# The alphabets for mathematics, bold or in script, with which people write "𝗔𝘃𝗼𝗶𝗱" where there is no bold type.
+# The mathematical alphabets, bold or script, with which people write "𝗔𝘃𝗼𝗶𝗱" where no bold type is available.
 _ALPHABETS = [chr(code) for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))]
 _PLAIN = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))},
@@ -38,7 +38,7 @@ _PLAIN = {
     0x2019: 39,
 }
 _MARKS = str.maketrans("，：；！？（）", ",:;!?()")
-"""Those of Chinese, which an English text has only where all of it is of other width."""
+"""Chinese punctuation, which an English text has only if all of it is full-width."""
 _IS_ODD = re.compile(f"[{_WIDE}\u2100-\u214f\U0001d400-\U0001d7ff]")
 _HAS_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
 _WORD = re.compile(r"\w+")
@@ -46,7 +46,7 @@ _CYRILLIC = re.compile("[\u0400-\u052f]")
 
 _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|section|article|dl|dt|dd"
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
-# Attributes are limited, so that a "<" without an end is not searched for far.
+# Attributes have a maximum length, so that the search after an unclosed "<" ends soon.
 _TAG = re.compile(rf"<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>", re.I | re.S)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _MARKDOWN = re.compile(
@@ -59,9 +59,9 @@ _MARKDOWN = re.compile(
 
 
 def fold_confusables(text: str) -> str:
-    """Return the text with letters, digits and signs as they are ordinarily written, character for character.
+    """Return the text with letters, digits and signs in their ordinary form, one character for one.
 
-    Of ordinary width, without the alphabets for mathematics, and Latin where a word only looks so.
+    Full-width and mathematical characters become ordinary ones, and Cyrillic look-alikes Latin ones.
 
     >>> fold_confusables("ａｖｏｉｄ 𝗮𝘃𝗼𝗶𝗱 \u0430v\u043eid")
     'avoid avoid avoid'
@@ -74,17 +74,17 @@ def fold_confusables(text: str) -> str:
 
 
 def _fold_to_latin(word: re.Match[str]) -> str:
-    """Return a word with Latin letters, unless it has others that show it to be Russian."""
+    """Return a word with Latin letters, unless other letters show that it is Russian."""
     latin = word[0].translate(_LOOKALIKES)
     return word[0] if _CYRILLIC.search(latin) else latin
 
 
 class EditedText:
-    """A text with some stretches replaced, which knows where the rest comes from.
+    """A text with some stretches replaced, and the mapping of its positions to the original.
 
     Args:
         text: The original.
-        edits: What is replaced: (start, end, what stands there instead), in order, without overlap.
+        edits: The replacements as (start, end, new text), in order, without overlap.
 
     Attributes:
         text: The text after the edits.
@@ -92,7 +92,7 @@ class EditedText:
 
     def __init__(self, text: str, edits: Iterable[tuple[int, int, str]]) -> None:
         parts: list[str] = []
-        # Where each part begins, here and in the original, and whether it is the original's or a replacement.
+        # Start of each part in the edited text; start of each in the original, and whether it was kept (not replaced).
         self._starts: list[int] = []
         self._origins: list[tuple[int, bool]] = []
         length = done = 0
@@ -107,7 +107,7 @@ class EditedText:
         self.text = "".join(parts)
 
     def to_original(self, place: int) -> int:
-        """Return where a character stands in the original; of a replacement, where what it replaces begins."""
+        """Return the original position of a character; for a replacement, the start of what it replaces."""
         part = bisect_right(self._starts, place) - 1
         origin, kept = self._origins[part]
         return origin + (place - self._starts[part]) * kept
@@ -116,14 +116,15 @@ class EditedText:
 class PlainText:
     """A text without its layout.
 
-    Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters go; a text all in
-    capitals is written small, odd forms of letters as ordinary ones. What is left says the same to a reader.
+    Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters are removed; a text
+    all in capitals is lower-cased, and unusual forms of letters become ordinary ones. The meaning to a reader is the
+    same.
 
     Args:
         text: The original.
 
     Attributes:
-        text: What is left.
+        text: The plain text.
 
     >>> PlainText("**Rest** the <b>left</b> knee &amp; ankle").text
     'Rest the left knee & ankle'
@@ -136,13 +137,13 @@ class PlainText:
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):
             plain = plain.translate(_MARKS)
-        # Letter by letter, because of a few letters the small form has two characters.
+        # Letter by letter, because the lower case of a few letters has two characters.
         self.text = (
             "".join(c.lower() if len(c.lower()) == 1 else c for c in plain) if _is_all_capitals(plain) else plain
         )
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a stretch of the plain text, not empty, stands in the original, as [start, end)."""
+        """Return the original [start, end) of a non-empty stretch of the plain text."""
         first, last = start, end - 1
         for layer in reversed(self._layers):
             first, last = layer.to_original(first), layer.to_original(last)
@@ -164,7 +165,7 @@ def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
 def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _MARKDOWN.finditer(text):
         if found["label"]:
-            # The label itself is the original's.
+            # The label itself is kept.
             yield found.start(), found.start("label"), ""
             yield found.end("label"), found.end(), ""
         else:
@@ -172,7 +173,7 @@ def _find_markdown(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 _MIN_CAPITALS = 12
-"""Latin letters from which a text that is all capitals is no abbreviation."""
+"""A text all in capitals with at least this many Latin letters is not an abbreviation."""
 
 
 def _is_all_capitals(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Negation and its scope: what a phrase denies or advises against, how sure it is, and what its words are about.
+"""Negation and its scope: what a phrase denies or advises against, and how certain it is.
 
-"No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". Here stands every word by
-which the project knows that: nothing outside this module looks for negators of its own.
+"No surgery needed" is not "surgery needed", and "stop warfarin" is not "continue warfarin". All tables of words that
+negate are in this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from imapeval.types import Certainty, Polarity
 
-# Wordings that hold a negator and deny nothing, or that are about amounts or how sure somebody is. Looked for first.
+# Wordings that contain a negator but deny nothing, or that are about amounts or certainty. Matched first.
 _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b"
@@ -56,7 +56,7 @@ _CERTAINTY: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ),
 )
 
-# Each match turns what it stands with round.
+# Each match flips the polarity.
 _DENIAL = re.compile(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\b(?:no|not|never|without|cannot|nor|neither|none|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
     r"|n['’]t\b|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
@@ -71,26 +71,26 @@ _AGAINST = re.compile(
     r"|避免|避开|避(?=风|光)|禁止|禁用|禁忌|禁(?=[食酒烟欲服饮吃])|严禁|忌(?:口|用|食|服|吃|喝|饮)?|戒(?:掉|除)?|停(?:用|止|服|药|掉|吃|喝|下)?|远离|杜绝|拒绝|慎用|别(?=[\u4e00-\u9fff])|不宜",
     re.IGNORECASE,
 )
-# Less of a thing: near to advice against it, and no opposite of it either.
+# Advice to have less of something: close to advice against it, but not the opposite of either.
 _RESTRAINT = re.compile(
     r"\b(?:limit|restrict|reduc|decreas|lower|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
     re.IGNORECASE,
 )
 
 
-# A yes or no to the question, before what is said of it.
+# A yes or no to the question, before the statement itself.
 _LEADING_ANSWER = re.compile(
     r"^(?:yes|no|不|不会|不能|不是|不可以|是的?|会|能|可以)[,，。.;；:：!！]\s*(?=\w)", re.IGNORECASE
 )
 
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
-"""Private-use characters stand for what is set aside; there are 6,400 of them (U+E000 to U+F8FF), and no phrase is
-longer than that."""
+"""Private-use characters serve as placeholders for harmless wordings; there are 6,400 of them (U+E000 to U+F8FF), so
+longer phrases are cut to fewer characters than that."""
 _PLACEHOLDER = re.compile("[\ue000-\uf8ff]")
 
 
-# What else may be summed up as a no.
+# Other words that may amount to a "no".
 _WARNING = re.compile(
     r"\b(?:until|wait|postpone\w*|harmful|risky|dangerous|bad|instead|rather than)\b|[无没未勿禁忌非别否戒停免莫]",
     re.IGNORECASE,
@@ -99,13 +99,13 @@ _WARNING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """How a phrase stands to what it is about.
+    """Whether a phrase affirms or denies its subject.
 
     Attributes:
-        polarity: Whether it affirms, or denies or advises against.
-        certainty: How sure it is of that.
-        restrains: Whether it asks for less of something.
-        subject: The phrase without the words of all this.
+        polarity: "affirmed", or "denied" if it denies or advises against its subject.
+        certainty: How certain it is.
+        asks_for_less: Whether it asks for less of something.
+        subject: The phrase without the words that express the stance.
     """
 
     polarity: Polarity
@@ -115,18 +115,18 @@ class Stance:
 
     @property
     def denies(self) -> bool:
-        """Whether it leaves one with "no": denied or advised against, or held for unlikely."""
+        """Whether it amounts to "no": denied, advised against, or called unlikely."""
         return (self.polarity == "denied") != (self.certainty == "unlikely")
 
 
 @lru_cache(maxsize=1 << 16)
 def read_stance(text: str) -> Stance:
-    """Read the stance of a short phrase. Two negators affirm.
+    """Parse the stance of a short phrase. Two negators affirm.
 
     >>> [read_stance(text).polarity for text in ("no surgery needed", "avoid alcohol", "not without risk", "腹部不适")]
     ['denied', 'denied', 'affirmed', 'affirmed']
     >>> read_stance("kidney infection unlikely")
-    Stance(polarity='affirmed', certainty='unlikely', restrains=False, subject='kidney infection')
+    Stance(polarity='affirmed', certainty='unlikely', asks_for_less=False, subject='kidney infection')
     """
     kept: list[str] = []
 
@@ -134,8 +134,7 @@ def read_stance(text: str) -> Stance:
         kept.append(found[0])
         return chr(_PLACEHOLDER_START + len(kept) - 1)
 
-    # What is harmless becomes one character of no meaning each, so that nothing is found in it; "no, it is not" denies
-    # once.
+    # Each harmless wording becomes one placeholder, so that nothing is found inside it; "no, it is not" denies once.
     rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS])))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
@@ -158,7 +157,7 @@ def _keep_subject(found: re.Match[str]) -> str:
 
 
 def mentions_denial(text: str) -> bool:
-    """Say whether anything in a text, however long, may be a denial, a warning or advice against something."""
+    """Return whether a text of any length may contain a denial, a warning or advice against something."""
     return any(pattern.search(text) for pattern in (_DENIAL, _AGAINST, _WARNING, _UNLIKELY))
 
 
@@ -184,7 +183,7 @@ _PREDICATE = re.compile(
 )
 
 
-# A subject, and a verb of the same clause that is denied: both go with each thing that it denies.
+# A subject and its negated verb, which apply to every item of the list after them.
 _DENIED_VERB = re.compile(
     r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
     r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+"
@@ -196,8 +195,8 @@ _DENIED_VERB = re.compile(
     re.IGNORECASE,
 )
 _MAX_GOVERNOR_CHARACTERS = 200
-"""Characters within which a clause says what governs it; each thing that it governs is completed by these words."""
-# The verbs that a governor may end with.
+"""Longest governor, in characters; each item of the list that it governs is completed with these words."""
+# Verbs that a governor may end with.
 _LAST_VERB = re.compile(
     r"\s(?:taking|using|eating|drinking|doing|take|use|eat|drink|give|do|have|apply|start|try|smoke|touch|induce|perform|get"
     r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
@@ -214,16 +213,16 @@ _DENYING_END = re.compile(
 
 
 def ends_with_negator(text: str) -> bool:
-    """Say whether a text ends with words that deny the name behind it.
+    """Return whether a text ends with words that negate the name after it.
 
-    >>> [denies_next(text) for text in ("I am not", "she never had a", "未", "I cannot sleep for", "not only")]
+    >>> [ends_with_negator(text) for text in ("I am not", "she never had a", "未", "I cannot sleep for", "not only")]
     [True, True, True, False, False]
     """
     return _DENYING_END.search(text) is not None
 
 
 def find_denied_verb(text: str) -> str:
-    """Return subject and verb of a clause that denies what follows; "" where it does not.
+    """Return the subject and negated verb at the start of a clause; "" if there are none.
 
     >>> find_denied_verb("gout is not contagious"), find_denied_verb("痛风不会引起不孕")
     ('gout is not', '痛风不会引起')
@@ -233,16 +232,16 @@ def find_denied_verb(text: str) -> str:
 
 
 def strip_final_verb(governor: str) -> str:
-    """Return a governor without the verb that it may end with.
+    """Return a governor without its final verb, if it has one.
 
-    >>> drop_verb("avoid eating"), drop_verb("避免饮"), drop_verb("no")
+    >>> strip_final_verb("avoid eating"), strip_final_verb("避免饮"), strip_final_verb("no")
     ('avoid', '避免', 'no')
     """
     return _LAST_VERB.sub("", governor)
 
 
 def find_governor(text: str) -> str:
-    """Return the words with which a clause begins to deny or advise against what it lists; "" where it does not.
+    """Return the words at the start of a clause that negate or advise against all it lists; "" if there are none.
 
     >>> find_governor("avoid alcohol"), find_governor("48小时内不要热敷"), find_governor("rest")
     ('avoid', '48小时内不要', '')
@@ -252,9 +251,9 @@ def find_governor(text: str) -> str:
 
 
 def find_denying_predicate(text: str) -> str:
-    """Return the words with which a clause denies or advises against its subjects; "" where it does not.
+    """Return the words at the end of a clause that negate, or advise against, its subjects; "" if there are none.
 
-    >>> find_predicate("smoking should be avoided"), find_predicate("咖啡都不能喝")
+    >>> find_denying_predicate("smoking should be avoided"), find_denying_predicate("咖啡都不能喝")
     ('should be avoided', '都不能喝')
     """
     found = _PREDICATE.search(text)
@@ -262,10 +261,10 @@ def find_denying_predicate(text: str) -> str:
 
 
 def advises_against(text: str) -> bool:
-    """Say whether a word of advice against something stands in a phrase: "to be avoided", but not "without fever"."""
+    """Return whether a phrase contains advice against something: "to be avoided", but not "without fever"."""
     return _AGAINST.search(text) is not None
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a phrase denies something or advises against it."""
+    """Return whether a phrase denies something or advises against it."""
     return read_stance(text).polarity == "denied"

@@ -1,12 +1,12 @@
-"""The one normal form of names: two wordings of one name become the same string.
+"""The normal form of names: spelling variants of one name become the same string.
 
-Everything that looks a name up, writes one down or scans a text for names goes through `normalise`, so that
-"Alzheimer’s Disease", "ALZHEIMER DISEASE" and "Alzheimers disease" meet in one key. The form is a key, not English:
-"graves disease" becomes "grave disease", on both sides of every comparison.
+Everything that looks up, stores or scans for names goes through `normalise`, so that "Alzheimer’s Disease", "ALZHEIMER
+DISEASE" and "Alzheimers disease" share one key. The form is a key, not English: "graves disease" becomes "grave
+disease", on both sides of every comparison.
 
-For texts without Chinese characters it works word by word: `normalise(a + " " + b)` is
-`normalise(a) + " " + normalise(b)` wherever neither is empty. A scanner may therefore normalise the words of a text
-once and join them to windows.
+For texts without Chinese characters it works word by word: `normalise(a + " " + b)` equals
+`normalise(a) + " " + normalise(b)` if neither is empty. A scanner may therefore normalise the words of a text once and
+join them to windows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pathlib import Path
 from imapeval.text.language import HAN, has_chinese
 
 BRACKETS = re.compile(r"[(（\[【]([^()（）\[\]【】]{1,60})[)）\]】]")
-"""A stretch of text in brackets, with what stands inside as its group."""
+"""A bracketed stretch of text; the group is the text inside."""
 
 _MAX_ABBREVIATION = 5
-"""Latin letters up to which a wording in brackets may be an abbreviation."""
+"""Longest abbreviation, in characters of its normal form."""
 
 _MAX_CACHED_CHARACTERS = 64
-"""Characters of a text whose normal form is remembered: values, and not answers."""
+"""Longest text whose normal form is cached, in characters: values are, answers are not."""
 
 _AROUND_HAN = re.compile(f"(?<=[{HAN}]) +|(?<! ) ++(?=[{HAN}])")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
@@ -37,9 +37,10 @@ _WORD = re.compile(r"(?<![a-z0-9])[a-z]{4,}(?![a-z0-9])")
 # Spelled out, because running text says "beta blocker" where a name table says "β-blocker".
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "ω": "omega"})
 
-# British to American. Only patterns that no American medical word contains in another sense: "oedem" spares
-# "angioedema" and "oesoph" spares "gastroesophageal", where the o belongs to the first half of the word. Before the
-# patterns stand letters that all of them need: few words have them, and to look for them takes a thirtieth of the time.
+# British to American spelling. Only patterns that no American medical word contains in another sense: "oedem" spares
+# "angioedema" and "oesoph" spares "gastroesophageal", where the o belongs to the first half of the word. Each group
+# starts with letters that all its patterns need: few words contain them, and searching for them takes a thirtieth of
+# the time.
 _SPELLINGS: tuple[tuple[str, tuple[tuple[re.Pattern[str], str], ...]], ...] = tuple(
     (needed, tuple((re.compile(pattern), american) for pattern, american in patterns))
     for needed, patterns in (
@@ -87,7 +88,7 @@ _SPELLINGS: tuple[tuple[str, tuple[tuple[re.Pattern[str], str], ...]], ...] = tu
     )
 )
 
-# Words in -s that are singular, or whose fold would be another word ("aids", "aid").
+# Words in -s that are singular, or whose singular would be another word ("aids", "aid").
 _SINGULARS = (
     "aids ards ascites atlas bias biceps caries chaos diabetes facies feces forceps gas glans graves herpes "
     "hives lens measles menses mers mons mumps pancreas pcos pons psoas quadriceps rabies rickets sars "
@@ -107,7 +108,7 @@ _IRREGULAR = {
 
 
 def fold_plural(word: str) -> str:
-    """Return the singular of a lower-case English word where a safe rule gives one, else the word.
+    """Return the singular of a lower-case English word if a safe rule gives one, else the word itself.
 
     >>> [fold_plural(word) for word in ("allergies", "abscesses", "diagnoses", "viruses", "kidneys", "pancreas")]
     ['allergy', 'abscess', 'diagnosis', 'virus', 'kidney', 'pancreas']
@@ -132,8 +133,8 @@ def fold_plural(word: str) -> str:
 
 
 def _fold_word(word: str) -> str:
-    # To a fixed point: a fold may lay open another pattern ("catheterises"). Every step shortens the word or
-    # turns s into z, so that the loop ends.
+    # To a fixed point: one replacement may expose another pattern ("catheterises"). Every step shortens the word or
+    # turns s into z, so the loop ends.
     while True:
         folded = word
         for needed, patterns in _SPELLINGS:
@@ -148,15 +149,15 @@ def _fold_word(word: str) -> str:
 
 @cache
 def _load_simplified() -> dict[int, str]:
-    # OpenCC's table of single characters (kg/make_simplified.py). Character by character it is at times wrong Chinese,
-    # but a key need only be the same on both sides.
+    # OpenCC's table of single characters (kg/make_simplified.py). Converting character by character sometimes gives
+    # wrong Chinese, but a key need only be the same on both sides.
     traditional, simplified = Path(__file__).with_name("simplified.txt").read_text(encoding="utf-8").split()
     return {ord(old): new for old, new in zip(traditional, simplified, strict=True)}
 
 
 def _fold_letters(text: str) -> str:
-    # Compatibility forms, case and diacritics ("Sjögren" is also written "Sjogren"). Repeated because one pass may
-    # compose characters that the next takes apart again.
+    # Compatibility forms, case and diacritics ("Sjögren" is also written "Sjogren"). Repeated, because one pass may
+    # compose characters that the next decomposes.
     while True:
         decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
         bare = "".join(char for char in decomposed if not unicodedata.combining(char))
@@ -166,9 +167,9 @@ def _fold_letters(text: str) -> str:
         text = folded
 
 
-# For ASCII alone, as millions of names are, what `normalise` does needs one table and few of the patterns.
+# ASCII text, as millions of names are, needs only one table and a few of the patterns.
 _ASCII_FOLDS = bytes(ord(chr(n).lower() if chr(n).isalnum() or chr(n) in "+%." else " ") for n in range(128)) * 2
-# Begun with the point itself, which the search of a long chemical name can then run to.
+# The pattern starts with the point itself, so that the search in a long chemical name can skip to it.
 _LONE_POINT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
 
 
@@ -185,16 +186,16 @@ def _normalise_ascii(text: str) -> str:
     text = text.replace("&", " and ").encode("ascii").translate(_ASCII_FOLDS).decode("ascii")
     if "." in text:
         text = _LONE_POINT.sub(" ", text)
-    # No word of under four letters has a fold.
+    # No word of fewer than four letters has another form.
     return " ".join([token if len(token) < 4 else _fold_token(token) for token in text.split()])
 
 
 def normalise(text: str) -> str:
-    """Return the normal form of a name or of a stretch of text; "" where nothing but punctuation stands.
+    """Return the normal form of a name or stretch of text; "" if it has nothing but punctuation.
 
-    Compatibility forms (NFKC), case and diacritics are folded; possessives, dashes and punctuation go (signs that
-    carry meaning stay: +, % and decimal points); English words are brought to American spelling and to the singular;
-    traditional characters are simplified, and spaces next to a Chinese character go. Idempotent.
+    Compatibility forms (NFKC), case and diacritics are folded; possessives, dashes and punctuation are removed (signs
+    that carry meaning stay: +, % and decimal points); English words get American spelling and the singular; traditional
+    characters are simplified, and spaces next to a Chinese character are removed. Idempotent.
 
     >>> normalise("Alzheimer’s Disease")
     'alzheimer disease'
@@ -207,7 +208,7 @@ def normalise(text: str) -> str:
     >>> normalise("CT 检查") == normalise("ＣＴ检查")
     True
     """
-    # The same values meet in pair after pair.
+    # Each value is compared with many others.
     return _normalise_cached(text) if len(text) <= _MAX_CACHED_CHARACTERS else _normalise(text)
 
 
@@ -226,7 +227,7 @@ _normalise_cached = lru_cache(maxsize=1 << 15)(_normalise)
 
 
 def is_abbreviation(inside: str) -> bool:
-    """Tell whether what stands in brackets abbreviates what stands before them, and so says nothing new.
+    """Return whether a text in brackets only abbreviates the text before them.
 
     >>> [is_abbreviation(text) for text in ("CT", "Mg", "mild", "type 1", "急性")]
     [True, True, False, False, False]
@@ -239,14 +240,14 @@ _ENDING = re.compile(
     r"|es|en|ly|n|s|e|y)$"
 )
 _BRITISH = re.compile("ae|oo?e")
-"""Anaemia, oesophagus, gastro-oesophageal: one e in American spelling. Both spellings come to the same stem."""
+"""Anaemia, oesophagus, gastro-oesophageal: an e in American spelling, so that both spellings have the same stem."""
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return what is common to the forms of a word: "chang" of change and changing. For comparison only."""
+    """Return the common stem of the forms of a word: "chang" of change and changing. For comparison only."""
     word = _BRITISH.sub("e", word)
     ending = _ENDING.search(word)
-    # An ending is cut where a word is left before it.
+    # The ending is cut only if at least three letters remain.
     stem = word[: ending.start()] if ending and ending.start() >= 3 else word
     return stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem

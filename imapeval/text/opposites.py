@@ -1,7 +1,7 @@
 """Words that exclude each other: acute and chronic, high and low, before and after, type 1 and type 2, 3期 and 4期.
 
-An encoder finds "acute pancreatitis" and "chronic pancreatitis" nearly the same. Where two values differ only in such
-a word, they name different things.
+A sentence encoder finds "acute pancreatitis" and "chronic pancreatitis" nearly identical. Two values that differ only
+in such a word name different things.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _read_antonyms(pairs: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
-# Each line is one dimension, each pattern one side of it. Chinese sides are limited to where they are that word.
+# Each row is one dimension, each pattern one side of it. Chinese patterns are limited to contexts where they have this
+# meaning.
 _DIMENSIONS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
     tuple(re.compile(side, re.IGNORECASE) for side in sides)
     for sides in (
@@ -102,12 +103,12 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
 
 @dataclass(frozen=True, slots=True)
 class Opposites:
-    """Which sides a value takes.
+    """The words of a value that have opposites.
 
     Attributes:
-        taken: Dimension number to the numbers of the sides that it names. Stages, grades and degrees are dimensions
-            as well, with the numbers that they count.
-        rest: The value without the words that take sides.
+        sides: Number of a dimension to the numbers of the sides of it that the value names. Stages, grades and degrees
+            are dimensions too; their sides are the stage numbers.
+        rest: The value without these words.
     """
 
     sides: dict[int, frozenset[int]]
@@ -116,12 +117,12 @@ class Opposites:
 
 @lru_cache(maxsize=1 << 16)
 def find_opposites(value: str) -> Opposites:
-    """Find the sides that a value takes.
+    """Find the words of a value that have opposites.
 
-    >>> find_sides("chronic hepatitis B").taken
+    >>> find_opposites("chronic hepatitis B").sides
     {0: frozenset({1}), 8: frozenset({1})}
     """
-    # First, because the IV of "stage IV" is no way to give a drug.
+    # Stages first: the IV of "stage IV" does not mean intravenous.
     stages, unstaged = find_stages(value)
     rest = unstaged
     taken = {len(_DIMENSIONS) + SCALES.index(scale): numbers for scale, numbers in stages.items()}
@@ -134,11 +135,11 @@ def find_opposites(value: str) -> Opposites:
 
 
 def are_opposed(a: Opposites, b: Opposites) -> bool:
-    """Say whether two values take different sides of any dimension.
+    """Return whether two values name different sides of any dimension.
 
-    >>> contrast(find_sides("acute bronchitis"), find_sides("chronic bronchitis"))
+    >>> are_opposed(find_opposites("acute bronchitis"), find_opposites("chronic bronchitis"))
     True
-    >>> contrast(find_sides("acute on chronic kidney failure"), find_sides("chronic kidney failure"))
+    >>> are_opposed(find_opposites("acute on chronic kidney failure"), find_opposites("chronic kidney failure"))
     False
     """
     return any(a.sides[dimension].isdisjoint(b.sides[dimension]) for dimension in a.sides.keys() & b.sides.keys())
@@ -149,7 +150,7 @@ _HIGH, _LOW = "hyper", "hypo"
 
 
 def are_antonyms(a: str, b: str) -> bool:
-    """Say whether two words exclude each other, as stems or Chinese characters.
+    """Return whether two words, as stems or Chinese characters, exclude each other.
 
     >>> are_antonyms("high", "low"), are_antonyms("displac", "undisplac"), are_antonyms("前", "后")
     (True, True, True)

@@ -1,4 +1,4 @@
-"""A short phrase taken apart: what it is about, how it stands to that, under which condition, and its amounts."""
+"""Parse a short phrase into its subject, its stance (affirmed or denied), its condition and its amounts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FUNCTION_WORDS = frozenset(
         "a an the of to for in on at by with and or as is are be been being was were it its this that these those there "
         "you your i my he his she her they their them we our will would can could may might should shall must need needs "
         "needed do does did have has had please also then so very "
-        # Verbs and phrases that say no more than that something is advised or done.
+        # Verbs and phrases that only say that something is advised or done.
         "take taking takes taken use using used uses give giving given get getting try keep continue continuing start "
         "starting begin recommend recommended advise advised necessary required require indicated allowed fine ok okay "
         "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
@@ -71,20 +71,20 @@ _LEADING_YES_NO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A short phrase as it is compared.
+    """A parsed phrase, ready to be compared with others.
 
     Attributes:
         core: The phrase without its condition.
-        condition: Under which condition it holds, as written; "" for none.
-        stance: How the core stands to what it is about.
+        condition: The condition under which it holds, as written; "" for none.
+        stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
-        subject: Normal form of what it is about, without the words of its stance and light words before it.
+        subject: Normal form of the subject: the core without words of stance and without leading light words.
         whole: Normal form of the core.
-        outside: Normal form of what stands outside its brackets, the whole where it has none.
-        inside: Normal forms of what stands in brackets, but for amounts.
-        qualified: Whether something other than abbreviations stands in brackets, which may narrow what stands outside.
-        words: Content words of what it is about (Chinese: characters), without amounts and light words.
-        tokens: The same with pairs of neighbouring Chinese characters: what `overlap` counts.
+        outside: Normal form of the text outside brackets; equal to `whole` if there are none.
+        inside: Normal forms of the texts in brackets, except amounts.
+        qualified: Whether brackets hold anything but abbreviations, which may narrow the text outside.
+        words: Content words of the subject (Chinese: characters), without amounts and light words.
+        tokens: The same, but Chinese as pairs of neighbouring characters; used to measure overlap.
     """
 
     core: str
@@ -102,15 +102,15 @@ class Phrase:
 
 @lru_cache(maxsize=1 << 16)
 def parse_phrase(value: str) -> Phrase:
-    """Take a phrase apart. Pure; remembered, because each value is compared with many.
+    """Parse a phrase. Pure; cached, because each value is compared with many others.
 
-    >>> phrase = read_phrase("no alcohol (if the stomach is upset)")
+    >>> phrase = parse_phrase("no alcohol (if the stomach is upset)")
     >>> phrase.core, phrase.condition, phrase.stance.polarity, sorted(phrase.words)
     ('no alcohol', 'if the stomach is upset', 'denied', ['alcohol'])
     """
     core, condition = split_condition(value)
     amounts = find_amounts(core)
-    # Of what is left beside the amounts: "not more than 3 days" and 未满3岁 deny nothing.
+    # Without the amounts: "not more than 3 days" and 未满3岁 deny nothing.
     stance = read_stance(amounts.rest)
     inside = [found.group(1) for found in BRACKETS.finditer(core)]
     whole = normalise(core)
@@ -132,7 +132,7 @@ def parse_phrase(value: str) -> Phrase:
 
 
 def split_condition(value: str) -> tuple[str, str]:
-    """Return a phrase without its condition, and the condition.
+    """Split a phrase into its core and its condition ("" if it has none).
 
     >>> split_condition("see a doctor if the fever lasts")
     ('see a doctor', 'if the fever lasts')
@@ -150,7 +150,7 @@ def split_condition(value: str) -> tuple[str, str]:
 
 
 def is_condition(text: str) -> bool:
-    """Tell whether a clause only says under which condition another holds.
+    """Return whether a clause states nothing but a condition for another clause.
 
     >>> [is_condition(text) for text in ("if it lasts", "如果发烧", "高烧不退时", "rest")]
     [True, True, True, False]
@@ -159,7 +159,7 @@ def is_condition(text: str) -> bool:
 
 
 def annotate_pair(pair: Pair) -> Pair:
-    """Return a pair with the fields that its value tells: polarity, certainty, condition and amounts."""
+    """Return a pair with the fields that can be parsed from its value: polarity, certainty, condition and amounts."""
     phrase = parse_phrase(pair.value)
     return replace(
         pair,
@@ -171,9 +171,9 @@ def annotate_pair(pair: Pair) -> Pair:
 
 
 def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the pairs without those that one text both affirms and denies: who says both says neither.
+    """Return the pairs without those that a text both affirms and denies: together they state nothing.
 
-    Under two conditions both may hold, and so may they with and without one.
+    An affirmation and a denial under different conditions, or one of them without a condition, may both hold and stay.
 
     >>> from imapeval.types import Pair
     >>> pairs = [Pair("a", "aspirin"), Pair("a", "no aspirin"), Pair("a", "rest")]
@@ -191,7 +191,7 @@ def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _find_words(text: str) -> tuple[list[str], list[str]]:
-    """Return the content words of a text, and its runs of Chinese characters without light ones."""
+    """Return the English content words of a text, and its runs of Chinese characters without light characters."""
     latin: list[str] = []
     chinese: list[str] = []
     for part in _PUNCTUATION.split(_LEADING_YES_NO.sub("", text)):

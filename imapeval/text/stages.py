@@ -1,6 +1,7 @@
-"""Stages and grades: what "stage IV", "class 2", 4期 and 三级 say of the disease that they stand before or behind.
+"""Stages, grades and degrees of a disease: "stage IV", "class 2", 4期, 三级.
 
-Another stage of a disease is another thing, and a stage of it is a kind of it. No table of names lists them all.
+Two stages of one disease are different things, and each is a kind of the disease. No table of names lists them all, so
+they are parsed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 
 ROMAN_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii")
 CHINESE_NUMERALS = ("一", "二", "三", "四", "五", "六", "七", "八", "九", "十")
-"""Numerals from one on."""
+"""Numerals, starting at one."""
 
 _NUMBERS = {
     **{str(number): number for number in range(10)},
@@ -17,7 +18,7 @@ _NUMBERS = {
     **{chr(0x2170 + number): number + 1 for number in range(12)},  # ⅰ to ⅻ, one character each
     **{numeral: number for number, numeral in enumerate(CHINESE_NUMERALS, start=1)},
 }
-# Nothing of a longer number is a stage.
+# A digit of a longer number is not a stage.
 _DIGIT = r"(?<![\d.])\d"
 _HAN = "".join(CHINESE_NUMERALS)
 _ROMAN_OR_CHINESE = rf"(?<![a-z])[ivx]{{1,4}}|[\u2170-\u217b]|(?<![{_HAN}])[{_HAN}]"
@@ -27,8 +28,8 @@ _RANGE = r"-|–|~|～|至|到|to"
 
 
 def _list_numerals(group: str, numeral: str) -> str:
-    # Letters, as in IIIa, are left aside: a part of a stage agrees with the whole. At most five numerals, so that a
-    # long run of them is not tried from each to each.
+    # Letters, as in IIIa, are ignored: a substage agrees with its stage. At most five numerals, to keep matching linear
+    # on a long run of them.
     one = rf"{numeral}{_PART}"
     return rf"(?P<{group}>{one}(?: ?(?:{_RANGE}|[/、,，和或与 ]|and|or) ?{one}){{0,4}})"
 
@@ -36,7 +37,7 @@ def _list_numerals(group: str, numeral: str) -> str:
 _STAGE = (
     rf"(?:\b(?:stage|(?P<class>grade|class))(?:e?s)?[ -]?{_list_numerals('latin', _NUMERAL)}(?![a-z\d]|\.\d|-[a-z\d])"
     rf"|第?{_list_numerals('chinese', _NUMERAL)}(?:期|(?P<level>级))"
-    # With digits, 度 measures heat and angles.
+    # With digits, 度 means degrees of temperature or of an angle.
     rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})')}度)"
 )
 _ANYWHERE = re.compile(_STAGE, re.IGNORECASE)
@@ -47,11 +48,11 @@ _BEFORE = re.compile(rf"^{_STAGE} ?(?=\S)")
 _BEHIND = re.compile(rf"(?<=\S) ?(?:{_STAGE}|{_PHASE})$")
 
 SCALES = ("stage", "grade", "degree")
-"""What is counted: stages (期), grades and classes (级), and degrees (度)."""
+"""The scales: stages (期), grades and classes (级), and degrees (度)."""
 
 
 def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
-    """Return the numbers that a value names on each of `SCALES`, and the value without them.
+    """Return the numbers that a value gives on each of `SCALES`, and the value without them.
 
     >>> find_stages("CKD stage 3-4"), find_stages("高血压Ⅱ级")
     (({'stage': frozenset({3, 4})}, 'CKD  '), ({'grade': frozenset({2})}, '高血压 '))
@@ -65,7 +66,7 @@ def find_stages(value: str) -> tuple[dict[str, frozenset[int]], str]:
 
 
 def strip_stage(norm: str) -> str:
-    """Return a normal form without the stage, grade or phase behind or before it; as it is where there is none.
+    """Return a normal form without a stage, grade or phase at its start or end; unchanged if there is none.
 
     >>> [strip_stage(norm) for norm in ("慢性肾脏病4期", "stage iv lung cancer", "脑梗死恢复期", "4期")]
     ['慢性肾脏病', 'lung cancer', '脑梗死', '4期']

@@ -1,7 +1,7 @@
-"""Text into the pieces that state one thing each: sentences, clauses, list items, with their places.
+"""Split text into sentences, clauses and list items, with their positions.
 
-Pure and without a dictionary: punctuation, list markers and conjunctions decide. Both languages go through the same
-code, because answers mix them ("建议做CT, MRI and 心电图").
+Pure and without a dictionary: punctuation, list markers and conjunctions decide. Both languages share the code, because
+answers mix them ("建议做CT, MRI and 心电图").
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A sentence ends at a line end, at full-width or unambiguous ASCII punctuation, or at a full stop that stands before
-# white space and after neither a digit-dot list marker ("1.") nor a common abbreviation.
+# A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
+# white space and does not belong to a list marker ("1.") or a common abbreviation.
 _SENTENCE_END = re.compile(
     r"\n+|[。！？；;!?…]+|\*\*+|(?<!\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\be\.g)"
     r"(?<!\bi\.e)(?<!\bNo(?=\.\s?\d))(?<!^\d)(?<!^\d\d)\.(?=\s|$|[A-Z])",
     re.MULTILINE,
 )
 
-# Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and the
-# words that open a list of examples. 和, 及 and 与 are not split inside the common words that contain them.
+# Between items: commas, the Chinese enumeration comma, colons before text, dashes with spaces, conjunctions, and words
+# that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
     r",(?!\d{3}\b)|[，、：]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|(?<![A-Za-z0-9+])[)）\]】]"
     r"|(?<!\s)\s++(?:and/or|and|or|nor|as well as|along with|such as|including|for example|e\.g\.?,?|i\.e\.?,?|but|because|while"
@@ -42,7 +42,7 @@ _TRIM = " \t\r\n\u3000*_#`\"'“”‘’·•.,;:!?，。；：！？、-–—
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a text: `text == source[start:end]`, for all that this module gives."""
+    """A stretch of a text. For pieces made by this module, `text == source[start:end]`."""
 
     text: str
     start: int
@@ -55,7 +55,7 @@ def split_sentences(text: str) -> Iterator[Piece]:
 
 
 def split_items(sentence: Piece) -> Iterator[Piece]:
-    """Yield the items of a sentence: what stands between commas, conjunctions and brackets."""
+    """Yield the items of a sentence, as separated by commas, conjunctions and brackets."""
     yield from _split(sentence.text, sentence.start, _ITEM_END)
 
 
@@ -68,19 +68,19 @@ def _split(text: str, offset: int, boundary: re.Pattern[str]) -> Iterator[Piece]
 
 
 def trim_piece(text: str, start: int, end: int, *, offset: int = 0) -> Piece | None:
-    """Return `text[start:end]` without list markers and outer punctuation, or None where nothing is left.
+    """Return `text[start:end]` without list markers and outer punctuation, or None if nothing is left.
 
     Args:
-        text: What the positions count in.
+        text: The text.
         start: First character.
         end: One past the last character.
-        offset: Where `text` begins in the source that the piece's positions shall count in.
+        offset: Position of `text` in the source, added to the positions of the piece.
     """
     if marker := _MARKER.match(text[start:end]):
         start += marker.end()
     while start < end and text[start] in _TRIM:
         start += 1
-    # No opening bracket is trimmed away, so that what has none has none after each step.
+    # Opening brackets are never trimmed, so a bracket without an opening one stays without it.
     unopened = [closing for closing, opening in _BRACKETS.items() if text.find(opening, start, end) < 0]
     while start < end and (text[end - 1] in _TRIM or text[end - 1] in unopened):
         end -= 1

@@ -1,6 +1,6 @@
-"""What a question asks, and which wordings state no fact: the cue tables of the offline extractor.
+"""Cue tables of the offline extractor: what a question asks for, and which wordings state no fact.
 
-Written by us from the paper's nine tasks and from how patients ask; not fitted to any rated data.
+Written by us from the paper's nine tasks and from how patients ask; not fitted to rated data.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class QueryTerm:
     """A query term that the offline extractor knows.
 
     Attributes:
-        key: Name across languages, the English label.
+        key: Name in all languages, and the English label.
         zh: The Chinese label.
-        asked: What in a question asks for it, per language.
-        types: Concept types whose mention in an answer informs of it.
-        told: What in an answer's clause informs of it where no concept decides; None where only types do.
+        question_cues: Wordings of a question that ask for it, per language.
+        types: Types of concepts whose mention in an answer informs about it.
+        answer_cue: Wordings of an answer that inform about it if no concept decides; None if only types count.
     """
 
     key: str
@@ -35,7 +35,7 @@ class QueryTerm:
     answer_cue: re.Pattern[str] | None = None
 
     def label(self, lang: Lang) -> str:
-        """Return the term as it stands in imaps of that language."""
+        """Return the term as it is written in imaps of that language."""
         return self.zh if lang == "zh" else self.key
 
 
@@ -197,10 +197,10 @@ TERMS: tuple[QueryTerm, ...] = (
         r"\bavoid\b|\btry\b|\bshould\b|\brecommend|\badvis|\bconsult|建议|注意|避免|保持|应",
     ),
 )
-"""In the order in which they claim a clause that several of them could."""
+"""In order of precedence for a clause that could inform about several of them."""
 
 DEFAULT_TERM = "advice"
-"""What a question without any cue asks for: somebody who writes to a doctor wants to be told what to do."""
+"""The term of a question without any cue: people write to a doctor to learn what to do."""
 
 _COURTESY: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -236,12 +236,12 @@ _DISCLAIMER: dict[Lang, re.Pattern[str]] = {
 
 
 def is_courtesy(item: str, *, lang: Lang) -> bool:
-    """Say whether an item is a greeting, a courtesy or a mere connective."""
+    """Return whether an item is a greeting, a courtesy or a mere connective."""
     return bool(_COURTESY[lang].search(item))
 
 
 def is_disclaimer(sentence: str, *, lang: Lang) -> bool:
-    """Say whether a sentence, whatever its items are, only limits what the answer is worth."""
+    """Return whether a sentence is a disclaimer."""
     return bool(_DISCLAIMER[lang].search(sentence))
 
 
@@ -260,8 +260,8 @@ _ASKING: dict[Lang, re.Pattern[str]] = {
 def find_asked_terms(question: str, *, lang: Lang) -> tuple[QueryTerm, ...]:
     """Return the terms that a question asks for, in order of appearance of their first cue.
 
-    Only its asking sentences count, where it has any: "He had surgery. Why does it hurt?" asks for a cause. Several
-    terms may be asked for ("what is it and how to treat it"). Without any cue, `DEFAULT_TERM`.
+    If it has interrogative sentences, only these count: "He had surgery. Why does it hurt?" asks for a cause. It may
+    ask for several terms ("what is it and how to treat it"). Without any cue, the result is `DEFAULT_TERM`.
     """
     told = [f"{piece.text}{question[piece.end : piece.end + 1]}" for piece in split_sentences(question)]
     asking = " \n ".join([sentence for sentence in told if _ASKING[lang].search(sentence)] or told)

@@ -1,4 +1,4 @@
-"""Names of the graph in running text: longest match, left to right, each with its place."""
+"""Find names of the graph in running text: longest match, left to right, with positions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from imapeval.graph.model import Concept, ConceptType
     from imapeval.types import Lang
 
-_MAX_WORDS_EN = 8  # words; 99.9% of the names that answers contain are shorter
-_MAX_CHARACTERS_ZH = 20  # characters
+_MAX_WORDS_EN = 8  # 99.9% of the names in answers are shorter
+_MAX_CHARACTERS_ZH = 20
 _WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
-# Where a name may run on: never across a comma, a bracket or the end of a sentence.
+# A name never extends across a comma, a bracket or the end of a sentence.
 _STRETCH = re.compile(r"(?:[^,;:!?()\[\]\n.]|\.(?=\S))+")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 
 
 class NameSource(Protocol):
-    """What a scan needs of the graph."""
+    """The part of the graph that a scan needs."""
 
     @property
     def hash(self) -> str: ...
@@ -40,7 +40,7 @@ class Mention:
     """A name of the graph at `text[start:end]`.
 
     Attributes:
-        concepts: Ids of the concepts of that name, likeliest first.
+        concepts: Ids of the concepts with that name, likeliest first.
         types: Their types, in the same order.
     """
 
@@ -52,7 +52,7 @@ class Mention:
 
 
 class MentionScanner:
-    """Finds names of the graph in text. Chinese text is also scanned for English names, not the reverse."""
+    """Finds names of the graph in text. Chinese text is also scanned for English names, but not vice versa."""
 
     def __init__(self, graph: NameSource) -> None:
         self._graph = graph
@@ -69,7 +69,7 @@ class MentionScanner:
         return mentions
 
     def _type_of(self, concept: str) -> ConceptType:
-        # Remembered, because an answer's few hundred concepts come back in every text.
+        # Cached, because the same few hundred concepts occur in text after text.
         if concept not in self._types:
             self._types[concept] = self._graph.concept(concept).type
         return self._types[concept]
@@ -109,10 +109,10 @@ class MentionScanner:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Return the letters and digits of a Chinese text in normal form, and where each stands in the text.
+    """Return the letters and digits of a Chinese text in normal form, and the position of each in the text.
 
-    Character by character, because normalising every window would take twenty times as long; for names without
-    English plurals, which Chinese texts do not have, it comes to the same as `normalise`.
+    Character by character, because normalising every window would take twenty times as long. For names without English
+    plurals, which Chinese texts do not have, the result equals that of `normalise`.
     """
     letters: list[str] = []
     places: list[int] = []
@@ -125,5 +125,5 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _cuts_word(text: str, at: int) -> bool:
-    """Say whether position `at` lies inside a run of Latin letters or digits."""
+    """Return whether position `at` lies inside a run of Latin letters or digits."""
     return 0 < at < len(text) and bool(_LATIN.match(text[at - 1]) and _LATIN.match(text[at]))

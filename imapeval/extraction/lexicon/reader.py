@@ -1,9 +1,9 @@
-"""The offline extractor: cues, clauses and the graph's names. Deterministic; no model, no key, no network.
+"""The offline reader: cues, clauses and the names of the graph. Deterministic; no model, no API key, no network.
 
-What is asked comes from cue phrases (`cues`). What is given are the question's concept mentions with age, sex and
-duration. What an answer informs of are its statements (`statements`): a greeting or disclaimer is none, nor what only
-repeats the question; one that is, but for fillers, one name of the graph gives that name; any other gives its own
-wording, with what it denies and its condition.
+Queries come from cue phrases (`cues`). Constraints are the question's concept mentions, and age, sex and duration. The
+facts of an answer are its statements (`statements`), without greetings, disclaimers and repetitions of the question. A
+statement that consists of one name of the graph and fillers gives that name; any other gives its own wording, with its
+negation and its condition.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 MAX_QUESTION_CHARACTERS = 5000
-"""Characters of a question that are looked at for what an answer only repeats; a dialogue may be long."""
+"""Characters of a question that are compared with an answer to find repetitions; a dialogue may be long."""
 
 MAX_PAIRS = 400
-"""Inform pairs read from one text. Beyond any real answer; bounds the quadratic work of matching."""
+"""Maximum inform pairs of one text. More than any real answer has; bounds the quadratic cost of matching."""
 
 NAME_SHARE = 0.67
-"""Share of an item's letters from which a name of the graph stands for the whole item. The rest is filler then; with
-less, context goes that matters, and in Chinese a name may be a piece of a longer word (性治疗 in 支持性治疗)."""
+"""A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
+share would lose context, and in Chinese a name may be part of a longer word (性治疗 in 支持性治疗)."""
 
 _PERSONAL = re.compile(
     r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b"
@@ -49,11 +49,11 @@ _PERSONAL = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
-# How it is written down that something is denied: "not pregnant", "no fever".
+# How a negated value is written: "not pregnant", "no fever".
 _NOT: Mapping[Lang, str] = {"en": "not ", "zh": "未"}
 _NO: Mapping[Lang, str] = {"en": "no ", "zh": "无"}
 _DENIAL_WINDOW = 40
-"""Characters before a word in which its denial is looked for."""
+"""Characters before a word that are searched for a negator."""
 # The turns of a dialogue, as `imapeval.evaluation.samples` writes them.
 _PATIENT = re.compile(r"^[^\S\n]*(?:Patient: |患者：)", re.MULTILINE)
 _DOCTOR = re.compile(r"^[^\S\n]*(?:Doctor: |医生：).*$", re.MULTILINE)
@@ -71,7 +71,7 @@ _CONSTRAINT_TERMS = {
 
 @dataclass(frozen=True)
 class LexiconReader:
-    """A `Reader` that needs nothing but the graph."""
+    """An `ImapReader` that needs only the graph."""
 
     graph: NameSource
     _scanner: MentionScanner = field(init=False, repr=False, compare=False)
@@ -85,24 +85,24 @@ class LexiconReader:
 
     @property
     def concurrency(self) -> int:
-        """1: nothing here waits for anybody."""
+        """1: it never waits for anything."""
         return 1
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
-        """Return the asked terms and the given mentions.
+        """Return the terms asked for and the mentions given; see `ImapReader.read_question`.
 
         Raises:
-            ExtractionError: The question has no letter in it.
+            ExtractionError: The question has no letters.
         """
         return await offload(lambda: self._read_question(question, lang), question)
 
     async def read_answer(self, answer: str, *, question: str, imap: QuestionImap, lang: Lang) -> AnswerImap:
-        """Return one pair for every item of the answer that states something."""
+        """Return one pair for every statement of the answer; see `ImapReader.read_answer`."""
         return await offload(lambda: self._read_answer(answer, question, imap, lang), answer, question)
 
     def _read_question(self, question: str, lang: Lang) -> QuestionImap:
         if not any(char.isalpha() for char in question):
-            raise ExtractionError("the question has no word in it, so nothing is asked", kind="no-query", raw=question)
+            raise ExtractionError("the question has no words", kind="no-query", raw=question)
         plain = PlainText(_drop_doctor_turns(question)).text
         query = tuple(Pair(term.label(lang), "?") for term in find_asked_terms(plain, lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._find_constraints(question, lang))))
@@ -133,11 +133,11 @@ class LexiconReader:
         for sentence in split_sentences(plain.text):
             for item in read_items(sentence, plain.text, lang):
                 own = plain.text[item.start : item.end]
-                # What governs a list stands before each of its items.
+                # The governor of a list has been put before each of its items.
                 governor = item.text[: item.text.index(own)]
                 for mention in self._scanner.scan(own, lang=lang):
                     if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
-                        # "No fever" is given, and not fever.
+                        # The constraint is "no fever", not "fever".
                         denied = ends_with_negator(governor + own[: mention.start])
                         value = _NO[lang] + mention.text if denied else mention.text
                         start = item.start + mention.start
@@ -145,16 +145,16 @@ class LexiconReader:
 
 
 def _locate(pair: Pair, plain: PlainText, start: int, end: int) -> Pair:
-    """Return a pair with its place in the original text and the fields that its value tells."""
+    """Return a pair with its position in the original text and the fields parsed from its value."""
     return replace(annotate_pair(pair), span=plain.to_original(start, end))
 
 
 class _QuestionContent:
-    """What a question tells, which is no fact of an answer that only gives it back.
+    """The content of a question, whose repetition in an answer is not a fact.
 
     Args:
-        question: Without layout.
-        lang: Of the question.
+        question: Plain text.
+        lang: Its language.
     """
 
     def __init__(self, question: str, lang: Lang) -> None:
@@ -163,7 +163,7 @@ class _QuestionContent:
         self._tokens = parse_phrase(question).tokens
 
     def contains(self, statement: str) -> bool:
-        """Tell whether a statement has no words but the question's, and no stance or amount that is not in it."""
+        """Return whether a statement has only words of the question, and no negation or amount that is not in it."""
         phrase = parse_phrase(statement)
         if not phrase.tokens <= self._tokens:
             return False
@@ -175,12 +175,12 @@ class _QuestionContent:
 
 
 def _drop_doctor_turns(question: str) -> str:
-    """Return a dialogue without the doctor's turns: what the doctor asks back is not what the patient asks."""
+    """Return a dialogue without the doctor's turns: the doctor's questions are not the patient's."""
     return _DOCTOR.sub("", question) if _PATIENT.search(question) else question
 
 
 def _choose_value(piece: Piece, mentions: Sequence[Mention], term: QueryTerm) -> tuple[str, tuple[int, int]]:
-    """Return the one name that a piece is, but for fillers, if its type fits the term; else the piece's wording."""
+    """Return the name that a piece consists of, but for fillers, if its type fits the term; else the piece itself."""
     fitting = [mention for mention in mentions if mention.types[0] in term.types]
     if len(fitting) == 1:
         name = fitting[0]
@@ -199,10 +199,10 @@ def _letters(text: str) -> int:
 
 
 def _choose_term(text: str, mentions: Sequence[Mention], asked: Sequence[QueryTerm], lang: Lang) -> QueryTerm:
-    """Return the asked term that a piece informs of.
+    """Return the asked term that a piece informs about.
 
     The type of its head (the last name in Chinese, the first in English) and its wording count twice, the types of
-    other names once; ties go to what was asked first, and so does a piece that nothing claims.
+    other names once; ties, and pieces that fit no term, go to the term asked first.
     """
     types = [mention.types[0] for mention in (reversed(mentions) if lang == "zh" else mentions)]
 

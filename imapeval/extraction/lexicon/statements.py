@@ -1,4 +1,4 @@
-"""What an answer states, a phrase for each: lists taken apart with what governs them, conditions with their clause.
+"""Split an answer into statements: each list item with the words that govern its list, each clause with its condition.
 
 Pure and without a dictionary. "Avoid coffee, tea and beer" states three things to avoid, "no biopsy or surgery is
 needed" two things that are not needed, and "if it lasts, see a doctor" one thing under a condition.
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 MAX_STATEMENT_CHARACTERS = 200
-"""Characters of a statement; a longer clause is cut. Nobody states one fact in more."""
+"""Longest statement, in characters; a longer clause is cut. No single fact needs more."""
 
-# What opens a statement without adding to it.
+# Openings that add nothing to a statement.
 _LEAD: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"^(?:(?:and|or|but|so|then|also|however|therefore|additionally|in addition|first(?:ly)?|second(?:ly)?|finally|yet"
@@ -41,7 +41,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
         r"| are| is| also| just| simply| probably| definitely| then| better| likely)*\s+)+",
         re.IGNORECASE,
     ),
-    # With what would make another word of it: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
+    # The lookaheads exclude other words: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
     "zh": re.compile(
         r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|并且|而且|因此|所以|那么|一般(?![状情])|通常|建议|应该|应当|应(?![激用急])|可以"
         r"|可能|也许|或许|需要|必须|需(?!氧)|要(?!素)|可(?![乐卡疑逆待吸])|请|您|你|患者|病人|该|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
@@ -57,7 +57,7 @@ _TAIL: Mapping[Lang, re.Pattern[str]] = {
         r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
     ),
 }
-# What shows that a piece is a clause of its own: a verb that is finite or commands.
+# A finite or imperative verb, which makes a piece an independent clause.
 _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:is|are|was|were|will|can|may|should|must|take|use|try|eat|drink|keep|get|do|see|consult|apply|have|has|go|make"
@@ -71,7 +71,7 @@ _CLAUSE: Mapping[Lang, re.Pattern[str]] = {
         r"|[应会是可]|需要|建议|注意|保持|如果|避免|多吃|多喝|改用|服用|控制|预防|导致|引起|属于|有助|以便|从而|后$"
     ),
 }
-# What stands between the items of a list.
+# Separators of list items.
 _LISTING: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r",|/|\b(?:and|or|nor)\b", re.IGNORECASE),
     "zh": re.compile(r"[、和或及与]|以及|,|，"),
@@ -80,7 +80,7 @@ _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _DENIES_BEING = re.compile("[无未]$|没有$")
 _SUBJECT = re.compile(r"(?:most|many|it|this|you|they|he|she|the)\b", re.IGNORECASE)
-# What needs no verb of the governor's: it has its own.
+# An item with its own verb, which does not need the governor's.
 _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r"\w+ing\b", re.IGNORECASE),
     "zh": re.compile(
@@ -96,8 +96,8 @@ _NEGATOR: Mapping[Lang, re.Pattern[str]] = {
     "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
 }
 _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
-"""Characters up to which what states nothing is a connective, as "therefore" is, and no clause."""
-# Where the main clause begins behind a condition without a comma.
+"""Longest piece without a statement that is a connective, such as "therefore", rather than a clause; in characters."""
+# The start of the main clause after a condition without a comma.
 _MAIN_CLAUSE_START = re.compile(
     r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
     r"|(?<=[\u4e00-\u9fff])则",
@@ -108,16 +108,16 @@ _CONTRAST = re.compile(r"\b(?:but|however|instead|while|whereas)\b|但是?|然�
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An item of a sentence, and what stands before it.
+    """An item of a sentence, and the kind of separator before it.
 
     Attributes:
         piece: The item.
-        listed: Whether what stands before it divides a list.
-        turned: Whether it turns round, as "but" does.
+        listed: Whether the separator is one of list items.
+        after_contrast: Whether it is a contrast, such as "but".
         joined_by_or: Whether it is an "or".
-        comma: Whether it is, or begins with, a comma.
-        conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese comma of lists.
-        introduced: Whether a colon divides the item from its own denial: "Do not: take aspirin, drink alcohol".
+        comma: Whether it is, or contains, a comma.
+        conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
+        introduced: Whether a colon separates the item from its negation: "Do not: take aspirin, drink alcohol".
     """
 
     piece: Piece
@@ -130,9 +130,9 @@ class _Item:
 
 
 def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
-    """Yield the statements of a text without markup, in order, each with the place of its own words.
+    """Yield the statements of a text without markup, in order, each with the position of its own words.
 
-    A statement that is completed by the word that governs its list, or by its condition, is longer than its place.
+    A statement completed with the governor of its list, or with its condition, is longer than its span.
     """
     for sentence in split_sentences(text):
         if not is_disclaimer(sentence.text, lang=lang):
@@ -140,9 +140,9 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
 
 
 def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
-    """Yield what stands between the commas and conjunctions of a sentence, completed by what governs its list.
+    """Yield the items of a sentence, each completed with the governor of its list.
 
-    The place is that of an item's own words.
+    The position is that of an item's own words.
     """
     yield from _apply_governors(list(_split_into_items(sentence, text, lang, courtesies=True)), lang)
 
@@ -177,7 +177,7 @@ def _read_sentence(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[_Item]:
     last = sentence.start
     dangling = ""
-    # Whether a clause was left out before the item.
+    # Whether a clause was skipped before the item.
     broken = False
     for item in split_items(sentence):
         between = text[last : item.start]
@@ -211,7 +211,7 @@ def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: boo
 
 
 def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
-    """Return the items, a condition that goes on behind its "or" as one: "if it swells or reddens"."""
+    """Return the items, joining a condition that continues after "or": "if it swells or reddens"."""
     joined: list[_Item] = []
     for item in found:
         start, end = joined[-1].piece.start if joined else 0, item.piece.end
@@ -230,7 +230,7 @@ def _join_conditions(found: Iterable[_Item], text: str) -> list[_Item]:
 
 
 def _apply_governors(found: list[_Item], lang: Lang) -> Iterator[Piece]:
-    """Yield the items, each completed by the denial or warning that governs its list from before or from behind."""
+    """Yield the items, each completed with the negation or warning before or after its list."""
     groups: list[list[_Item]] = []
     for item in found:
         starts = not groups or not item.listed or item.after_contrast or is_condition(item.piece.text)
@@ -250,7 +250,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
     for place, item in enumerate(group):
         piece = item.piece
         if item.comma and lang == "zh" and (conjoined or _DENIES_BEING.search(governing)):
-            # 无发热、皮疹，头痛三天: the list ends with the comma.
+            # 无发热、皮疹，头痛三天: the list ends at the comma.
             governing = ""
         conjoined = conjoined or item.conjoined
         governor = find_governor(piece.text)
@@ -260,15 +260,15 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             and (negator := _extract_negator(governing, lang))
             and _continues_denial(piece.text, governor, lang)
         ):
-            # "Do not change formula or stop breastfeeding" forbids to stop.
+            # "Do not change formula or stop breastfeeding" forbids stopping.
             governor = ""
             prefix = negator if own or find_governor(piece.text) else governing
             piece = _prepend_governor(piece, prefix, lang)
         elif governor and governor == piece.text:
-            # A lone "No" answers the question, and governs nothing; "do not smoke" does.
+            # A lone "No" answers the question and governs nothing, unlike "do not smoke".
             loose, governing = False, _extract_negator(governor, lang) if strip_final_verb(governor) != governor else ""
         elif governor:
-            # "No imaging is needed, and most people improve" is a clause, and governs nothing beyond it; "no biopsy"
+            # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it; "no biopsy"
             # in "no biopsy or surgery is needed" lacks its verb.
             loose, forced = False, item.introduced
             governing = "" if own and not forced else governor
@@ -276,12 +276,12 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
         elif (
             governing
             and (forced or not own or (open_ended and item is group[-1] and not _opens_clause(piece.text, lang)))
-            # What the verb before its list denies it shares up to an "or", in Chinese up to a comma.
+            # A negated verb applies to list items up to an "or", in Chinese up to a comma.
             and not (loose and (item.comma if lang == "zh" else place > last_or))
         ):
             piece = _prepend_governor(piece, (own and forced and _extract_negator(governing, lang)) or governing, lang)
         else:
-            # "Gout is not contagious or hereditary": subject and verb go with both.
+            # "Gout is not contagious or hereditary": subject and verb apply to both.
             verb = find_denied_verb(piece.text)
             loose, governing = True, "" if _is_clause(piece.text[len(verb) :], lang) else verb
         pieces.append(piece)
@@ -289,51 +289,53 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
 
 
 def _prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:
-    # "Avoid eating nuts and smoking" warns of smoking; "do not use heat or massaging" has one verb for both.
+    # "Avoid eating nuts and smoking" warns against smoking, not eating; "do not use heat or massaging" has one verb for
+    # both.
     if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not _extract_negator(governing, lang)):
         governing = strip_final_verb(governing)
     return replace(piece, text=f"{governing}{'' if lang == 'zh' else ' '}{piece.text}")
 
 
 def _is_clause(text: str, lang: Lang) -> bool:
-    """Tell whether words make a clause; a single verb needs what governs it."""
+    """Return whether the words form a clause; a single verb does not, it needs its governor."""
     return _CLAUSE[lang].search(text) is not None and (lang == "zh" or " " in text.strip() or text.strip() == "rest")
 
 
 def _continues_denial(text: str, governor: str, lang: Lang) -> bool:
-    """Tell whether what is behind an "or" goes on with the denial before it: no subject, no denial of its own."""
+    """Return whether an item after "or" continues the negation before it: it has no subject or negation of its own."""
     return not _extract_negator(governor, lang) and not _SUBJECT.match(text)
 
 
 def _extract_negator(governor: str, lang: Lang) -> str:
-    """Return what of a governor denies, "do not" of "do not take"; "" where it only advises against something."""
+    """Return the negator of a governor, "do not" of "do not take"; "" if it only advises against something."""
     found = _NEGATOR[lang].match(governor)
     return found[0] if found else ""
 
 
 def _opens_clause(text: str, lang: Lang) -> bool:
-    """Tell whether an item begins with its own verb or subject, as a clause does that stands beside the list."""
+    """Return whether an item begins with a verb or subject, like a clause that does not belong to the list."""
     return _SUBJECT.match(text) is not None or _CLAUSE[lang].match(text) is not None
 
 
 def _append_predicates(pieces: list[Piece], conjoined: list[bool], lang: Lang) -> list[Piece]:
-    """Return the pieces, the bare ones before a denying predicate completed by it: "A and B should be avoided".
+    """Complete the bare pieces before a negating predicate with it: "A and B should be avoided".
 
     Args:
         pieces: The items of a list.
-        conjoined: Whether more than a comma stands before each: "rest, aspirin should be avoided" is no list.
+        conjoined: For each, whether its separator is more than a comma: "rest, aspirin should be avoided" is not a
+            list.
         lang: Their language.
     """
     completed = list(pieces)
     for last, predicate in enumerate(find_denying_predicate(piece.text) for piece in pieces):
         place = last
-        # In Chinese a comma divides clauses, in English also the items before the last.
+        # In Chinese a comma separates clauses, in English also the items before the last.
         while predicate and place and (conjoined[place] or (lang == "en" and place < last)):
             place -= 1
             text = completed[place].text
             if find_governor(text) == text or _CLAUSE[lang].search(text) or find_denying_predicate(text):
                 break
-            # The governor from before is there already: "no biopsy or surgery is needed".
+            # The governor before the list is already included: "no biopsy or surgery is needed".
             completed[place] = replace(pieces[place], text=f"{text}{'' if lang == 'zh' else ' '}{predicate}")
     return completed
 
@@ -345,7 +347,7 @@ def _append_condition(piece: Piece, condition: str) -> Piece:
 
 
 def _strip_lead_and_tail(piece: Piece, lang: Lang) -> Piece | None:
-    """Return an item without the words that open or close it and add nothing; None where nothing is left."""
+    """Return an item without opening and closing words that add nothing; None if nothing is left."""
     in_place = piece.end - piece.start == len(piece.text)
     start, end = 0, len(piece.text)
     if lead := _LEAD[lang].match(piece.text):

@@ -1,8 +1,8 @@
-"""Amounts: what a short English or Chinese phrase says in numbers, and how the numbers of two phrases relate.
+"""Find the amounts in a short English or Chinese phrase, and compare those of two phrases.
 
-"400 mg every 8 hours" and 每次0.4克，每日三次 give the same amounts, "under 5 years" and 5岁以上 exclude each other, "at
-least 3 days" leaves room for "5 days". A number is an amount only with a unit, or where people leave the unit out: an
-age, a blood pressure, the temperature of a body. Names and ordinals ("type 2", B12, 第二天, 2019年) are none.
+"400 mg every 8 hours" and 每次0.4克，每日三次 are the same amounts, "under 5 years" and 5岁以上 exclude each other, and
+"at least 3 days" includes "5 days". A number is an amount only with a unit, or where the unit is commonly left out: an
+age, a blood pressure, a body temperature. Names and ordinals ("type 2", B12, 第二天, 2019年) are not amounts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PER_DAY = " per duration"
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
-"""°C that two temperatures may lie apart (38.9 °C is written for 102 °F), and where one is said to be approximate."""
+"""Largest difference of equal temperatures in °C (102 °F is written as 38.9 °C), and if one of them is approximate."""
 
 
 class AmountRelation(Enum):
@@ -42,13 +42,13 @@ class Amount:
 
     Attributes:
         dimension: What is measured: "mass", "duration", "frequency", "mass per volume", and so on.
-        low: Lowest value, in the dimension's base unit; None where it is left open.
+        low: Lowest value, in the dimension's base unit; None if unbounded.
         high: Highest value, likewise.
         text: As written.
-        span: Where it stands in the phrase: its first character, and the one behind its last.
-        unit: The unit that decides how far its conversion may be off, such as "month"; "" for what is counted.
-        strict: Whether the end that is named is itself left out, as by "under" but not by "at most".
-        about: Whether it is said to be approximate.
+        span: Its place in the phrase, as [start, end).
+        unit: The unit that decides how exact its conversion is, such as "month"; "" for counts.
+        exclusive: Whether the bound itself is excluded, as by "under" but not by "at most".
+        approximate: Whether it is said to be approximate.
     """
 
     dimension: str
@@ -67,7 +67,7 @@ class Amounts:
 
     Attributes:
         items: In order of appearance.
-        rest: The phrase with a comma in the place of each, for what else it says.
+        rest: The phrase with each amount replaced by a comma.
     """
 
     items: tuple[Amount, ...]
@@ -76,7 +76,7 @@ class Amounts:
 
 @lru_cache(maxsize=1 << 16)
 def find_amounts(text: str) -> Amounts:
-    """Find the amounts of a phrase. Pure; remembered, because each phrase is compared with many.
+    """Find the amounts of a phrase. Pure; cached, because each phrase is compared with many others.
 
     >>> [(item.dimension, item.low, item.high) for item in find_amounts("at least 0.5 g twice a day").items]
     [('mass', 500.0, None), ('frequency', 2.0, 2.0)]
@@ -102,19 +102,19 @@ def find_amounts(text: str) -> Amounts:
     last = -1
     for cut in sorted(cut for reading in readings for cut in reading.cuts):
         start, end = original(*cut)
-        if start > last:  # what adjoins is one gap
+        if start > last:  # adjacent cuts become one comma
             kept += [text[max(last, 0) : start], ","]
         last = max(last, end)
     return Amounts(tuple(items), "".join([*kept, text[last:]]))
 
 
 def _round_off(value: float | None) -> float | None:
-    """Drop what a conversion leaves behind the ninth figure: 101.3 °F are 38.5 °C, not 38.500000000000036."""
+    """Round to nine significant digits: 101.3 °F is 38.5 °C, not 38.500000000000036."""
     return value and float(f"{value:.9g}")
 
 
 def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
-    """Say how the amounts of two phrases relate; None where neither has any.
+    """Return how the amounts of two phrases relate; None if neither has any.
 
     >>> compare_amounts(find_amounts("rest for two weeks"), find_amounts("rest for 14 days"))
     <AmountRelation.SAME: 'the same amounts'>
@@ -146,7 +146,7 @@ def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
 
 
 def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    """Return "10 mg three times daily" as mass per day where the other phrase says "30 mg a day" and no schedule."""
+    """Convert "10 mg three times daily" to mass per day if the other phrase gives mass per day ("30 mg a day")."""
     ours, theirs = _group_by_dimension(items), _group_by_dimension(others)
     often = ours.get("frequency", [])
     for dimension in theirs.keys() - ours.keys():
@@ -160,8 +160,8 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
             low=None if dose.low is None or times.low is None else dose.low * times.low,
             high=None if dose.high is None or times.high is None else dose.high * times.high,
             unit=times.unit if times.unit in UNIT_TOLERANCE else dose.unit,
-            strict=dose.exclusive or times.exclusive,
-            about=dose.approximate or times.approximate,
+            exclusive=dose.exclusive or times.exclusive,
+            approximate=dose.approximate or times.approximate,
         )
         spent = (dose,) if "frequency" in theirs else (dose, times)
         return (*(item for item in items if item not in spent), product)
@@ -188,7 +188,7 @@ def _same(a: Amount, b: Amount) -> bool:
 
 
 def _all_within(inner: list[Amount], outer: list[Amount]) -> bool:
-    """Say whether each amount lies within one of the others, none of which is left over."""
+    """Return whether each inner amount lies within an outer one, and each outer one contains an inner one."""
     return all(any(_within(x, y) for y in outer) for x in inner) and all(
         any(_within(x, y) for x in inner) for y in outer
     )
@@ -211,7 +211,7 @@ def _overlap(a: Amount, b: Amount) -> bool:
         if lower.high is None or upper.low is None:
             continue
         if _ends_agree(lower.high, upper.low, lower, upper):
-            # They touch: 5岁以下 and 5岁以上 both say 5, and mean to part at it.
+            # They touch: 5岁以下 and 5岁以上 both name 5, and mean to divide there.
             if lower.exclusive or upper.exclusive or (lower.low is None and upper.high is None):
                 return False
         elif lower.high < upper.low:
@@ -220,7 +220,7 @@ def _overlap(a: Amount, b: Amount) -> bool:
 
 
 def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:
-    """Say whether two ends, one of each amount, are the same but for rounding and what the units leave open."""
+    """Return whether two bounds, one of each amount, agree within rounding and the tolerance of their units."""
     if x is None or y is None:
         return x is y
     if a.dimension == "temperature":
@@ -228,7 +228,7 @@ def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:
             abs(x - y)
             <= (_APPROXIMATE_DEGREE_TOLERANCE if a.approximate or b.approximate else _DEGREE_TOLERANCE) + 1e-6
         )
-    # Three ways to say a month: 30 days, four weeks, and a month.
+    # 30 days, four weeks and a month all mean a month.
     if a.dimension == "duration" and 28 <= x <= 31 and 28 <= y <= 31:
         return True
     (down, up), (other_down, other_up) = _tolerance(a, b), _tolerance(b, a)
@@ -237,7 +237,7 @@ def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:
 
 
 def _tolerance(amount: Amount, other: Amount) -> tuple[float, float]:
-    """Return by which factors a value may be smaller or greater and still be the one meant."""
+    """Return the factors by which a value may be smaller and greater and still agree."""
     down, up = (1 - _APPROXIMATE_TOLERANCE, 1 + _APPROXIMATE_TOLERANCE) if amount.approximate else (1.0, 1.0)
     if amount.unit not in UNIT_TOLERANCE or amount.unit == other.unit or {amount.unit, other.unit} <= CALENDAR_UNITS:
         return down, up

@@ -1,4 +1,4 @@
-"""Where in a phrase an amount begins and ends, and what its comparatives, intervals and surroundings make of it."""
+"""Parse the amounts in a phrase: their extent, comparatives, intervals and context."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def find_readings(text: str) -> list[AmountReading]:
-    """Return the amounts of a folded phrase as they follow each other."""
+    """Return the amounts of a folded phrase, in order."""
     readings: list[AmountReading] = []
     if OPENING_WORDS.isdisjoint(WORD.findall(text)) and not NUMERAL_HINT.search(text):
         return readings
@@ -73,9 +73,9 @@ def find_readings(text: str) -> list[AmountReading]:
 
 
 def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence[AmountReading]) -> list[AmountReading]:
-    """Read the amounts that begin at a match of `START`: none where it only looks like a beginning.
+    """Parse the amounts that begin at a match of `START`; none if it is a false start.
 
-    `floor` is where the amount before ends, whose comparatives are not those of this one.
+    `floor` is the end of the previous amount, whose comparatives do not belong to this one.
     """
     start, end = found.span()
     match found.lastgroup:
@@ -87,7 +87,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
             return [_make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
         case "night":
-            # Of a medicine a time at which it is taken; of a cough only when it comes.
+            # For a medicine this is a dosing time; for a cough only when it occurs.
             meant = before or not text[:start].strip() or DOSING_VERB.search(text, max(0, start - 60), start)
             known = any(reading.dimension == "frequency" for reading in before[-4:])
             return (
@@ -107,7 +107,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
 
 
 def _read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
-    """Read the comparatives around an amount: at least, 不超过, 以上, or so."""
+    """Parse the comparatives around an amount: at least, 不超过, 以上, or so."""
     bound, strict, about, words = "", False, False, ""
     cuts = [(start, end)]
     while len(cuts) < 3 and (
@@ -138,7 +138,7 @@ def _make_reading(margins: Comparatives, dimension: str, low: float, high: float
 
 
 def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
-    """Read the other end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
+    """Parse the upper end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
     to = RANGE_SIGN.match(text, end)
     second = read_number(text, to.end()) if to else None
     if to is None or second is None or second.kind == "article":
@@ -156,7 +156,7 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
     second = _read_range_end(text, number, number.end, floor, start)
     unit = read_unit(text, second, start) if second else None
     if second and unit:
-        # The scale of "4-10×10^9/L" and 3-5万 is that of both numbers.
+        # The scale of "4-10×10^9/L" and 3-5万 applies to both numbers.
         ends = (unit.convert(number.low * (second.scale if number.scale == 1 else 1)), unit.convert(second.high))
         return _finish_reading(text, start, floor, number, unit, ends)
     unit = read_unit(text, number, start)
@@ -180,9 +180,9 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
 def _finish_reading(
     text: str, start: int, floor: int, number: Number, unit: Unit, ends: tuple[float, float]
 ) -> AmountReading | None:
-    """Read what follows number and unit, and make an amount of it: and a half, daily, old, or more."""
+    """Parse what follows number and unit (and a half, daily, old, or more) and return the amount."""
     (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
-    if unit.more in ("多", "余", "来"):  # 10多天 are less than 20
+    if unit.more in ("多", "余", "来"):  # 10多天 is less than 20
         high += unit.scale * (10 if number.high % 10 == 0 else 1)
     if found := HALF_MORE.match(text, end):
         low, high, end = low + unit.scale / 2, high + unit.scale / 2, found.end()
@@ -194,7 +194,7 @@ def _finish_reading(
     period = _read_period(text, behind) if dimension == "count" or (name == "day" and behind > end) else None
     if period and name == "day" and period[3] in ("week", "month"):
         dimension = "count"  # "five days weekly"
-    if name == "year" and low % unit.scale:  # half a year is six months, and no more exact
+    if name == "year" and low % unit.scale:  # half a year is as exact as six months
         name = "month"
     if dimension == "count":
         if period:
@@ -223,7 +223,7 @@ def _finish_reading(
 
 
 def _is_age(text: str, margins: Comparatives, name: str) -> bool:
-    """Say whether a time is that of a life: younger than 24 months, aged 6 weeks, under 5 years, 3个月以下婴儿."""
+    """Return whether a duration is an age: younger than 24 months, aged 6 weeks, under 5 years, 3个月以下婴儿."""
     if name not in ("day", "week", "month", "year"):
         return False
     if _mentions_age(text, margins):
@@ -233,7 +233,7 @@ def _is_age(text: str, margins: Comparatives, name: str) -> bool:
     before = max(0, margins.start - 40)
     if PEOPLE_BEFORE.search(text, before, margins.start) or CHILD_AFTER.match(text, margins.end):
         return True
-    # Years alone: "for over 5 years", "over 5 years ago" are times, and so is "more than 5 years".
+    # Only "under 5 years" and the like: "for over 5 years", "over 5 years ago" and "more than 5 years" are durations.
     alone = name == "year" and not {"under", "over", "below", "above"}.isdisjoint(margins.words.split())
     return (
         alone
@@ -255,7 +255,7 @@ def _name_pressure(text: str, start: int) -> str | None:
 
 
 def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
-    """Read a number without a unit where people leave it out: an age, a blood pressure, the temperature of a body."""
+    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a body temperature."""
     end = (second or number).end
     if not text[start].isdigit() or not UNITLESS_AFTER.match(text, end):
         return None
@@ -280,7 +280,7 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
 
 
 def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
-    """Read a blood pressure, 140/90, or the strengths of two drugs in one tablet, 875/125 mg."""
+    """Parse a blood pressure, 140/90, or the strengths of two drugs in one tablet, 875/125 mg."""
     found = NUMBER_PAIR.match(text, start)
     if found is None:
         return []
@@ -294,7 +294,7 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
         return [
             _make_reading(margins, unit.dimension, unit.convert(value), unit.convert(value)) for margins, value in both
         ]
-    # Without a unit only what a cuff may show: not 70/30 of an insulin, 24/7, 20/20.
+    # Without a unit, only plausible blood pressures: not 70/30 insulin, 24/7, 20/20.
     if unit or not (found[5] or (80 <= systolic <= 260 and 40 <= diastolic <= 150 and systolic - diastolic >= 10)):
         return []
     to = RANGE_SIGN.match(text, end)
@@ -311,7 +311,7 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
 
 
 def _read_period(text: str, start: int) -> tuple[float, float, int, str] | None:
-    """Read "daily", "b.i.d.", "every 4 to 6 hours": least and most times per day, where it ends, and its unit."""
+    """Parse "daily", "b.i.d.", "every 4 to 6 hours": fewest and most times per day, end position, and unit."""
     found = START.match(text, start)
     if found and found["period"]:
         times, name = FREQUENCY_WORDS.get(found["period"], (1.0, "2 day"))
@@ -324,7 +324,7 @@ def _read_period(text: str, start: int) -> tuple[float, float, int, str] | None:
 
 
 def _read_interval(text: str, found: re.Match[str]) -> Interval | None:
-    """Read what follows "every" or 每: a unit, perhaps with a number before it."""
+    """Parse what follows "every" or 每: a unit, perhaps with a number before it."""
     word, end = found["each"], found.end()
     if word is None or word[0] == "早":
         return Interval(1.0, 1.0, Unit("duration", "day", 1.0, end))
@@ -337,13 +337,13 @@ def _read_interval(text: str, found: re.Match[str]) -> Interval | None:
     if unit is None or not 0 < number.low <= second.high:
         return None
     by = INTERVAL_ORDINALS.get(found["skip"] or "", 1.0) * unit.scale
-    # 隔日 leaves out a day, 每隔8小时 does not leave out eight hours.
+    # 隔日 skips a day, but 每隔8小时 does not skip eight hours.
     by *= 2 if "隔" in word and "间" not in word and number.low == second.high == 1 and unit.scale >= 1 else 1
     return Interval(number.low * by, second.high * by, unit)
 
 
 def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReading]:
-    """Read "every 8 hours", 每日, 隔日, and with what falls to it: 每日两次, 每公斤10毫克, 每天饮水2升."""
+    """Parse "every 8 hours", 每日, 隔日, also with an amount per interval: 每日两次, 每公斤10毫克, 每天饮水2升."""
     interval = _read_interval(text, found)
     if interval is None:
         return []
@@ -363,7 +363,7 @@ def _count_doses(words: str) -> int:
 
 
 def _read_per_interval(text: str, interval: Interval, margins: Comparatives, word: str) -> AmountReading | None:
-    """Read the amount that falls to each interval: 每天 [饮水] 2升, 每周 [复查] 一次."""
+    """Parse the amount per interval: 每天 [饮水] 2升, 每周 [复查] 一次."""
     between = WORDS_BETWEEN.match(text, margins.end)
     amount = _read_amount(text, between.end(), margins.end) if between else None
     if between is None or amount is None or amount.dimension not in RATE_DIMENSIONS:
@@ -387,7 +387,7 @@ def _read_per_interval(text: str, interval: Interval, margins: Comparatives, wor
 
 
 def _read_number_first(text: str, start: int, floor: int) -> list[AmountReading]:
-    """Read an amount, and in Chinese what falls to it: 8小时一次, 一天 [吃] 3回, 一天两片, 一次10毫克."""
+    """Parse an amount, and in Chinese an amount per it: 8小时一次, 一天 [吃] 3回, 一天两片, 一次10毫克."""
     amount = _read_amount(text, start, floor)
     if amount is None:
         return []
@@ -397,7 +397,8 @@ def _read_number_first(text: str, start: int, floor: int) -> list[AmountReading]
     unit = Unit(
         amount.dimension, amount.name, conversion_factor(amount.name, "day") if amount.name else 1.0, amount.end
     )
-    # Days in a number have no words between: in 发热3天呕吐2次 they are no interval, but in 半年复查一次 the months are one.
+    # A number of days must adjoin the amount: in 发热3天呕吐2次 it is not an interval, but in 半年复查一次 the months
+    # are.
     near = WORDS_BETWEEN.match(text, amount.end)
     if (
         near is None

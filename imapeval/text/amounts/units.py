@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 
 def fold_amount_text(text: str) -> tuple[str, list[int] | None]:
-    """Return a phrase as it is read, and where its characters come from where they are not as many as before.
+    """Return a phrase in the form that is parsed, and the original position of each character, or None if unchanged.
 
-    Compatibility forms, because there are two characters for the micro sign, and full-width digits and units; but a
-    raised digit is a power, and a circled one numbers an item of a list.
+    Compatibility characters are folded, because there are two micro signs, and full-width digits and units; but a
+    superscript digit becomes a power, and a circled digit, which numbers a list item, a space.
     """
     if not text.isascii() and NONSTANDARD_CHARACTER.search(text):
         text = text.translate(CHARACTER_FOLDS)
@@ -71,13 +71,13 @@ def fold_amount_text(text: str) -> tuple[str, list[int] | None]:
 
 @cache
 def _registry() -> Any:
-    # On first use: to import pint and to build its registry takes about a second (0.25.3).
+    # On first use: importing pint and building its registry takes about a second (0.25.3).
     return import_module("pint").UnitRegistry()
 
 
 @cache
 def conversion_factor(unit: str, base: str) -> float:
-    """Return how many base units a unit has."""
+    """Return how many base units a unit equals."""
     return 1.0 if unit == base else float(_registry().Quantity(unit).to(base).magnitude)
 
 
@@ -87,7 +87,7 @@ def _zero_fahrenheit() -> float:
 
 
 def read_number(text: str, start: int) -> Number | None:
-    """Read a number that begins here, in digits or in words: 1,000, ½, twenty-one, 两三, a, once."""
+    """Parse the number at a position, in digits or in words: 1,000, ½, twenty-one, 两三, a, once."""
     found = NUMBER.match(text, start)
     if found is None:
         return None
@@ -119,7 +119,7 @@ def read_number(text: str, start: int) -> Number | None:
 
 
 def _read_chinese_numeral(word: str) -> tuple[float, float] | None:
-    """Read a Chinese numeral, which may be a range: 十五 is 15, 两三 is 2 to 3, 三点五 is 3.5."""
+    """Parse a Chinese numeral, which may be a range: 十五 is 15, 两三 is 2 to 3, 三点五 is 3.5."""
     if found := HAN_BETWEEN.fullmatch(word):
         tens, first, second, scale = found.groups()
         low, high = HAN_DIGITS[first], HAN_DIGITS[second]
@@ -131,7 +131,7 @@ def _read_chinese_numeral(word: str) -> tuple[float, float] | None:
     total, digit = 0, None
     for character in whole:
         if character in HAN_DIGITS:
-            if digit:  # 一二三 is no number, 一百零五 is one
+            if digit:  # 一二三 is not a number, 一百零五 is
                 return None
             digit = HAN_DIGITS[character]
         elif character == "万":
@@ -152,7 +152,7 @@ def _look_up(atom: re.Match[str] | None) -> tuple[str, str] | None:
 
 
 def read_unit(text: str, number: Number, start: int) -> Unit | None:
-    """Read the unit behind a number, through "mg/kg per day"; `start` is where the amount begins."""
+    """Parse the unit after a number, as far as "mg/kg per day"; `start` is where the amount begins."""
     end, scale, more = number.end, 1.0, ""
     atom = UNIT_NAME.match(text, end)
     named = _look_up(atom)
@@ -161,7 +161,7 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
         dimension, name = "count", ""
     elif atom and named and atom["name"] != "分":
         dimension, name = named
-        # "a D&C", "a second opinion", "a drop in pressure" name no unit.
+        # "a D&C", "a second opinion" and "a drop in pressure" contain no unit.
         if number.kind == "article" and (
             dimension not in ARTICLE_DIMENSIONS or name == "second" or len(atom["name"]) < 3
         ):
@@ -192,10 +192,10 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
 
 
 def divide_unit(dimension: str, name: str, by: str, by_name: str, size: float) -> tuple[str, str, float]:
-    """Return dimension, unit and factor of one thing by `size` base units of another: tablets a day, mg per kg."""
-    if by == "count":  # "10 mg per dose" says no more than "10 mg"
+    """Return dimension, unit and factor of a rate, per `size` base units of `by`: tablets a day, mg per kg."""
+    if by == "count":  # "10 mg per dose" means "10 mg"
         return dimension, name, 1.0
-    # "5 days a week" are five times, though 30 minutes a day remain minutes.
+    # "5 days a week" is a frequency, but 30 minutes a day are minutes.
     if by == "duration" and (dimension == "count" or (dimension == "duration" and name == "day" and size >= 7)):
         return (
             ("rate", name, 1 / (size * 1440)) if by_name in ("second", "minute") else ("frequency", by_name, 1 / size)
@@ -204,7 +204,7 @@ def divide_unit(dimension: str, name: str, by: str, by_name: str, size: float) -
 
 
 def _read_temperature_unit(text: str, number: Number, start: int) -> Unit | None:
-    """Read degrees. Those without a scale are of a body, 34 to 43 °C, or of what is said to have a temperature."""
+    """Parse degrees. Without a scale they are a body temperature, 34 to 43 °C, or follow a word for temperature."""
     found = DEGREES.match(text, number.end)
     if found is None:
         return None
@@ -220,6 +220,6 @@ def _read_temperature_unit(text: str, number: Number, start: int) -> Unit | None
 
 
 def make_fahrenheit_unit(end: int, more: float = 0.0) -> Unit:
-    """Return the degree Fahrenheit as a unit, `more` degrees further up."""
+    """Return the degree Fahrenheit as a unit, with `more` degrees added to the value."""
     zero, scale = _zero_fahrenheit(), conversion_factor("delta_degF", "delta_degC")
     return Unit("temperature", "degF", scale, end, zero + more * scale)

@@ -1,4 +1,4 @@
-"""The words of amounts: units, numerals and comparatives, and the patterns that find them."""
+"""Tables and patterns for amounts: units, numerals, comparatives, and their context."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-# "dimension in base unit: unit = its names; ...". pint converts the units, which may be expressions; its own name of a
-# unit is one here too. A teaspoon has 5 mL, a tablespoon 15, a fluid ounce 30: 21 CFR 101.9(b)(5)(viii). A 斤 is half a
-# kilogram: 度量衡法 of 1929, article 5, and so since. The calories of food are kilocalories.
+# "dimension in base unit: unit = its names; ...". pint converts the units, which may be expressions; pint's own name of
+# a unit counts too. A teaspoon has 5 mL, a tablespoon 15, a fluid ounce 30: 21 CFR 101.9(b)(5)(viii). A 斤 is half a
+# kilogram: 度量衡法 of 1929, article 5, and unchanged since. Food calories are kilocalories.
 _PHYSICAL = """
 mass in milligram: picogram = pg 皮克; nanogram = ng 纳克; microgram = μg ug mcg 微克; milligram = mg 毫克
 mass in milligram: gram = g gm 克; kilogram = kg kilo 千克 公斤; 500 gram = 斤; pound = lb 磅; ounce = oz 盎司
@@ -29,7 +29,7 @@ substance in millimole: 1000 millimole = mol; millimole = mmol 毫摩尔; microm
 substance in millimole: picomole = pmol
 radiation dose in gray: 1 gray = gy; centigray = cgy
 """
-# What is counted; the units of one line are taken for each other.
+# Units of counted things; those on one line are interchangeable.
 _COUNTED = """
 count: time x dose shot injection jab beat breath 次 回 剂 针
 tablets: tablet tab pill capsule cap caplet lozenge 片 粒 丸 颗 枚
@@ -45,12 +45,12 @@ equivalents: meq 毫当量
 ratio: fold 倍
 rate: bpm
 """
-# Words that only begin like a unit: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
+# First a unit, then characters after which it is another word: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
 _LONGER = """
 天然生气麻花 日常光晒本咳号 月经板份初底中末子 年龄级轻老代 周围身末 晚期餐饭 夜间 次要日全品氯性 片状段面红斑皮 粒细 滴速 瓶颈 支架气原持撑
 包块皮括膜虫 喷嚏雾 吸入氧烟 针灸对刺头尖 克隆罗氏 升高级上 倍他 回声肠 米饭粥汤
 """
-# How often, in one word: times in a unit, and the words for it.
+# Frequencies in one word: times, unit, and the words for it.
 _OFTEN = """
 1 day: daily nightly qd q.d q.d. qn qm qhs q.h.s q.h.s.
 2 day: bid b.i.d b.i.d. bd
@@ -67,9 +67,10 @@ _OFTEN = """
 1 year: yearly annually annual
 """
 INTERVAL_ORDINALS = {"other": 2.0, "second": 2.0, "alternate": 2.0, "third": 3.0, "3rd": 3.0, "fourth": 4.0, "4th": 4.0}
-# What "a" stands before as a number: not "a unit of blood", "a drop in pressure", "a mole".
+# Dimensions in which "a" means one: not "a unit of blood", "a drop in pressure", "a mole".
 ARTICLE_DIMENSIONS = frozenset({"duration", "mass", "volume", "tablets", "cups", "sachets", "puffs"})
-# What falls to a day or a kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is taken.
+# Dimensions of rates per day or kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is
+# measured.
 RATE_DIMENSIONS = ARTICLE_DIMENSIONS | {
     "count",
     "drops",
@@ -80,8 +81,8 @@ RATE_DIMENSIONS = ARTICLE_DIMENSIONS | {
     "international units",
     "length",
 }
-# Comparatives before an amount: the end that they name, whether they leave that end itself out, and the words. 以上, 以下
-# and 以内 include it, 不满 and 超过 do not: 民法典, article 1259.
+# Comparatives before an amount: which bound they set, whether the bound is excluded, and the words. 以上, 以下 and 以内
+# include it, 不满 and 超过 do not: 民法典, article 1259.
 _BEFORE = (
     (
         "upper",
@@ -129,7 +130,7 @@ SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thous
 HAN_DIGITS = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
 _HAN = "".join((*HAN_DIGITS, *HAN_SCALES))
-# 两三, 十五六, 七八十: two neighbours for what lies between them.
+# 两三, 十五六, 七八十: two neighbouring numerals mean a range.
 HAN_BETWEEN = re.compile(r"([二三四五六七八九]?十)?([一二两三四五六七八])([二两三四五六七八九])([十百千万]?)")
 CHARACTER_FOLDS = str.maketrans(
     {
@@ -154,7 +155,7 @@ class Number(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A unit as read: a value is converted by `scale` and `zero`; `more` is what stood before it, 多 or +."""
+    """A parsed unit: values are converted with `scale` and `zero`; `more` is a 多 or + before it."""
 
     dimension: str
     name: str
@@ -168,7 +169,7 @@ class Unit(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """What an amount falls to: every 4 to 6 hours, 每公斤."""
+    """The denominator of a rate: every 4 to 6 hours, 每公斤."""
 
     low: float
     high: float
@@ -176,7 +177,7 @@ class Interval(NamedTuple):
 
 
 class Comparatives(NamedTuple):
-    """What stands around an amount: where it begins and ends with its comparatives, and what they say."""
+    """The extent of an amount with the comparatives around it, and their meaning."""
 
     start: int
     end: int
@@ -188,7 +189,7 @@ class Comparatives(NamedTuple):
 
 
 class AmountReading(NamedTuple):
-    """An amount in the folded phrase; `cuts` are the pieces of the phrase that say it."""
+    """An amount in the folded phrase; `cuts` are the stretches of the phrase that it consists of."""
 
     dimension: str
     low: float | None
@@ -202,7 +203,7 @@ class AmountReading(NamedTuple):
 
 
 def _read_tables() -> tuple[dict[str, str], dict[str, tuple[str, str]], dict[str, tuple[float, str]]]:
-    """Return dimension to base unit, name to (dimension, unit or "" of what is counted), and word to (times, unit)."""
+    """Return dimension to base unit, name to (dimension, unit, or "" for counts), and word to (times, unit)."""
     bases: dict[str, str] = {}
     names: dict[str, tuple[str, str]] = {}
     often: dict[str, tuple[float, str]] = {}
@@ -232,10 +233,10 @@ BASE_UNITS, UNITS_BY_NAME, FREQUENCY_WORDS = _read_tables()
 BOUNDS_BEFORE = {word: (bound, strict) for bound, strict, words in _BEFORE for word in words.split("|")}
 BOUNDS_AFTER = {word: bound for bound, words in _AFTER for word in words.split("|")}
 MAX_COMPARATIVE_CHARACTERS = 24
-# Backwards, from where the amount begins: so one match in one place finds the longest word that ends there.
+# Matched on the reversed text before an amount, so that one match finds the longest comparative that ends there.
 COMPARATIVE_BEFORE = re.compile(
     rf"[\s:]{{0,2}}(?:(?P<latin>{_alternatives(word[::-1] for word in _latin_words(BOUNDS_BEFORE))})(?![a-z])"
-    # 预约3天 is not about three days, and 最近3天 neither.
+    # 预约3天 does not mean about three days, nor does 最近3天.
     rf"|(?P<other>{_alternatives(word[::-1] for word in set(BOUNDS_BEFORE) - set(_latin_words(BOUNDS_BEFORE)) - {*'约近'})}|约(?!预)"
     r"|近(?![最附临邻]))"
     # 至少治疗三天
@@ -245,7 +246,7 @@ COMPARATIVE_AFTER = re.compile(
     rf" ?(?P<latin>{_alternatives(_latin_words(BOUNDS_AFTER))})(?![a-z])(?! [0-9])"
     rf"|(?P<other>{_alternatives(set(BOUNDS_AFTER) - set(_latin_words(BOUNDS_AFTER)))})(?<!内(?=[科服分镜]))(?<!起(?=[床来效搏病伏用]))"
 )
-# Every repetition is bounded or possessive: a run of 10,000 digits must not be tried from each of its digits to each.
+# Every repetition is bounded or possessive, to keep matching linear on a run of 10,000 digits.
 NUMBER = re.compile(
     rf"""(?:
       (?:(?P<whole>[0-9]{{1,2}})(?:[ -]|\ and\ ))?(?P<top>[1-9])/(?P<bottom>[2-9])(?![0-9/.,])
@@ -264,8 +265,8 @@ NUMBER = re.compile(
 )
 RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
 _OPENING_WORDS = {"a", "an", "half", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
-# Where an amount may begin, and what may begin there: a set of characters first, because the search for one is quick.
-# Letters before a digit are those of a name (B12, COVID-19), but "x3 days" are three days.
+# Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
+# to a name (B12, COVID-19), but "x3 days" means three days.
 NUMERAL_HINT = re.compile(rf"[0-9半每隔间早晚睡日{_HAN}]")
 WORD = re.compile(r"[a-z][a-z]*+")
 START_CANDIDATE = re.compile(rf"[a-z0-9.半每隔间早晚睡日{_HAN}](?:(?<=[a-z])[a-z]*+|(?<=[0-9.])[0-9]*+|)")
@@ -353,10 +354,10 @@ PRESSURE_BEFORE = re.compile(
 WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
 FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
 UNIT_TOLERANCE: Mapping[str, tuple[float, float]] = {
-    # A month has 28 to 31 days. A year has 365 or 366, and people write 52 weeks for it.
+    # A month has 28 to 31 days. A year has 365 or 366, and is also written as 52 weeks.
     **dict.fromkeys(("month", "3 month"), (28 / 30.4375, 31 / 30.4375)),
     **dict.fromkeys(("year", "10 year"), (364 / 365.25, 366 / 365.25)),
-    # What is converted from one system to another is rounded: 2.2 pounds are written for a kilogram. The limit is ours.
+    # Conversions between systems are rounded: a kilogram is written as 2.2 pounds. The tolerance is our choice.
     **dict.fromkeys(("pound", "ounce", "inch", "foot", "mile", "kPa", "kilojoule"), (0.99, 1.01)),
 }
 CALENDAR_UNITS = frozenset({"month", "3 month", "year", "10 year"})
