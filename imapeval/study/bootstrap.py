@@ -46,10 +46,10 @@ def mean_interval(
 
     Args:
         values: Finite numbers; failures are not passed in.
-        seed: Of the random draws; the same seed gives the same interval.
+        seed: Random seed; the same seed gives the same interval.
         clusters: What each value belongs to, such as its question; None takes every value for itself.
-        confidence: Share of resamples inside the interval, above 0 and below 1.
-        resamples: How many are drawn.
+        confidence: Confidence level, above 0 and below 1.
+        resamples: Number of resamples.
 
     Returns:
         The interval, or None with fewer than two clusters: one value, or several that belong together, say nothing

@@ -56,7 +56,7 @@ def compute_study(
     """Compute everything that a report shows.
 
     Args:
-        rated: Scores beside ratings.
+        rated: Scores and ratings.
         title: Of the page.
         signatures: Of the metrics.
         account: What was read and what did not join, in sentences.
@@ -64,8 +64,8 @@ def compute_study(
         coefficient: What conclusions are drawn from; one that metrics can be compared by.
         against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
             all pairs, which takes a larger difference to find one.
-        seed: Of all random draws.
-        resamples: Of intervals and tests.
+        seed: Random seed.
+        resamples: Number of resamples and permutations.
 
     Raises:
         UsageError: Nobody rated an answer, or the coefficient is none to compare by.

@@ -58,12 +58,12 @@ class PaperRow:
     """One number of the table.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         system: Whose answers; `ALL` in the mean.
         dimension: Of the ratings; `ALL` in the mean.
         paper: The paper's number; None where it is not known.
         value, low, high: Ours, with its 95% interval; None where it is undefined or was not run.
-        n: Answers.
+        n: Number of answers.
         reason: Why there is no value of ours.
     """
 

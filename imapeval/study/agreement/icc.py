@@ -35,7 +35,7 @@ class MeanSquares:
     """Mean squares of ratings, each of shape (m,).
 
     Attributes:
-        n: Answers.
+        n: Number of answers.
         size: Raters of an answer: their number where that is the same everywhere, and otherwise the n0 of a one-way
             analysis of variance with unequal groups (Donner 1986, "A review of inference procedures for the intraclass
             correlation coefficient").

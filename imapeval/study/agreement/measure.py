@@ -137,7 +137,7 @@ def choose_statistics(ratings: Floats, *, scale: Scale | None) -> tuple[str, ...
 
 
 def _is_complete(ratings: Floats) -> bool:
-    """Say whether every rater who rated any answer rated each that has a rating. Shape (answers, raters)."""
+    """Return whether every rater who rated any answer rated each that has a rating. Shape (answers, raters)."""
     rated = ~np.isnan(ratings)
     return bool(rated[rated.any(axis=1)][:, rated.any(axis=0)].all())
 
@@ -158,9 +158,9 @@ def measure_agreement(
     Args:
         rated: Answers with what each rater gave.
         statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
-        confidence: Share of resamples inside an interval, above 0 and below 1.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         A row per dimension and statistic. Where raters are not known one by one, a row per dimension of the statistic

@@ -52,9 +52,9 @@ def find_ceilings(
 
     Args:
         rated: Answers with what each rater gave. For the ceiling within a system, take its answers (`Rated.take`).
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
-        confidence: Share of resamples inside an interval, above 0 and below 1.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         A row per dimension and coefficient, refused with a reason where only averages are known, where no answer has

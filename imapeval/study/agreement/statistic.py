@@ -132,9 +132,9 @@ def bootstrap_intervals(
         statistics: Defined ones, of the same answers.
         ratings: Of those, shape (answers, raters).
         codes: The question of each answer, numbered from 0; two or more different ones.
-        seed: Of the draws.
-        resamples: How many.
-        confidence: Share of resamples inside the interval, above 0 and below 1.
+        seed: Random seed for the draws.
+        resamples: Number of resamples.
+        confidence: Confidence level, above 0 and below 1.
     """
     _, flat = np.unique(ratings, return_inverse=True)
     _, first, alike = np.unique(flat.reshape(ratings.shape), axis=0, return_index=True, return_inverse=True)

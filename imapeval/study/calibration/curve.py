@@ -74,7 +74,7 @@ class PredictionErrors:
         baseline: Mean absolute error of predicting the mean rating for everything.
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
         confidence: Of `half_width` and of the intervals.
-        n: Answers.
+        n: Number of answers.
         questions: Different ones among them.
     """
 
@@ -95,7 +95,7 @@ class Calibration:
     Attributes:
         metric: The metric's name.
         signature: Its signature: scores with another one cannot be put on this curve.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         scale: Of the ratings, where it was declared.
         curve: The curve, made from all answers.
         errors: Of curves made without the answer's question.
@@ -153,14 +153,14 @@ def calibrate(
     """Make a metric's curve for one dimension, and measure it on answers that it did not see.
 
     Args:
-        rated: Scores beside ratings; answers without one of them are left out.
+        rated: Scores and ratings; answers without one of them are left out.
         metric: Which; its scores as they are, whichever way is good.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         signature: Of the metric.
         method: An isotonic curve of a metric of which low scores are good falls.
         seed: Deals the folds and draws the resamples.
-        resamples: Of the intervals of the errors, which draw questions.
-        confidence: Of the intervals.
+        resamples: Number of resamples of questions, for the intervals of the errors.
+        confidence: Confidence level.
 
     Raises:
         UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.

@@ -41,7 +41,7 @@ class MeanEstimate:
 
     Attributes:
         value: On the scale of the ratings.
-        low, high: Ends of its interval.
+        low, high: Bounds of its interval.
         influence: What each question adds to the value's error, shape (questions,); their squares sum to the variance.
         rated: Questions with a rating.
         weight: Of the scores.
@@ -60,8 +60,8 @@ class SystemMean:
     """How good one system is in one dimension.
 
     Attributes:
-        system: Its name.
-        dimension: Of the ratings.
+        system: Name of the system.
+        dimension: The rating dimension.
         metric: Whose scores helped.
         rated: Answers with a rating and a score.
         unrated: Answers with a score only.
@@ -131,7 +131,7 @@ def estimate_mean(
             own.
         unrated_questions: Of the unrated answers, numbered like `questions`.
         weight: Of the scores; None chooses the best, 0 takes the mean of the ratings alone.
-        confidence: Of the interval.
+        confidence: Confidence level.
 
     Raises:
         ValueError: Shapes differ, or fewer than `MIN_RATED` questions are rated.
@@ -191,8 +191,8 @@ def estimate_systems(
     Args:
         rated: All answers, rated or not.
         metric: Whose scores help.
-        dimension: Of the ratings.
-        confidence: Of the intervals.
+        dimension: The rating dimension.
+        confidence: Confidence level.
 
     Returns:
         A row per system, and a row for every two systems that both have a value.

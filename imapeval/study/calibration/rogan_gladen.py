@@ -26,7 +26,7 @@ class ShareEstimate:
 
     Attributes:
         value: 0..1; None where the metric does no better than chance.
-        low, high: Ends of its interval, within 0..1.
+        low, high: Bounds of its interval, within 0..1.
         apparent: The share that the metric calls right.
         sensitivity, specificity: Of the metric, as estimated.
         n: Answers that the metric called right or wrong.
@@ -53,7 +53,7 @@ def correct_share(
             the interval takes the three counts as independent.
         hits: How many truly right answers the metric calls right, of how many truly right ones.
         rejections: How many truly wrong answers it calls wrong, of how many truly wrong ones.
-        confidence: Of the interval, above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
 
     Raises:
         ValueError: A count is negative, above its total, or a total is 0.
@@ -105,8 +105,8 @@ class SystemShare:
     """One system in one dimension.
 
     Attributes:
-        system: Its name.
-        dimension: Of the ratings.
+        system: Name of the system.
+        dimension: The rating dimension.
         metric: Which called the answers right or wrong.
         share: The estimate; None where it is undefined.
         note: Why there is none.
@@ -131,11 +131,11 @@ def estimate_shares(
     Args:
         rated: All answers, rated or not.
         metric: Which.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         right_from: An answer is right when its rating is no lower.
         score_from: The metric calls an answer right when its score is no worse (of a metric of which low scores are
             good: no higher).
-        confidence: Of the intervals.
+        confidence: Confidence level.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     threshold = -score_from if metric in rated.lower_is_better else score_from

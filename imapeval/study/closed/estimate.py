@@ -40,10 +40,10 @@ class MetricEstimate:
     """One metric.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         value: 0..1, or None where it is undefined.
-        low, high: Ends of its interval; None where the value is, or with fewer than two answers.
-        n: Answers.
+        low, high: Bounds of its interval; None where the value is, or with fewer than two answers.
+        n: Number of answers.
         reason: Why there is no value.
     """
 
@@ -72,10 +72,10 @@ def estimate_metrics(
     Args:
         families: Of the task, as `measure_labels` and the others give them.
         answers: How many there are.
-        metrics: Which, in the order of the answer; None takes all.
-        seed: Of the random draws.
-        resamples: How many are drawn.
-        confidence: Share of resamples inside the interval, above 0 and below 1.
+        metrics: Metrics in the order of the result; None takes all.
+        seed: Random seed.
+        resamples: Number of resamples.
+        confidence: Confidence level, above 0 and below 1.
 
     Raises:
         UsageError: The task has no such metric.

@@ -60,20 +60,20 @@ def compare(
     """Compare metrics in pairs, by each dimension of the ratings and by the mean over them.
 
     Args:
-        rated: Scores beside ratings.
-        metrics: Which, in the order of the answer; None takes all.
+        rated: Scores and ratings.
+        metrics: Metrics in the order of the result; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
         coefficient: One of `comparable_coefficients`.
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
-        dimensions: Which; None takes all.
+        dimensions: Rating dimensions to include; None takes all.
         test: perm-inputs and perm-both permute (see `permutation.swaps`). perm-both also asks whether the finding would
             hold for other systems, but among answers it takes those to one question for independent and finds too much
             where they are not: 9% instead of 5% among 200 answers of two systems to 100 questions
             (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers
             for independent and one coefficient only: there is no result, and a reason, where answers share a question
             or coefficients are averaged.
-        seed: Of the permutations.
+        seed: Random seed for the permutations.
         resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension,
             except at the level of systems, where few systems make small p-values impossible anyway.
 

@@ -48,8 +48,8 @@ class Power:
         first_value, second_value: Their correlations with the ratings.
         between: The correlation of the two metrics.
         design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
-        power: Chance to find the difference, 0..1.
-        alpha: Of the two-sided test, 0..1.
+        power: Probability of detecting the difference, 0..1.
+        alpha: Significance level of the two-sided test, 0..1.
         needed: Rated answers it takes; None where the two do not differ, or with a reason.
         n: Rated answers of the pilot; None without one.
         smallest: The smallest difference below the higher of the two that n answers find with this power; None without
@@ -90,8 +90,8 @@ def required_answers(
         r1: Correlation of one metric with the ratings, above -1 and below 1.
         r2: Correlation of the other.
         between: Correlation of the two metrics.
-        power: Chance to find the difference, above `alpha` and below 1.
-        alpha: Of the two-sided test, above 0 and below 1.
+        power: Probability of detecting the difference, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
         spearman: The correlations are Spearman's: the variance is `paired.FIELLER` times as large.
         design_effect: Above 0; 1 for independent answers.
 
@@ -121,8 +121,8 @@ def smallest_difference(
         r1: The higher correlation, above -1 and below 1.
         n: Rated answers.
         between: Correlation of the two metrics.
-        power: Chance to find the difference, above `alpha` and below 1.
-        alpha: Of the two-sided test, above 0 and below 1.
+        power: Probability of detecting the difference, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
         spearman: The correlations are Spearman's.
         design_effect: Above 0; 1 for independent answers.
 
@@ -208,14 +208,14 @@ def plan_sample_size_from_pilot(
     such guess.
 
     Args:
-        pilot: Scores beside ratings.
-        metrics: Which; None takes all.
+        pilot: Scores and ratings.
+        metrics: Metrics to include; None takes all.
         against: Compare each of the others with this one alone; None compares all pairs.
-        dimensions: Which; None takes all.
+        dimensions: Rating dimensions to include; None takes all.
         level: "global" or "within-system".
         coefficient: "spearman" or "pearson".
-        power: Chance to find a difference, above `alpha` and below 1.
-        alpha: Of the two-sided test, above 0 and below 1.
+        power: Probability of detecting a difference, above `alpha` and below 1.
+        alpha: Significance level of the two-sided test, above 0 and below 1.
 
     Raises:
         UsageError: A name is unknown, or a number out of range.

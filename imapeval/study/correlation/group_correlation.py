@@ -29,8 +29,8 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     Args:
         columns: The answers.
         name: The coefficient. Pairwise accuracy has one tie threshold for all questions, as in Deutsch et al. 2023.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
     """
     coefficient = find_coefficient(name)
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters

@@ -2,7 +2,7 @@
 
 The grouping decides what a coefficient says, so it is always named (`findings.Level`). Answers without a score
 (failures) are left out of their metric's coefficients and counted in `n_missing`; nothing is filled in. Scores of
-metrics of which a low one is good are turned round: a positive coefficient always means agreement.
+metrics of which a low one is good are negated: a positive coefficient always means agreement.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def correlate(
 
     Args:
         rated: Scores and ratings.
-        metrics: Which, in the order of the answer; None takes all.
+        metrics: Metrics in the order of the result; None takes all.
         coefficients: Which.
         levels: Which groupings.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
-        confidence: Of the intervals, above 0 and below 1.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         By metric, level and coefficient: a row per system and dimension (within-system), or per dimension (other

@@ -31,7 +31,7 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
     """Correlate each metric with each other one, over all answers, and put those together that are alike.
 
     Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so
-    one that fails often costs the others nothing. Scores of which a low one is good are turned round first. The
+    one that fails often costs the others nothing. Scores of which a low one is good are negated first. The
     distance of two metrics is 1 - |rho|: one that ranks the answers the other way round says the same. Clustering is
     by average linkage (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et
     al. 2001).

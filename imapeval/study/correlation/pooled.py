@@ -38,7 +38,7 @@ class Columns:
         questions: From 0 without gaps, shape (n,).
         systems: From 0 without gaps, shape (n,).
         system_names: By number.
-        signs: Of the scores, shape (m,): -1 where they were turned round.
+        signs: Of the scores, shape (m,): -1 where they were negated.
     """
 
     metrics: tuple[str, ...]
@@ -57,7 +57,7 @@ class Columns:
 
 
 def rated_columns(rated: Rated, metrics: Sequence[str]) -> Columns:
-    """Return the answers that have a rating, scores turned round where a low one is good."""
+    """Return the answers that have a rating, scores negated where a low one is good."""
     rows = np.flatnonzero(~np.isnan(rated.ratings).all(axis=1))
     names = dict.fromkeys(rated.systems[row] for row in rows)
     number = {name: n for n, name in enumerate(names)}

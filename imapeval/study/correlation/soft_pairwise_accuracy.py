@@ -79,8 +79,8 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
 
     Args:
         columns: The answers.
-        seed: Of permutations and bootstrap.
-        resamples: Of the bootstrap.
+        seed: Random seed for permutations and bootstrap.
+        resamples: Number of bootstrap resamples.
     """
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
     values = np.full((m, d), np.nan)

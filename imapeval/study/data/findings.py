@@ -39,12 +39,12 @@ class Correlation:
     """One coefficient of one metric.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         system: Whose answers; `ALL` in a mean, and where systems are taken together.
         dimension: Of the ratings; `ALL` in a mean over them.
-        coefficient: Which.
+        coefficient: The coefficient.
         value: -1..1 (accuracies 0..1), or None where it is undefined.
-        low, high: Ends of the 95% interval; None where the value is, or where there is one question only.
+        low, high: Bounds of the 95% interval; None where the value is, or where there is one question only.
         n: Answers with a rating and a score.
         n_missing: Answers with a rating and no score.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
@@ -80,8 +80,8 @@ class Comparison:
         first, second: The metrics.
         level, dimension, coefficient: Of what; `dimension` is `ALL` for the mean over them.
         first_value, second_value: The coefficients on the answers that both scored; None where undefined.
-        difference: The first less the second.
-        low, high: Ends of the difference's 95% interval.
+        difference: The first minus the second.
+        low, high: Bounds of the difference's 95% interval.
         interval: How it was made: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
         test: Which: "williams", "steiger", "perm-both", "perm-inputs".
         p: Two-sided, above 0.
@@ -117,10 +117,10 @@ class Agreement:
     """How far raters agree in one dimension, by one statistic.
 
     Attributes:
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         statistic: Such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic", "exact", "mad".
         value: None where it is undefined.
-        low, high: Ends of the 95% interval.
+        low, high: Bounds of the 95% interval.
         n: Answers that went in.
         raters: Raters that went in.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
@@ -141,7 +141,7 @@ class Differences:
     """How far two raters lie apart, in bins of the absolute difference (Wang et al. 2024, their agreement table).
 
     Attributes:
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         first, second: The raters.
         bins: Share of answers in each bin, by the bin's name, in order; they sum to 1.
         mean_absolute: Of the differences, on the rating scale.
@@ -161,12 +161,12 @@ class Ceiling:
     """How well a perfect metric could agree with the mean rating of these raters.
 
     Attributes:
-        dimension: Of the ratings.
-        coefficient: Which.
+        dimension: The rating dimension.
+        coefficient: The coefficient.
         reliability: Of the mean over raters, at most 1.
         value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
             with it.
-        low, high: Ends of its 95% interval.
+        low, high: Bounds of its 95% interval.
         n: Answers with two raters or more.
         raters: Raters an answer has, on average.
         reason: Why there is none, such as that only averages are known.
@@ -192,7 +192,7 @@ class Corrected:
         value: As measured; None where it is undefined.
         ceiling: What a perfect metric is expected to reach; None where it is unknown.
         corrected: The value by the ceiling, which chance may carry above 1; None where there is none.
-        low, high: Ends of its 95% interval.
+        low, high: Bounds of its 95% interval.
         n: Answers with a rating and a score.
         reason: Why there is no corrected value or no interval, or what to know of one above 1.
     """
@@ -214,11 +214,11 @@ class Slice:
     """A metric's coefficient among some of the answers.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         facet: By what the answers are divided: "task", "language", "system", "response characters", "compression" ...
         group: The group, or a range of numbers such as "120 to 340".
         dimension: Of the ratings; `ALL` for the mean over them.
-        coefficient: Which.
+        coefficient: The coefficient.
         value, low, high, n, reason: As in `Correlation`.
     """
 
@@ -272,8 +272,8 @@ class Disagreement:
 
     Attributes:
         id: The answer's.
-        metric: Its name.
-        dimension: Of the ratings.
+        metric: Name of the metric.
+        dimension: The rating dimension.
         score, rating: What they gave.
         score_rank, rating_rank: Where that stands among the answers with both, 0 (worst) to 1 (best).
     """
@@ -296,7 +296,7 @@ class MetricMatrix:
         values: Coefficients, m rows of m; None where undefined.
         merges: Of the average-linkage clustering, as scipy's `linkage` gives them: (first, second, distance, size).
         n: Answers that all metrics scored.
-        coefficient: Which.
+        coefficient: The coefficient.
         smallest: Fewest answers that a coefficient was taken of: those that both of its metrics scored.
     """
 

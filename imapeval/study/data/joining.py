@@ -64,8 +64,8 @@ def join_ratings(
     Args:
         runs: At least one.
         ratings: What people gave; None takes the data's own (`Sample.ratings`), which are averages.
-        metrics: Which, in the order of the answer; None takes those of the runs.
-        dimensions: Which, in the order of the answer; None takes those of the ratings.
+        metrics: Metrics in the order of the result; None takes those of the runs.
+        dimensions: Dimensions in the order of the result; None takes those of the ratings.
         scales: What raters could give, by dimension, where the data's own ratings are taken; those of a file are
             checked when it is read.
         unrated: Keep answers that nobody rated, with NaN for their ratings; there may be no others.

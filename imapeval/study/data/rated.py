@@ -1,4 +1,4 @@
-"""Scores beside ratings as arrays: what every statistic of a study starts from."""
+"""Scores and ratings of answers as arrays: the input of every statistic of a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Rated:
     Attributes:
         ids: Of the answers, shape (n,).
         questions: A number per question from 0, shape (n,): answers to one question are not independent.
-        systems: Who answered, as `imapeval.evaluation.samples.system_of` says, shape (n,).
+        systems: System of each answer, as `imapeval.evaluation.samples.system_of` says, shape (n,).
         metrics: Names of the metrics, m of them.
         scores: Shape (n, m); NaN where a metric failed.
         dimensions: Of the ratings, d of them.
@@ -71,7 +71,7 @@ class Rated:
             raise ValueError("scores and ratings are finite or NaN")
 
     def scores_of(self, metric: str) -> Floats:
-        """Return the scores of one metric, turned round where a low score is a good one: high is good. Shape (n,)."""
+        """Return the scores of one metric, negated where a low score is a good one: high is good. Shape (n,)."""
         column = self.scores[:, self.metrics.index(metric)]
         return -column if metric in self.lower_is_better else column
 

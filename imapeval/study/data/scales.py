@@ -61,7 +61,7 @@ def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
 
 
 def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
-    """Say whether a rater could give this; or whether it can be an average, which may lie between the steps."""
+    """Return whether a rater could give this; or whether it can be an average, which may lie between the steps."""
     if not scale.low <= rating <= scale.high:
         return False
     if scale.step is None or average:

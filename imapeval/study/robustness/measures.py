@@ -50,7 +50,7 @@ class Robustness:
     """How far a metric's scores move, by one statistic.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         kind: What was done again.
         lang: Of the texts.
         statistic: Which. Of rewording: "change" (mean of a reworded answer's score less the original's),
@@ -61,7 +61,7 @@ class Robustness:
             in which the better system by mean score is the worse one the other time). Of all: "icc" (share of the
             variance of scores that lies between the answers or questions; the rest is noise).
         value: None where it is undefined.
-        low, high: Ends of the 95% interval; None where the value is, or where there is one question only.
+        low, high: Bounds of the 95% interval; None where the value is, or where there is one question only.
         n: Answers, texts or questions that went in.
         scores: Scores of them, originals included.
         missing: Scores that failed.
@@ -110,8 +110,8 @@ def measure_robustness(repeats: Repeats, *, seed: int = 0, resamples: int = RESA
 
     Args:
         repeats: The scores.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
 
     Returns:
         For each metric a row per statistic of the kind.

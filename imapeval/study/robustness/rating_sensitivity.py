@@ -31,8 +31,8 @@ class RatingShift:
     """A metric's correlation when the ratings are changed.
 
     Attributes:
-        metric: Its name.
-        dimension: Of the ratings.
+        metric: Name of the metric.
+        dimension: The rating dimension.
         change: What was done, such as "noise of .5 points" or "without rater r2".
         kind: "noise" or "rater".
         before: Spearman's rho as it is, mean within systems.
@@ -55,7 +55,7 @@ class Fragility:
 
     Attributes:
         first, second: The metrics, the better one first.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         difference: Of their correlations.
         removed: So many answers, the ones that speak most for the first, are enough to turn the order; None where
             half of the answers are not.
@@ -81,10 +81,10 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     are needed to leave one out.
 
     Args:
-        rated: Scores beside ratings.
+        rated: Scores and ratings.
         metric: Which.
-        dimension: Of the ratings.
-        seed: Of the noise.
+        dimension: The rating dimension.
+        seed: Random seed for the noise.
 
     Raises:
         UsageError: The correlation is undefined as it is.
@@ -127,10 +127,10 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     robustness metric", who approximate the influence). So it is an upper bound: another set might be smaller.
 
     Args:
-        rated: Scores beside ratings.
+        rated: Scores and ratings.
         first: A metric.
         second: Another.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
 
     Raises:
         UsageError: A correlation is undefined, or both are the same.

@@ -44,7 +44,7 @@ class Repeats:
         lang: Of the texts: scores of several languages lie so far apart that beside them nothing else would show.
         ids: Of the units, n of them: the original, the text, or the first answer to the question.
         questions: A number per question from 0, shape (n,).
-        systems: Who answered, shape (n,).
+        systems: System of each answer, shape (n,).
         metrics: Names, m of them.
         scores: Shape (n, r, m); NaN where there is no such repetition or its score failed.
         there: Where there is a repetition, shape (n, r).

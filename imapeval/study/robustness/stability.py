@@ -40,12 +40,12 @@ class Stability:
     """How stable a metric's scores of some answers are.
 
     Attributes:
-        metric: Its name.
+        metric: Name of the metric.
         facet, group: Of the answers, as in `Slice`; `ALL_ANSWERS` and "" for all.
         mean: Of the stability, 0..1.
-        low, high: Ends of the mean's 95% interval; None where there is one question only.
+        low, high: Bounds of the mean's 95% interval; None where there is one question only.
         lowest_tenth: Stability that a tenth of the answers falls short of.
-        n: Answers.
+        n: Number of answers.
     """
 
     metric: str
@@ -63,11 +63,11 @@ class StabilityError:
     """How a metric's error depends on the stability of its scores.
 
     Attributes:
-        metric: Its name.
-        dimension: Of the ratings.
+        metric: Name of the metric.
+        dimension: The rating dimension.
         value: Spearman's rho of stability with the distance between an answer's place by the metric and its place by
             the raters; below 0 where stable scores have smaller errors. None where it is undefined.
-        low, high: Ends of its 95% interval.
+        low, high: Bounds of its 95% interval.
         n: Answers with stability, score and rating.
         reason: Why there is no value.
     """
@@ -102,8 +102,8 @@ def summarise_stability(
         metric: Whose stability it is.
         stability: Of each answer, shape (n,); NaN where it is not known.
         bins: Into how many groups of equal size a covariate is cut.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
 
     Returns:
         All answers first; nothing where no stability is known.
@@ -154,8 +154,8 @@ def relate_stability(
         rated: The answers.
         metric: Which one.
         stability: Of each answer, shape (n,); NaN where it is not known.
-        seed: Of the bootstrap.
-        resamples: Of the bootstrap.
+        seed: Random seed for the bootstrap.
+        resamples: Number of bootstrap resamples.
 
     Returns:
         A row per dimension.

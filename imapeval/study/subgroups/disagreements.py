@@ -27,7 +27,7 @@ def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int 
     Args:
         rated: The answers.
         metric: Whose scores.
-        dimension: Of the ratings.
+        dimension: The rating dimension.
         count: Most answers to return.
 
     Returns:

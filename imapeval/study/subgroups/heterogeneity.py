@@ -49,7 +49,7 @@ def compare_slices(
 
     Args:
         rated: The answers.
-        metrics: Which; None for all.
+        metrics: Metrics to include; None takes all.
         coefficient: Which; one of `comparable_coefficients`.
         facets: As of `slice_answers`.
         bins: As of `slice_answers`.

@@ -110,13 +110,13 @@ def slice_answers(
 
     Args:
         rated: The answers. Those that nobody rated are left out first.
-        metrics: Which; None for all.
+        metrics: Metrics to include; None takes all.
         coefficient: Which; one of `comparable_coefficients`.
         facets: By what: names of facets and covariates, "system" or "dimension"; None for all that divide the
             answers. "dimension" is all answers together, one group for each dimension of the ratings.
         bins: Into how many groups of equal size a covariate is cut; equal numbers stay together, so there may be
             fewer.
-        confidence: Of the intervals, above 0 and below 1.
+        confidence: Confidence level, above 0 and below 1.
 
     Returns:
         For each facet, metric, dimension and group a row; where there are several dimensions also for their mean

@@ -94,10 +94,10 @@ def contrast_answers(
         pairs: Which metrics are compared.
         by_system: Within each system, or all answers together.
         coefficient: Any but soft pairwise accuracy.
-        test: What is swapped.
-        seed: Of the swaps.
-        permutations: How many.
-        confidence: Of the intervals.
+        test: Which scores are swapped.
+        seed: Random seed for the swaps.
+        permutations: Number of permutations.
+        confidence: Confidence level.
     """
     cells, groups = _build(answers, by_system=by_system, coefficient=coefficient)
     shape = (answers.ratings.shape[1], len(pairs.first))

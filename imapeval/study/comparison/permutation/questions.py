@@ -40,11 +40,11 @@ def contrast_questions(
     Args:
         answers: With finite scores.
         pairs: Which metrics are compared.
-        coefficient: Which.
-        test: What is swapped.
-        seed: Of the swaps.
-        permutations: How many.
-        confidence: Of the intervals.
+        coefficient: The coefficient.
+        test: Which scores are swapped.
+        seed: Random seed for the swaps.
+        permutations: Number of permutations.
+        confidence: Confidence level.
     """
     questions = int(answers.questions.max()) + 1
     rows = _lay_out(answers.questions, questions)

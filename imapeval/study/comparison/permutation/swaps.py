@@ -66,7 +66,7 @@ class Contrast:
 
     Attributes:
         first, second: Their coefficients, shape (d + 1, p); NaN where there is none.
-        low, high: Ends of the difference's interval, shape (d + 1, p).
+        low, high: Bounds of the difference's interval, shape (d + 1, p).
         p: Two-sided p-values, (b + 1) / (permutations + 1), shape (d + 1, p).
         groups: Coefficients that could have gone into the mean, shape (d + 1,).
         defined: How many did, shape (d + 1, p).

@@ -38,11 +38,11 @@ def contrast_systems(
     Args:
         answers: With finite scores.
         pairs: Which metrics are compared.
-        coefficient: Which.
-        test: What is swapped.
-        seed: Of the swaps and the bootstrap.
-        permutations: How many.
-        confidence: Of the intervals.
+        coefficient: The coefficient.
+        test: Which scores are swapped.
+        seed: Random seed for the swaps and the bootstrap.
+        permutations: Number of permutations.
+        confidence: Confidence level.
     """
     questions, systems = int(answers.questions.max()) + 1, int(answers.systems.max()) + 1
     dimensions = answers.ratings.shape[1]

@@ -64,7 +64,7 @@ class _FlatResponses(BaseModel):
 
 
 def recognise_argilla(fields: Mapping[str, Any]) -> bool:
-    """Say whether a record is one of Argilla's."""
+    """Return whether a record is one of Argilla's."""
     return isinstance(fields.get("responses"), (dict, list)) or any(name.endswith(_FLAT) for name in fields)
 
 

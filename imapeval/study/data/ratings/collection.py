@@ -134,7 +134,7 @@ def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]
     """Gather the ratings that came with the samples: averages, of which nobody knows who gave what.
 
     Raises:
-        InputError: A rating is not on its scale, or too large to reckon with.
+        InputError: A rating is not on its scale, or too large to compute with.
         UsageError: A dimension has a scale that no sample is rated in.
     """
     dimensions = {name: n for n, name in enumerate(dict.fromkeys(name for s in samples for name in s.ratings))}
@@ -145,7 +145,7 @@ def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]
         for name, value in sample.ratings.items():
             if abs(value) > LARGEST_RATING:
                 raise InputError(
-                    f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, too large to reckon with",
+                    f"the answer {sample.id[:60]!r} has the rating {name!r} {value:g}, too large to compute with",
                     fix="Correct it.",
                 )
             if name in scales and not is_on_scale(scales[name], value, average=True):

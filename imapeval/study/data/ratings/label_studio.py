@@ -51,7 +51,7 @@ class _Task(BaseModel):
 
 
 def recognise_label_studio(fields: Mapping[str, Any]) -> bool:
-    """Say whether a record is a task of Label Studio, whole or as its JSON-MIN and CSV exports have it."""
+    """Return whether a record is a task of Label Studio, whole or as its JSON-MIN and CSV exports have it."""
     return {"data", "annotations"} <= fields.keys() or {"annotator", "annotation_id"} <= fields.keys()
 
 

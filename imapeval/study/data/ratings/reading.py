@@ -61,7 +61,7 @@ def read_ratings(
         columns: For files with other names: our name (id, rater, dimension, rating, or a dimension) -> the file's.
         labels: For ratings that are words: word -> number.
         scales: What raters could give, by dimension; a rating off its scale is an error.
-        dimensions: Which to read, in the order of the answer; None reads all.
+        dimensions: Dimensions to read, in the order of the result; None reads all.
 
     Raises:
         UsageError: The file's type is unknown, or it has no such dimension.

@@ -120,7 +120,7 @@ class RatingsSource:
             return self.labels[text]
         number = read_number(value)
         if number is not None and abs(number) > LARGEST_RATING:
-            raise self.error_at(f"the rating {what!r} is {number:g}, too large to reckon with", row, mend="Correct it.")
+            raise self.error_at(f"the rating {what!r} is {number:g}, too large to compute with", row, mend="Correct it.")
         if number is not None:
             return number
         if text is not None and _DECIMAL_COMMA.fullmatch(text):

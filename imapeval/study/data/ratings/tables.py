@@ -31,7 +31,7 @@ _PREFIX = "ratings."
 
 
 def recognise_table(fields: Mapping[str, Any]) -> bool:
-    """Say whether a record may be a table's: every flat one may."""
+    """Return whether a record may be a table's: every flat one may."""
     return bool(fields)
 
 
