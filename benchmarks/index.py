@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import faiss
 import numpy as np
 
-from imapeval.graph.index.names import NameIndex, fold_case
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.index.preprocessing import fold_case
 from imapeval.graph.store.graph import Graph
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from imapeval.graph.model import ConceptType, Name
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record
 
 HERE = Path(__file__).parent
 

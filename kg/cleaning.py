@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from imapeval.graph.build.qualifiers import invert_qualifiers
+from imapeval.graph.build.grouping import invert_qualifiers
 from imapeval.graph.model import Name
 
 if TYPE_CHECKING:
     from imapeval.graph.model import NameKind
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record
 
 MAX_NAME = 80
 """Longer names are descriptions; nobody writes them in an answer."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from imapeval.graph.build.grouping import Group
     from imapeval.graph.model import Name, NameKind
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record
 
 SOURCES = ("doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap")
 """Precedence: a merged concept keeps the id of the source that stands first here."""

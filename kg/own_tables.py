@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from imapeval.graph.build.grouping import are_compatible
 from imapeval.graph.model import ConceptType, Name, NameKind
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record
 from imapeval.graph.store.schema import KIND_RANKS
 from imapeval.text.normalise import normalise
 from imapeval.types import Lang

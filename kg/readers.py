@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cleaning import add_name, drop_opposites, guess_kind, is_chemical_string, is_usable
 
 from imapeval.graph.build.grouping import are_compatible
+from imapeval.graph.readers.base import Record
 from imapeval.graph.readers.parsing.names import restore_word_order
-from imapeval.graph.readers.record import Record
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cleaning import add_name, is_usable
 
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from imapeval.errors import InputError, ResourceError, UsageError
 from imapeval.graph.build.merging import combine_by_id, merge
 from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.index.ngram_index import NgramIndex
-from imapeval.graph.readers.record import is_storable
 from imapeval.graph.store.database import GRAPH_FILE
 from imapeval.graph.store.graph import Graph
+from imapeval.graph.store.schema import is_storable
 from imapeval.graph.store.writer import write_graph
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.graph.build.merging import Merged
-    from imapeval.graph.readers.base import Source
-    from imapeval.graph.readers.format import Format
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Format, Record, Source
     from imapeval.graph.store.writer import WriteReport
 
 _MAX_EXAMPLES = 10

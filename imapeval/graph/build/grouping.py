@@ -9,7 +9,7 @@ In order of precedence, a record joins a concept of earlier sources
 4. if its preferred name is a name, not an abbreviation, of exactly one concept;
 
 and, but for the first, if their types are kin and neither is qualified where the other is not ("acute", "alcoholic":
-see `imapeval.graph.build.qualifiers`): sources list many a kind among the synonyms of what it is a kind of.
+see `imapeval.graph.build.grouping`): sources list many a kind among the synonyms of what it is a kind of.
 
 The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
 without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
@@ -25,15 +25,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from imapeval.graph.build.qualifiers import have_same_qualifiers
-from imapeval.graph.linking.respelling import spelling_variants
+from imapeval.graph.linking.spelling import spelling_variants
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from imapeval.graph.model import ConceptType, NameKind
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record
 
 SAMPLES = 10
 """Merged records that are listed for each source and reason."""
@@ -252,3 +251,54 @@ def list_keys(record: Record, *, but: Container[NameKind] = ("abbreviation",)) -
     """Return the keys of a record's exact names, each once, but for some kinds of names."""
     keys = (make_key(name.text, record.type) for name in record.names if name.scope == "exact" and name.kind not in but)
     return list(dict.fromkeys(filter(None, keys)))
+
+
+_PAIRS = (
+    ("acute", "chronic"),
+    ("primary", "secondary"),
+    ("upper", "lower"),
+    ("type 1", "type 2"),
+    ("alcoholic", "nonalcoholic"),
+    ("congenital", "acquired"),
+    ("juvenile", "adult"),
+)
+_OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
+_QUALIFIER = re.compile(rf"\b(?:{'|'.join(_OPPOSITES)})\b")
+_ROMAN_TYPE = re.compile(r"\btype (i{1,2})\b")
+
+
+def list_qualifiers(name: str) -> frozenset[str]:
+    """Return the words of an English name that set it against a sibling, such as "acute" or "nonalcoholic".
+
+    >>> sorted(list_qualifiers("Non-alcoholic fatty liver"))
+    ['nonalcoholic']
+    """
+    return frozenset(_QUALIFIER.findall(_normalise_non(name)))
+
+
+def have_same_qualifiers(one: str, other: str) -> bool:
+    """Tell whether two names are qualified alike.
+
+    "Type II" is "type 2" where both names say so, but Pompe disease need not say that it is "type II" of something.
+    """
+    return list_qualifiers(one) == list_qualifiers(other) or list_qualifiers(_write_digits(one)) == list_qualifiers(
+        _write_digits(other)
+    )
+
+
+def invert_qualifiers(name: str) -> tuple[str, str]:
+    """Return a name in lower case, and the same with every qualifier turned into its opposite.
+
+    >>> turn_qualifiers("Acute bronchitis")
+    ('acute bronchitis', 'chronic bronchitis')
+    """
+    folded = _normalise_non(name)
+    return folded, _QUALIFIER.sub(lambda found: _OPPOSITES[found.group()], folded)
+
+
+def _normalise_non(name: str) -> str:
+    return re.sub(r"\bnon[- ]", "non", name.lower())
+
+
+def _write_digits(name: str) -> str:
+    return _ROMAN_TYPE.sub(lambda found: f"type {len(found[1])}", name.lower())

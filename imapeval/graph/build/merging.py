@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from imapeval.graph.build.grouping import Group
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record
 
 
 @dataclass(frozen=True, slots=True)

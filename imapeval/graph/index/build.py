@@ -24,9 +24,8 @@ from imapeval.graph.index.files import (
     read_description,
     write_index,
 )
-from imapeval.graph.index.preprocessing import RunningMean, centre
-from imapeval.graph.index.recall import QUERIES, ExactNeighbours, choose_probes, drop_character
-from imapeval.graph.index.tuning import choose_recipe
+from imapeval.graph.index.preprocessing import RunningMean, centre, fold_case
+from imapeval.graph.index.tuning import QUERIES, ExactNeighbours, choose_probes, choose_recipe, drop_character
 from imapeval.types import Lang
 
 if TYPE_CHECKING:
@@ -51,11 +50,6 @@ _LANGS: tuple[Lang, ...] = get_args(Lang)
 # FAISS asks for 39 vectors a cell at least; product quantisation gains nothing from more than 65,536 in all.
 _SAMPLE_PER_CELL = 64
 _SAMPLE = 65_536
-
-
-def fold_case(text: str) -> str:
-    """Return a text as it is encoded for the index: in lower case, because the encoder hears capitals."""
-    return text.lower()
 
 
 def build_index(

@@ -14,8 +14,8 @@ import numpy as np
 
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
-from imapeval.graph.index.build import build_index, fold_case
-from imapeval.graph.index.files import FORMAT, HOW_TO_FIX, IndexDescription, Recall, open_index, read_description
+from imapeval.graph.index.build import build_index
+from imapeval.graph.index.files import FORMAT, HOW_TO_FIX, IndexDescription, open_index, read_description
 from imapeval.graph.index.preprocessing import centre
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
     Rows = npt.NDArray[np.float32]
-
-__all__ = ["INDEX_FILE", "NameIndex", "Recall", "cached_path", "fold_case"]
 
 INDEX_FILE = "names.faiss"
 """Name of the index in the graph's folder."""

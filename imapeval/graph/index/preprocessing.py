@@ -51,3 +51,8 @@ def centre(rows: Rows, mean: Rows | None) -> Rows:
     moved = rows if mean is None else np.where(rows.any(axis=1, keepdims=True), rows - mean, 0)
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
     return (moved / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def fold_case(text: str) -> str:
+    """Return a text as it is encoded for the index: in lower case, because the encoder hears capitals."""
+    return text.lower()

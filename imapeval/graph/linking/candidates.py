@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from imapeval.graph.index.names import fold_case
 from imapeval.graph.index.ngram_index import MAX_CHARACTERS
 from imapeval.graph.index.ngrams import extract_features, make_feature_sets, unique_pairs, word_keys
+from imapeval.graph.index.preprocessing import fold_case
 from imapeval.graph.linking.series import find_in_series
 from imapeval.graph.linking.spelling import find_distinctive_parts
 from imapeval.text.normalise import normalise

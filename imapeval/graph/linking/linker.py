@@ -11,13 +11,13 @@ from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.linking import phrases
 from imapeval.graph.linking.candidates import CandidateFinder
 from imapeval.graph.linking.ranking import LINK_THRESHOLD, Candidate, rank_candidates
-from imapeval.graph.linking.respelling import spelling_variants
 from imapeval.graph.linking.series import is_series_code
 from imapeval.graph.linking.spelling import (
     find_distinctive_parts,
     is_similar_enough,
     may_be_misspelling,
     rate_similarity,
+    spelling_variants,
 )
 from imapeval.graph.model import Link
 from imapeval.text.language import has_chinese

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
 from imapeval.graph.readers.parsing.names import check_name
 from imapeval.graph.readers.parsing.obo_terms import SCOPES, find_lang
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,13 +8,51 @@ import re
 import zlib
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from imapeval.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
+
+    from imapeval.graph.model import ConceptType, Name
+
+
+def _empty_list() -> list[Any]:
+    # Not list[str], which takes ten times as long to make an empty list: there are millions of records.
+    return []
+
+
+@dataclass(slots=True)
+class Record:
+    """What one source, or one line of it, says of one concept.
+
+    Records of one id add up: a file of translations yields names for ids whose is-a edges stand in another file.
+
+    Attributes:
+        id: A CURIE such as "DOID:255".
+        source: Key of the source, such as "doid"; that of the names as well.
+        label: Preferred name in English; "" where this record does not say.
+        type: What kind of thing it is; None where this record does not say.
+        names: Its names, the label among them.
+        parents: Ids of broader concepts.
+        parent_names: Names of broader concepts, to be looked up after merging.
+        wholes: Ids of what it is a part of.
+        xrefs: Ids that the source says are the same concept elsewhere.
+    """
+
+    id: str
+    source: str
+    label: str = ""
+    type: ConceptType | None = None
+    names: list[Name] = field(default_factory=_empty_list)
+    parents: list[str] = field(default_factory=_empty_list)
+    parent_names: list[str] = field(default_factory=_empty_list)
+    wholes: list[str] = field(default_factory=_empty_list)
+    xrefs: list[str] = field(default_factory=_empty_list)
+
 
 MAX_LINE = 1 << 22
 """Bytes of a line that is still read; a longer one is no line of an ontology (a definition has thousands)."""
@@ -180,3 +218,25 @@ class _ProgressReader(io.RawIOBase):
         if self._progress is not None:
             self._progress(self._done, self._total)
         return len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of ontology files.
+
+    Attributes:
+        name: As in `--source NAME:PATH`.
+        title: What it is and how its files are known, in a few words.
+        recognise: Tells from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
+            whether it is in this format. Exactly one format recognises a well-formed file.
+        read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
+            an InputError that names the file and the mend.
+        find_name: Returns the short name that the ontology gives itself in those first bytes, "" where it gives none,
+            or that of the only ontology in this format; None for formats in which none has one.
+    """
+
+    name: str
+    title: str
+    recognise: Callable[[Path, bytes], bool]
+    read: Callable[[Source], Iterator[Record]]
+    find_name: Callable[[bytes], str] | None = None

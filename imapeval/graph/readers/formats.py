@@ -15,7 +15,7 @@ from imapeval.graph.readers.base import Source, reject_other_encodings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from imapeval.graph.readers.format import Format
+    from imapeval.graph.readers.base import Format
 
 FORMATS: tuple[Format, ...] = (
     obo.FORMAT,

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record
 from imapeval.graph.readers.parsing.concept_types import type_of_category, type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
 from imapeval.graph.readers.parsing.names import MAX_NAME, check_name
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

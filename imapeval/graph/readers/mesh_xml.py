@@ -23,11 +23,10 @@ from xml.parsers import expat
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.parsing.concept_types import type_of_semantic_types
 from imapeval.graph.readers.parsing.names import MAX_NAME, restore_word_order
-from imapeval.graph.readers.parsing.semantic_types import type_of_semantic_types
 from imapeval.graph.readers.parsing.xml_entities import reject_large_entities
-from imapeval.graph.readers.record import Record
 from imapeval.text.normalise import fold_plural
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format
 from imapeval.graph.readers.parsing.obo_terms import EXACT_MATCH, add_edge, add_name, add_xref, is_part_of, start_record
 
 if TYPE_CHECKING:
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.graph.model import Scope
-    from imapeval.graph.readers.base import Source
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record, Source
 
 _SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
 

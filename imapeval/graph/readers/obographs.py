@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format
 from imapeval.graph.readers.parsing.obo_terms import (
     EXACT_MATCH,
     SCOPES,
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from imapeval.graph.readers.base import Source
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record, Source
 
 _IS_A = frozenset(("is_a", "subClassOf"))
 _MEND = "Give an ontology as OBO Graphs JSON, such as ROBOT writes: robot convert --input X.owl --output X.json"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format
 from imapeval.graph.readers.parsing.obo_terms import (
     EXACT_MATCH,
     SCOPES,
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from imapeval.graph.readers.base import Source
-    from imapeval.graph.readers.record import Record
+    from imapeval.graph.readers.base import Record, Source
 
 _OWL = "http://www.w3.org/2002/07/owl#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"

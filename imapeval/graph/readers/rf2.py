@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.parsing.delimited import check_complete, read_rows
 from imapeval.graph.readers.parsing.names import check_name, split_semantic_tag
-from imapeval.graph.readers.parsing.rows import check_complete, read_rows
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.parsing.delimited import read_rows
 from imapeval.graph.readers.parsing.names import check_name
-from imapeval.graph.readers.parsing.rows import read_rows
 from imapeval.graph.readers.parsing.rrf import (
     NAME_COLUMNS,
     PREFERRED_TERMS,
@@ -33,7 +33,6 @@ from imapeval.graph.readers.parsing.rrf import (
     read_relations,
     read_types,
 )
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

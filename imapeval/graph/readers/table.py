@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from imapeval.errors import InputError
 from imapeval.graph.model import ConceptType, Name, NameKind, Scope
-from imapeval.graph.readers.base import reject_other_encodings
-from imapeval.graph.readers.format import Format
+from imapeval.graph.readers.base import Format, Record, reject_other_encodings
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
 from imapeval.graph.readers.parsing.names import check_name
-from imapeval.graph.readers.record import Record
 from imapeval.text.language import has_chinese
 from imapeval.text.normalise import normalise
 from imapeval.types import Lang

@@ -57,3 +57,14 @@ def is_too_short(norm: str) -> bool:
     That is: nothing, only digits, fewer than three Latin letters or digits, or one character of any other script.
     """
     return len(norm) < 2 or _LATIN_OR_NUMBER.fullmatch(norm) is not None
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether a file can hold a text: not if it has half characters (lone surrogates), as JSON may name them."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

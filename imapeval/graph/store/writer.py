@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.model import Concept, Name
-from imapeval.graph.readers.record import is_storable
 from imapeval.graph.store.cycles import cut_cycles, find_broad
 from imapeval.graph.store.schema import (
     APPLICATION_ID,
@@ -25,6 +24,7 @@ from imapeval.graph.store.schema import (
     SCHEMA_VERSION,
     SCOPES,
     TABLES,
+    is_storable,
     is_too_short,
 )
 from imapeval.text.language import has_chinese

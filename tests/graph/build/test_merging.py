@@ -3,7 +3,7 @@ import pytest
 from imapeval.graph.build.grouping import are_compatible, make_key
 from imapeval.graph.build.merging import Merged, combine_by_id, merge
 from imapeval.graph.model import Concept, ConceptType, Name, Scope
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record
 
 
 def record(

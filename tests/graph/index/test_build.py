@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 
 from imapeval.errors import ResourceError, UsageError
-from imapeval.graph.index.device import FaissDevice
-from imapeval.graph.index.names import NameIndex, fold_case
 from imapeval.graph.index import build as module
-from imapeval.graph.index.preprocessing import centre
-from imapeval.graph.index.recall import NEIGHBOURS, ExactNeighbours, drop_character
-from imapeval.graph.index.tuning import choose_recipe
+from imapeval.graph.index.device import FaissDevice
+from imapeval.graph.index.names import NameIndex
+from imapeval.graph.index.preprocessing import centre, fold_case
+from imapeval.graph.index.tuning import NEIGHBOURS, ExactNeighbours, choose_recipe, drop_character
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph

@@ -7,7 +7,8 @@ import pytest
 import imapeval
 from imapeval.errors import ResourceError
 from imapeval.graph.encoder import open_encoder
-from imapeval.graph.index.names import INDEX_FILE, NameIndex, cached_path, fold_case
+from imapeval.graph.index.names import INDEX_FILE, NameIndex, cached_path
+from imapeval.graph.index.preprocessing import fold_case
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph

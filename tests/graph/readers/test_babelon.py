@@ -4,8 +4,7 @@ import pytest
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.babelon import FORMAT
-from imapeval.graph.readers.base import Source
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record, Source
 
 SHARED = Path(__file__).parents[4] / "shared" / "terminology"
 

@@ -5,9 +5,8 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.kgx import FORMAT
-from imapeval.graph.readers.record import Record
 
 NODES = (
     "id\tcategory\tname\tsynonym\txref\tnarrow_synonym\tdeprecated\n"

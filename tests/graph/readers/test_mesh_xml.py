@@ -8,9 +8,8 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.mesh_xml import FORMAT
-from imapeval.graph.readers.record import Record
 
 SAMPLE = Path(__file__).parent / "data/mesh"
 REAL = Path(__file__).parents[4] / "shared/terminology/mesh-2015-subset.xml"

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.obo import FORMAT
-from imapeval.graph.readers.record import Record
 
 SHARED = Path(__file__).parents[4] / "shared" / "terminology"
 DOID_2016 = SHARED / "doid-2016-09-01.obo"

@@ -6,9 +6,8 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.obographs import FORMAT
-from imapeval.graph.readers.record import Record
 
 SHARED = Path(__file__).parents[4] / "shared" / "terminology"
 IRI = "http://purl.obolibrary.org/obo/"

@@ -5,9 +5,8 @@ import pytest
 from imapeval import _optional
 from imapeval.errors import InputError, MissingExtraError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.owl import FORMAT
-from imapeval.graph.readers.record import Record
 
 ONTOLOGY = """<?xml version="1.0"?>
 <!DOCTYPE rdf:RDF [<!ENTITY obo "http://purl.obolibrary.org/obo/">]>

@@ -8,8 +8,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.rf2 import FORMAT
 
 SAMPLE = Path(__file__).parent / "data/rf2"

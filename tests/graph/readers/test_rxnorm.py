@@ -7,8 +7,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.rxnorm import FORMAT
 
 SAMPLE = Path(__file__).parent / "data/rxnorm"

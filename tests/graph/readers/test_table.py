@@ -4,9 +4,8 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
+from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.formats import find_format
-from imapeval.graph.readers.record import Record
 from imapeval.graph.readers.table import FORMAT
 
 OWN = Path(__file__).parents[3] / "kg" / "names"

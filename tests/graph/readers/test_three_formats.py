@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from imapeval.graph.model import Name
+from imapeval.graph.readers.base import Record
 from imapeval.graph.readers.formats import open_source
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,8 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Source
-from imapeval.graph.readers.parsing.semantic_types import SEMANTIC_TYPES, type_of_semantic_types
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.base import Record, Source
+from imapeval.graph.readers.parsing.concept_types import SEMANTIC_TYPES, type_of_semantic_types
 from imapeval.graph.readers.umls import FORMAT
 
 SAMPLE = Path(__file__).parent / "data/umls"

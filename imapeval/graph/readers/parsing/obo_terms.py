@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
+from imapeval.graph.readers.base import Record
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.names import MAX_NAME
-from imapeval.graph.readers.record import Record
 
 if TYPE_CHECKING:
     from imapeval.graph.model import NameKind, Scope

@@ -11,10 +11,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
+from imapeval.graph.readers.base import Record
+from imapeval.graph.readers.parsing.concept_types import type_of_semantic_types
 from imapeval.graph.readers.parsing.curies import canonical_curie
-from imapeval.graph.readers.parsing.rows import check_complete, read_rows
-from imapeval.graph.readers.parsing.semantic_types import type_of_semantic_types
-from imapeval.graph.readers.record import Record
+from imapeval.graph.readers.parsing.delimited import check_complete, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 import pytest
 
-from imapeval.graph.build.qualifiers import have_same_qualifiers, invert_qualifiers, list_qualifiers
+from imapeval.graph.build.grouping import have_same_qualifiers, invert_qualifiers, list_qualifiers
 
 
 @pytest.mark.parametrize(
