@@ -37,7 +37,7 @@ from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.extraction.selection import select_inform
 from imapeval.extraction.source import SourceText
 from imapeval.llm.structured import faults, json_objects
-from imapeval.matching import relating
+from imapeval.matching import llm as llm_matching
 from imapeval.metrics.judges import questions
 from imapeval.metrics.judges.base import clean_answer
 from imapeval.metrics.judges.parsing import lists, scores
@@ -369,7 +369,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     ],
     "extraction.lexicon.reader.LexiconReader": _extract,
     "extraction.selection.select_inform": _select,
-    "matching.relating.parse_relations": lambda text: relating.parse_relations(text, references=3, responses=3),
+    "matching.llm.parse_relations": lambda text: llm_matching.parse_relations(text, references=3, responses=3),
     "metrics.judges.parsing.lists.read_answers": lambda text: lists.read_answers(text, questions=2),
     "metrics.judges.parsing.lists.read_overlaps": lambda text: lists.read_overlaps(text, pairs=2),
     "metrics.judges.parsing.scores.read_scores": lambda text: scores.read_scores(text, {"accuracy": ("accuracy",)}),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class GroupRecord(BaseModel):
-    """Pairs of one term as the model writes them: grouped, because repeating the term with every value costs tokens."""
+    """Pairs of one term as the model writes them: grouped, because a term repeated with every value costs tokens."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,40 +1,55 @@
-"""Relations by a language model, which reads the facts of both answers in the light of the question."""
+"""Relate values with a language model, which reads the facts of both answers together with the question.
+
+The facts of each answer are numbered from 1, and the model writes `{"relations": [{"reference": 1, "response": 2,
+"why": "...", "relation": "exact"}]}`; pairs that it does not list are unmatched. The wrapping may vary (see
+`imapeval.llm.structured.json_objects`), the content may not: entries that do not name listed facts are dropped and
+reported, and a pair with no relation, or several, keeps the one it had. If no entry names listed facts and a relation,
+the completion is unreadable, because "nothing is related" would be a judgement.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import json
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict
 
 from imapeval.errors import ExtractionError, ProviderError
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
-from imapeval.matching.relating import RELATIONS_SCHEMA, list_facts, parse_relations
+from imapeval.llm.structured.json_objects import find_json_object, unreadable_error
 from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise
 from imapeval.types import Failure, Lang, Pair, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Completion, Model
     from imapeval.matching.hybrid import HybridMatcher
-    from imapeval.matching.relating import RelationReply
     from imapeval.types import Imap, Match
 
 _TASK = "value-relation"
 _VERSION = 2
-"""Of the prompts."""
+"""Version of its prompts."""
 
 MAX_FACTS = 60
-"""Most facts of one answer in one request; a longer list is asked about in parts. Real answers stay below it: of 200,
+"""Maximum facts of one answer in a request; a longer list is split over several. Real answers stay below it: of 200,
 read by a strong model, the longest had 27 facts."""
 
 _MAX_TOKENS = 2048
-"""Of a completion. A related pair takes some 40, so that there is room for 50; where that is not enough the request is
-repeated with more room."""
+"""Maximum tokens of a completion. A related pair takes some 40, so there is room for 50; if that is not enough, the
+request is repeated with more room."""
+
+_RELATIONS_KEY = "relations"
+_RELATIONS = {relation.value: relation for relation in Relation}
+
+MAX_WORDS = 300
+"""Longest kept explanation of a pair, in characters."""
 
 _log = get_logger(__name__)
 
@@ -42,15 +57,60 @@ _Fact = tuple[str, str]
 """Term and value."""
 
 
-class LLMMatcher:
-    """A `Matcher` that lets another one judge first, and a language model overrule it.
+class RelationRecord(BaseModel):
+    """How two facts relate as the model writes it: the reason first, so that the relation follows from it."""
 
-    One request per imap, in which the model sees the question, what it gives, and the facts of both answers. Only the
-    same wording on both sides stays what it is whatever the model says; where nothing else is left, nothing is asked.
+    model_config = ConfigDict(extra="forbid")
+
+    reference: int
+    response: int
+    why: str
+    relation: Literal["exact", "belonging", "containment", "contradiction"]
+
+
+class RelationsRecord(BaseModel):
+    """What the model writes of two lists of facts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    relations: list[RelationRecord]
+
+
+RELATIONS_SCHEMA: Mapping[str, Any] = RelationsRecord.model_json_schema()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVerdict:
+    """What the model says about one pair of facts: the relation, and its explanation, which may be empty."""
+
+    relation: Relation
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelationReply:
+    """The content of a completion, by the numbers of the reference's and the response's fact.
+
+    Attributes:
+        verdicts: The pairs with a relation; all others are unmatched.
+        unclear: Pairs without a single valid relation, and the words that the model wrote instead.
+        dropped: Entries that do not name listed facts, as JSON.
+    """
+
+    verdicts: Mapping[tuple[int, int], ModelVerdict]
+    unclear: Mapping[tuple[int, int], tuple[str, ...]]
+    dropped: tuple[str, ...]
+
+
+class LLMMatcher:
+    """A `Matcher` whose language model overrules the relations of another matcher.
+
+    One request per imap shows the model the question, its constraints, and the facts of both answers. Pairs with the
+    same wording stay exact whatever the model says; if every fact has such a pair, no request is made.
 
     Args:
-        inner: Who judges first, and whose similarities stay.
-        model: Who is asked.
+        inner: Relates the values first; its similarities are kept.
+        model: The language model.
     """
 
     def __init__(self, inner: HybridMatcher, model: Model) -> None:
@@ -60,7 +120,7 @@ class LLMMatcher:
 
     @property
     def signature(self) -> str:
-        """The inner matcher's, model and prompts."""
+        """The signature of the inner matcher, with the model and the prompts."""
         return self._inner.make_signature(
             "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
@@ -72,12 +132,12 @@ class LLMMatcher:
     async def match(
         self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
     ) -> list[tuple[Match, ...] | Failure]:
-        """Judge many imaps, asking about all of them at the same time; see `Matcher.match`.
+        """Relate the values of many imaps, with concurrent requests; see `Matcher.match`.
 
-        Where the model does not answer, or nothing that can be read, the imap's outcome is a `Failure`.
+        If the model does not answer, or its completion cannot be parsed, the imap's outcome is a `Failure`.
 
         Raises:
-            ServiceError: The model cannot go on for anybody.
+            ServiceError: The model is unavailable for all imaps.
             ValueError: `langs`, `questions` and `imaps` differ in length.
         """
         judged = await self._inner.match(imaps, langs=langs)
@@ -86,7 +146,7 @@ class LLMMatcher:
             self._overrule(matches, imap, lang, question)
             for matches, imap, lang, question in zip(judged, imaps, langs, asked, strict=True)
         )
-        # All of them are waited for: what is under way when the model gives up has been paid for.
+        # All are awaited: requests under way when the service fails have been paid for.
         settled = await asyncio.gather(*work, return_exceptions=True)
         outcomes: list[tuple[Match, ...] | Failure] = []
         for outcome in settled:
@@ -98,7 +158,7 @@ class LLMMatcher:
     async def _overrule(
         self, judged: tuple[Match, ...] | Failure, imap: Imap, lang: Lang, question: str
     ) -> tuple[Match, ...] | Failure:
-        """Return the matches with what the model says of them."""
+        """Return the matches with the relations that the model sees."""
         if isinstance(judged, Failure) or imap.relations is not None:
             return judged
         references, responses = _list_facts_to_ask(judged)
@@ -156,12 +216,12 @@ def _response(match: Match) -> _Fact:
 
 
 def _has_same_wording(match: Match) -> bool:
-    """Tell whether two values have the same normal form, which no model need be asked about."""
+    """Return whether two values have the same normal form, so that no model need decide."""
     return match.decided_by == "text" and normalise(match.reference) == normalise(match.response)
 
 
 def _list_facts_to_ask(matches: Sequence[Match]) -> tuple[list[_Fact], list[_Fact]]:
-    """Return the facts of reference and response, all of them; none where each has the same wording on both sides."""
+    """Return all facts of reference and response; none if each has the same wording as a fact of the other side."""
     references = dict.fromkeys(map(_reference, matches))
     responses = dict.fromkeys(map(_response, matches))
     same = [match for match in matches if _has_same_wording(match)]
@@ -175,7 +235,7 @@ def _split_into_parts(facts: Sequence[_Fact]) -> list[Sequence[_Fact]]:
 
 
 def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply, lang: Lang) -> Match:
-    """Return the match as the model's answer about the facts of these numbers has it."""
+    """Return the match with the relation that the model gave for the facts of these numbers."""
     if _has_same_wording(match):
         return match
     prompt = {"prompt": _load_prompt(lang).name}
@@ -194,3 +254,60 @@ def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply
 
 def _load_prompt(lang: Lang) -> templates.PromptTemplate:
     return templates.load(_TASK, lang=lang, version=_VERSION)
+
+
+def list_facts(pairs: Sequence[Pair]) -> str:
+    """Format facts for the prompt: numbered from 1, one line each, after their term."""
+    return "\n".join(
+        f"{number}. {_join_lines(pair.term)}: {_join_lines(pair.value)}" for number, pair in enumerate(pairs, 1)
+    )
+
+
+def parse_relations(completion: str, *, references: int, responses: int) -> RelationReply:
+    """Parse the relations between the given numbers of facts of a reference and a response.
+
+    Raises:
+        ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
+    """
+    entries = find_json_object(completion, _RELATIONS_KEY)[_RELATIONS_KEY]
+    if not isinstance(entries, (list, dict)):
+        raise unreadable_error(completion, f"{_RELATIONS_KEY!r} is not a list")
+    said: dict[tuple[int, int], dict[str, str]] = {}
+    dropped: list[str] = []
+    items = cast("list[Any]", entries if isinstance(entries, list) else [entries])
+    for entry in items:
+        fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        reference, response = (_read_number(fields.get(side)) for side in ("reference", "response"))
+        if reference is None or response is None or not (1 <= reference <= references and 1 <= response <= responses):
+            dropped.append(json.dumps(entry))
+        else:
+            word = _clean_words(fields.get("relation")).casefold()
+            said.setdefault((reference, response), {}).setdefault(word, _clean_words(fields.get("why")))
+    if items and not any(word in _RELATIONS for words in said.values() for word in words):
+        raise unreadable_error(completion, f"none of its {len(items)} entries names listed facts and a relation")
+    verdicts: dict[tuple[int, int], ModelVerdict] = {}
+    unclear: dict[tuple[int, int], tuple[str, ...]] = {}
+    for pair, words in said.items():
+        word, *others = words
+        if others or word not in _RELATIONS:
+            unclear[pair] = tuple(words)
+        else:
+            verdicts[pair] = ModelVerdict(_RELATIONS[word], words[word])
+    return RelationReply(verdicts, unclear, tuple(dropped))
+
+
+def _join_lines(text: str) -> str:
+    """Return a text on one line: a line break in a fact must not look like another fact."""
+    return " ".join(text.split())
+
+
+def _read_number(value: Any) -> int | None:
+    if isinstance(value, str):
+        # Long runs of digits are not fact numbers, and int() rejects them.
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 5 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _clean_words(value: Any) -> str:
+    # JSON can express lone surrogates, which files cannot hold.
+    return " ".join(value.encode("utf-8", "replace").decode().split())[:MAX_WORDS] if isinstance(value, str) else ""

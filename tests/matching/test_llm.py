@@ -6,9 +6,8 @@ import pytest
 
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
-from imapeval.matching.llm import MAX_FACTS, LLMMatcher
+from imapeval.matching.llm import MAX_FACTS, LLMMatcher, parse_relations
 from imapeval.matching.protocol import relate_values
-from imapeval.matching.relating import parse_relations
 from imapeval.types import Failure, Imap, KnownRelation, Pair, Relation
 
 # Neither wording nor graph relates any of these values to another.

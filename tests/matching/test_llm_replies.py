@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.matching.relating import (
+from imapeval.matching.llm import (
     MAX_WORDS,
     RELATIONS_SCHEMA,
     ModelVerdict,
