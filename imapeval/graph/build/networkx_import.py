@@ -1,4 +1,4 @@
-"""Exchange with networkx: concepts and edges of a graph as a DiGraph, and back."""
+"""Writes a networkx graph as a compiled graph; `Graph.to_networkx` is the way back."""
 
 from __future__ import annotations
 
@@ -18,45 +18,9 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from imapeval.graph.store.graph import Graph
     from imapeval.graph.store.writer import WriteReport
 
 _ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "scope": get_args(Scope)}
-
-
-def make_networkx(graph: Graph, ids: Sequence[str] | None, *, depth: int) -> nx.DiGraph[str]:
-    """Return concepts and edges of a graph: see `Graph.to_networkx`."""
-    import networkx as nx
-
-    if ids is None:
-        wanted = dict.fromkeys(graph.all_ids())
-    else:
-        wanted = dict.fromkeys(graph.resolve(concept_id) for concept_id in ids)
-        rim = list(wanted)
-        for _ in range(depth):
-            near = dict.fromkeys(other for concept_id in rim for other in _list_near(graph, concept_id))
-            rim = [concept_id for concept_id in near if concept_id not in wanted]
-            wanted.update(dict.fromkeys(rim))
-    result: nx.DiGraph[str] = nx.DiGraph(sources=graph.stats()["sources"], stop=graph.stop_list())
-    concepts = [graph.concept(concept_id) for concept_id in wanted]
-    for concept in concepts:
-        result.add_node(
-            concept.id,
-            label=concept.label,
-            type=concept.type,
-            general=graph.is_general(concept.id),
-            aliases=concept.aliases,
-            names=graph.names(concept.id),
-        )
-    for concept in concepts:
-        result.add_edges_from((concept.id, whole, {"kind": "part-of"}) for whole in concept.wholes if whole in wanted)
-        result.add_edges_from((concept.id, parent, {"kind": "is-a"}) for parent in concept.parents if parent in wanted)
-    return result
-
-
-def _list_near(graph: Graph, concept_id: str) -> tuple[str, ...]:
-    concept = graph.concept(concept_id)
-    return (*concept.parents, *concept.wholes, *graph.children(concept_id), *graph.parts(concept_id))
 
 
 def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:

@@ -1,7 +1,7 @@
 """The compiled graph: one SQLite file, opened read-only, read by id, by name or by language.
 
 Nothing is loaded at opening beyond a page of metadata, so that a graph of millions of names opens as fast as a small
-one. `imapeval.graph.store.writer` writes such files, `imapeval.graph.build.networkx_import` turns them into networkx graphs and back.
+one. `imapeval.graph.store.writer` writes such files.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from imapeval.errors import UsageError
 from imapeval.graph.model import Concept, Name, NameRow
-from imapeval.graph.store.ancestors import find_ancestors, trace_path
 from imapeval.graph.store.database import open_database
+from imapeval.graph.store.hierarchy import CACHED_CONCEPTS, Hierarchy
 from imapeval.graph.store.schema import KINDS, SCOPES, is_too_short
 from imapeval.text.normalise import normalise
 
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from imapeval.graph.model import ConceptType, Scope
-    from imapeval.graph.store.ancestors import Ancestors
     from imapeval.graph.store.database import GraphDatabase
     from imapeval.types import Lang
 
 _PAGE_SIZE = 10_000
 """Rows that are read at a time where all are; the lock is not held while the caller works."""
-
-_CACHED_CONCEPTS = 1 << 14
-"""Concepts that are kept in memory, with their ancestors (some 30 each) and wholes: 100 MB."""
 
 # The index over normal forms holds the rows in this order, so that nothing is sorted.
 _EXACT, _INEXACT = (
@@ -41,7 +37,7 @@ _EXACT, _INEXACT = (
 )
 
 
-class Graph:
+class Graph(Hierarchy):
     """A medical knowledge graph on disk; safe to share between threads.
 
     Open one with `Graph.open()`, close it with `close()` or a `with` statement:
@@ -57,16 +53,14 @@ class Graph:
         hash: SHA-256 of the content in hexadecimal. Two files with the same hash answer every question alike.
     """
 
-    def __init__(self, file: GraphDatabase) -> None:
-        """Not for callers: use `Graph.open`."""
-        self.path = file.path
-        self.hash = file.meta["hash"]
-        self._database = file
+    def __init__(self, database: GraphDatabase) -> None:
+        """Do not call this; use `Graph.open`."""
+        super().__init__(database)
+        self.path = database.path
+        self.hash = database.meta["hash"]
         self._tables: dict[Lang, dict[str, tuple[str, ...]]] = {}
-        self._concept = lru_cache(maxsize=_CACHED_CONCEPTS)(self._read_concept)
-        self._names = lru_cache(maxsize=_CACHED_CONCEPTS)(self._read_names)
-        self._cached_ancestors = lru_cache(maxsize=_CACHED_CONCEPTS)(self._find_ancestors)
-        self._cached_wholes = lru_cache(maxsize=_CACHED_CONCEPTS)(self._find_wholes)
+        self._concept = lru_cache(maxsize=CACHED_CONCEPTS)(self._read_concept)
+        self._names = lru_cache(maxsize=CACHED_CONCEPTS)(self._read_names)
 
     @classmethod
     def open(cls, path: Path | None = None) -> Self:
@@ -185,102 +179,6 @@ class Graph:
         rows = self._database.query(statement, (norm,))
         return [(curie, scope) for curie, kind, scope in rows if types is None or kind in types]
 
-    def children(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the concepts right below this one by is-a.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
-        return self._database.query_ids(
-            "SELECT curie FROM edge JOIN concept ON id = child WHERE parent = ? ORDER BY id",
-            self._database.row_of(concept_id),
-        )
-
-    def parts(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the concepts that are said outright to be a part of this one.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
-        return self._database.query_ids(
-            "SELECT curie FROM part JOIN concept ON id = part WHERE whole = ? ORDER BY id",
-            self._database.row_of(concept_id),
-        )
-
-    def ancestors(self, concept_id: str) -> dict[str, int]:
-        """Return all broader concepts with the least number of is-a steps to each (1 for a parent), nearest first.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
-        found = self._cached_ancestors(self._database.row_of(concept_id))
-        ids = self._database.ids_of(number for number, _ in found)
-        return {ids[number]: depth for (number, _), (depth, _) in found.items()}
-
-    def is_a(self, child: str, ancestor: str) -> tuple[str, ...] | None:
-        """Return a shortest is-a path from child to ancestor, both included, or None where there is none.
-
-        A concept is not its own kind: `is_a(x, x)` is None. Of equally short paths the one through the concepts that
-        come first in the file is returned, always the same.
-
-        Raises:
-            UsageError: The graph has no concept `child`. An unknown ancestor gives None.
-        """
-        return self._trace(
-            self._cached_ancestors(self._database.row_of(child)), self._database.find_row(ancestor), is_part=False
-        )
-
-    def wholes(self, concept_id: str) -> dict[str, int]:
-        """Return all that a concept is a part of, with the least number of steps to each, nearest first.
-
-        A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
-        as well, but one step at least is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
-        found = self._cached_wholes(self._database.row_of(concept_id))
-        ids = self._database.ids_of(number for number, _ in found)
-        return {ids[number]: depth for (number, is_part), (depth, _) in found.items() if is_part}
-
-    def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
-        """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
-
-        Which of its steps are is-a is told by `Concept.parents`, which are part-of by `Concept.wholes`.
-
-        Raises:
-            UsageError: The graph has no concept `part`. An unknown whole gives None.
-        """
-        return self._trace(
-            self._cached_wholes(self._database.row_of(part)), self._database.find_row(whole), is_part=True
-        )
-
-    def _find_ancestors(self, start: int) -> Ancestors:
-        # One statement for all levels.
-        steps = self._database.query(
-            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id) "
-            "SELECT child, parent, 0 FROM up JOIN edge ON child = id",
-            (start,),
-        )
-        return find_ancestors(start, steps)
-
-    def _find_wholes(self, start: int) -> Ancestors:
-        steps = self._database.query(
-            "WITH RECURSIVE up (id) AS (SELECT ? UNION SELECT parent FROM up JOIN edge ON child = id "
-            "UNION SELECT whole FROM up JOIN part ON part = id) "
-            "SELECT child, parent, 0 FROM up JOIN edge ON child = id "
-            "UNION ALL SELECT part, whole, 1 FROM up JOIN part ON part = id",
-            (start,),
-        )
-        return find_ancestors(start, steps)
-
-    def _trace(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
-        if goal is None or (goal, is_part) not in found:
-            return None
-        path = trace_path((goal, is_part), found)
-        ids = self._database.ids_of(path)
-        return tuple(ids[number] for number in path)
-
     def names_at(self, rows: Sequence[int]) -> list[NameRow]:
         """Return the names with these row ids (see `all_names`), in the order of the ids.
 
@@ -396,9 +294,33 @@ class Graph:
         Raises:
             UsageError: The graph has no such concept.
         """
-        from imapeval.graph.build.networkx_import import make_networkx
+        import networkx as nx
 
-        return make_networkx(self, ids, depth=depth)
+        wanted = dict.fromkeys(self.all_ids() if ids is None else map(self.resolve, ids))
+        rim = list(wanted) if ids is not None else []
+        for _ in range(depth):
+            near = dict.fromkeys(other for concept_id in rim for other in self._neighbours(concept_id))
+            rim = [concept_id for concept_id in near if concept_id not in wanted]
+            wanted.update(dict.fromkeys(rim))
+        result: nx.DiGraph[str] = nx.DiGraph(sources=self.stats()["sources"], stop=self.stop_list())
+        concepts = [self.concept(concept_id) for concept_id in wanted]
+        for concept in concepts:
+            result.add_node(
+                concept.id,
+                label=concept.label,
+                type=concept.type,
+                general=self.is_general(concept.id),
+                aliases=concept.aliases,
+                names=self.names(concept.id),
+            )
+        for concept in concepts:
+            for kind, above in (("part-of", concept.wholes), ("is-a", concept.parents)):
+                result.add_edges_from((concept.id, other, {"kind": kind}) for other in above if other in wanted)
+        return result
+
+    def _neighbours(self, concept_id: str) -> tuple[str, ...]:
+        concept = self.concept(concept_id)
+        return (*concept.parents, *concept.wholes, *self.children(concept_id), *self.parts(concept_id))
 
     def all_ids(self) -> Iterator[str]:
         """Yield the ids of all concepts, in the order of the file."""
