@@ -32,7 +32,7 @@ from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured import templates
-from imapeval.metrics.base import Asking, Case, MetricResources
+from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.imapscore import score_graded
 from imapeval.metrics.judges.geval import build_geval
 from imapeval.metrics.options import set_options
@@ -144,24 +144,24 @@ def set_variant(variant: str) -> Iterator[None]:
             stack.enter_context(mock.patch("imapeval.llm.structured.templates._delimit_examples", tuple))
         if "filter" not in variant:
             stack.enter_context(mock.patch("imapeval.extraction.source.find_forgeries", return_value=[]))
-            stack.enter_context(mock.patch("imapeval.metrics.judges.base._cut_out", lambda _, text: text))
+            stack.enter_context(
+                mock.patch("imapeval.metrics.judges.prompts.answer_text._cut_out", lambda _, text: text)
+            )
         yield
 
 
-def make_judge(model: Model, *, by_hand: bool) -> Asking:
+def make_judge(model: Model, *, by_hand: bool) -> Metric:
     """Return `geval:accuracy`, weighted by probabilities; by hand, where there are none, one completion counts."""
     (judge,) = (judge for judge in build_geval() if judge.name == "geval:accuracy")
     options = {"weights": "samples", "samples": "1"} if by_hand else {"weights": "logprobs"}
     (ready,) = prepare_metrics([set_options(judge, options)], MetricResources(llm=model))
-    if not isinstance(ready, Asking):
-        raise TypeError(ready.name)
     return ready
 
 
 async def judge_text(text: Text, model: Model, *, by_hand: bool) -> float | None:
     """Return the score in 0..1, None where there is none."""
     case = Case(text.name, QUESTION[text.lang], REFERENCE[text.lang], text.response, text.lang)
-    (outcome,) = await make_judge(model, by_hand=by_hand).ask([case])
+    (outcome,) = await make_judge(model, by_hand=by_hand).ascore_batch([case])
     return (outcome.value - 1) / 4 if isinstance(outcome, Score) else None
 
 

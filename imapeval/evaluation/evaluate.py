@@ -1,4 +1,4 @@
-"""Samples x metrics: extraction, matching and scoring in batches, with every failure kept to its sample."""
+"""Scores samples by metrics: extraction, matching and scoring in batches; a failure concerns its own sample only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from imapeval.evaluation.combine import References, combine_readings, combine_re
 from imapeval.evaluation.extract import extract, find_rejection, guard_sample
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings
-from imapeval.metrics.base import Asking, Case, Metric, is_within_range
+from imapeval.metrics.base import Case, Metric, is_within_range
 from imapeval.types import Failure, Imap, Match, Outcome, Sample
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from imapeval.matching.protocol import Matcher
 
 BATCH = 64
-"""Samples that are matched and scored together: enough for the encoder, few enough to lose little when killed."""
+"""Samples that are matched and scored together: enough to use the encoder well, few enough to lose little if killed."""
 
 _NO_REFERENCE = Failure(
     "metric",
@@ -33,25 +33,25 @@ _NO_REFERENCE = Failure(
 
 
 class ResultStore(Protocol):
-    """Where a run is kept: on disk (`imapeval.evaluation.runs.RunWriter`), or in memory.
+    """Where results are stored: on disk (`imapeval.evaluation.runs.RunWriter`) or in memory (`InMemoryStore`).
 
     Attributes:
-        finished: Final outcomes that are already there, by `Result.key`.
+        finished: Final outcomes that are already stored, by `Result.key`.
     """
 
     @property
     def finished(self) -> Mapping[tuple[str, str, str], Result]: ...
 
     def retain_imaps(self, ids: Iterable[str]) -> None:
-        """Drop the imaps of all other samples: they are about to be made again. Called before `add`."""
+        """Drop the imaps of all other samples, which are about to be extracted again. Called before `add`."""
         ...
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Keep imaps and results."""
+        """Store imaps and results."""
         ...
 
     def finish(self) -> None:
-        """Note that everything is done."""
+        """Record that the run is complete."""
         ...
 
 
@@ -67,7 +67,7 @@ class InMemoryStore:
         """Do nothing: no imaps were there before."""
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Keep imaps and results."""
+        """Store imaps and results."""
         self.imaps.extend(imaps)
         self.results.extend(results)
 
@@ -79,10 +79,10 @@ _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 _SampleImaps = tuple[Sample, tuple[Imap, ...] | Failure | None]
-"""A sample with its imaps, why there are none, or None where no metric needs them."""
+"""A sample with its imaps, the reason why there are none, or None if no metric needs them."""
 
 _Records = dict[str, list[list[ImapRecord | Failure]]]
-"""What was read and judged, by sample; for each of its references, by reading."""
+"""Matched imaps or failures by sample id, then by reference, then by reading."""
 
 
 async def evaluate(
@@ -98,29 +98,29 @@ async def evaluate(
 ) -> list[Result]:
     """Score every sample by every metric.
 
-    Each reference is scored, and each reading of the texts where there are several: the mean over readings counts
-    (`combine_readings`), and over the references what `references` says (`combine_references`). Where a sample has no
-    reference, the metrics that need one are `Failure("no-reference")`, and no imap is made for them. Where the
-    extractor fails, the metrics that need imaps are a `Failure` and the others are scored. What `run` already holds is
-    not computed again. Texts are read while others are being matched and scored.
+    Each reference, and each reading of the texts if there are several, is scored separately; `combine_readings` and
+    `combine_references` make one outcome of these. Metrics that need a reference give `Failure("no-reference")` for
+    samples without one. If extraction fails, metrics that need imaps give a `Failure` and the others are scored.
+    Results that `run` already has are not computed again. Extraction overlaps with matching and scoring.
 
     Args:
-        samples: With unique ids.
-        metrics: With unique names.
-        extractor: Makes imaps; may be None where no metric requires "imap".
-        matcher: Judges values; likewise.
-        references: How the scores beside several references become one.
-        run: Where to write; None keeps the results in memory only.
-        progress: Called with the number of samples done since the last call.
-        stop: Once it is set no further sample is begun, and the results are of those that were.
+        samples: Samples with unique ids.
+        metrics: Metrics with unique names.
+        extractor: Extracts imaps; may be None if no metric requires "imap".
+        matcher: Relates values; likewise.
+        references: How the scores against several references are combined.
+        run: Where results are stored; None returns them only.
+        progress: Called with the number of samples finished since the last call.
+        stop: Once set, no further sample is started, and the results are of those that were.
 
     Returns:
-        One result per sample and metric, those that `run` already held first, the others in the order of the samples.
+        One result per sample and metric: first those that `run` already had, then the others in the order of
+        `samples`.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
-        ImapEvalError: Something that concerns all samples alike, such as a missing extra, a full disk or a server that
-            is down. What was finished before is in `run`.
+        ImapEvalError: Something affects all samples alike, such as a missing extra, a full disk or a server that is
+            down. Results finished before are in `run`.
     """
     signatures = full_signatures(metrics, extractor=extractor, matcher=matcher, references=references)
     finished: Mapping[tuple[str, str, str], Result] = {} if run is None else run.finished
@@ -132,7 +132,7 @@ async def evaluate(
         run.retain_imaps(pending.keys() - {sample.id for sample in reading})
     made: list[Result] = []
 
-    async def settle_batch(batch: Sequence[_SampleImaps]) -> None:
+    async def score_batch(batch: Sequence[_SampleImaps]) -> None:
         facts = await _match_all(batch, matcher)
         wanting = {metric.name: [s for s, _ in batch if metric in pending[s.id]] for metric in metrics}
         scored, error = await _score_all(wanting, metrics, facts, references)
@@ -157,12 +157,12 @@ async def evaluate(
                 batch.append(item)
                 if len(batch) == BATCH:
                     full, batch = batch, []
-                    await settle_batch(full)
+                    await score_batch(full)
         except ImapEvalError:
-            # What was read before the reading ended was paid for. Who cancels does not want to wait for it.
-            await settle_batch(batch)
+            # Imaps extracted before the error were paid for: score them. (A cancelled run does not get here.)
+            await score_batch(batch)
             raise
-    await settle_batch(batch)
+    await score_batch(batch)
     if run is not None and not (stop is not None and stop.is_set()):
         run.finish()
     place = {sample.id: index for index, sample in enumerate(samples)}
@@ -172,7 +172,7 @@ async def evaluate(
 def full_signatures(
     metrics: Sequence[Metric], *, extractor: Extractor | None, matcher: Matcher | None, references: References = "mean"
 ) -> dict[str, str]:
-    """Return the full signature by metric name: the metric's own, `references` and, where it needs imaps, their makers.
+    """Return the full signature by metric name: the metric's own, `references` and, if needed, extractor and matcher.
 
     Raises:
         UsageError: A metric requires imaps and extractor or matcher is None.
@@ -196,7 +196,7 @@ def make_run_settings(
     seed: int,
     resources: Mapping[str, str] | None = None,
 ) -> RunSettings:
-    """Return the settings of a run by which it can be continued."""
+    """Return the settings that decide whether a run can be resumed."""
     return RunSettings(
         metrics=full_signatures(metrics, extractor=extractor, matcher=matcher, references=references),
         extractor="" if extractor is None else extractor.signature,
@@ -214,7 +214,7 @@ async def _extract_all(
     extractor: Extractor | None,
     stop: asyncio.Event | None,
 ) -> AsyncGenerator[_SampleImaps]:
-    """Yield the samples of which no imap is needed, then the others as they are read."""
+    """Yield the samples that need no imap, then the others as they are extracted."""
     needed = {sample.id for sample in reading}
     for sample in samples:
         if sample.id not in needed and not (stop is not None and stop.is_set()):
@@ -226,7 +226,7 @@ async def _extract_all(
 
 
 async def _match_all(batch: Sequence[_SampleImaps], matcher: Matcher | None) -> _Records:
-    """Return what is known about the samples that were read."""
+    """Return the imaps of a batch with their matches, or the failures."""
     facts: _Records = {}
     pairs: list[tuple[Sample, Imap]] = []
     for sample, imaps in batch:
@@ -258,10 +258,10 @@ async def _score_all(
     facts: _Records,
     references: References,
 ) -> tuple[dict[str, list[Outcome]], BaseException | None]:
-    """Return the outcomes of each metric that got through, and what stopped another one, if anything did.
+    """Return the outcomes of each metric that finished, and the error that stopped another one, if any.
 
-    Metrics that wait for a language model wait together, while the others have the processor, one after the other. None
-    of them loses its work because another is stopped.
+    Metrics that call a language model run concurrently, and beside them the others, one after the other, on the
+    processor. No metric loses its outcomes because another one is stopped.
     """
 
     async def work(some: Sequence[Metric]) -> None:
@@ -269,7 +269,7 @@ async def _score_all(
             found[metric.name] = await _score(metric, wanting[metric.name], facts, references)
 
     found: dict[str, list[Outcome]] = {}
-    asking = [metric for metric in metrics if isinstance(metric, Asking)]
+    asking = [metric for metric in metrics if metric.is_async]
     lines = [[metric] for metric in asking] + [[metric for metric in metrics if metric not in asking]]
     ends = await asyncio.gather(*map(work, lines), return_exceptions=True)
     return found, next((end for end in ends if end is not None), None)
@@ -280,19 +280,9 @@ async def _score(metric: Metric, samples: Sequence[Sample], facts: _Records, ref
     views = [_make_cases(metric, sample, facts) for sample in samples]
     cases = [case for view in views for readings in view for case in readings if isinstance(case, Case)]
 
-    def compute(batch: Sequence[Case]) -> list[Outcome]:
-        try:
-            return metric.score(batch)
-        except StopIteration as error:
-            # Which no future can carry out of a thread: who waits for it would wait for ever.
-            raise RuntimeError(f"StopIteration in {metric.name}") from error
-
-    async def work(batch: Sequence[Case]) -> list[Outcome]:
-        if isinstance(metric, Asking):
-            return await metric.ask(batch)
-        return await asyncio.to_thread(compute, batch)
-
-    scored = iter([_check_range(outcome, metric) for outcome in await _guard_batch("metric", work, cases)])
+    scored = iter(
+        [_check_range(outcome, metric) for outcome in await _guard_batch("metric", metric.ascore_batch, cases)]
+    )
     return [
         combine_references(
             [
@@ -315,13 +305,13 @@ def _check_range(outcome: Outcome, metric: Metric) -> Outcome:
     return Failure(
         "metric",
         "out-of-range",
-        f"{metric.name} gave {outcome.value:g}, which is beyond its own range ({low} to {high}). Report it to whoever "
-        "wrote the metric.",
+        f"{metric.name} gave {outcome.value:g}, which is outside its declared range ({low} to {high}). Report this to "
+        "the author of the metric.",
     )
 
 
 def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Case | Failure]]:
-    """Return what the metric is shown of each reading of each reference, or why it cannot be shown anything."""
+    """Return the cases of a sample for a metric, by reference and reading, or why there is none."""
     if refused := find_rejection(sample):
         return [[refused]]
     if not _can_score(metric, sample):
@@ -344,7 +334,7 @@ def _make_cases(metric: Metric, sample: Sample, facts: _Records) -> list[list[Ca
 async def _guard_batch(
     stage: str, work: Callable[[Sequence[_Item]], Awaitable[list[_Made]]], items: Sequence[_Item]
 ) -> list[_Made | Failure]:
-    """Do the work on all samples at once; where that fails, one by one, to find the one at fault."""
+    """Do the work on all items at once; if that fails, one by one, to find the one that fails."""
 
     async def checked() -> list[_Made]:
         made = await work(items)

@@ -1,4 +1,4 @@
-"""Which extractor and matcher a command line means: the one place where the parts are put together."""
+"""Opens and assembles the parts of an evaluation: graph, language model, extractor, matcher and metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_graph(path: Path | None = None) -> Graph:
     """Open a compiled graph, the shipped one by default.
 
     Raises:
-        ResourceError: It is absent or damaged.
+        ResourceError: It is missing or damaged.
     """
     from imapeval.graph.store.graph import Graph
 
@@ -38,24 +38,24 @@ def open_graph(path: Path | None = None) -> Graph:
 
 
 def completions_path() -> Path:
-    """Return where completions are kept; it may not be there yet."""
+    """Return the path of the cache of completions, which may not exist yet."""
     return cache_folder() / "completions.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """Which language model reads the texts, and how it is asked.
+    """The language model that extracts imaps, and how it is used.
 
     Attributes:
         spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini".
         base_url: Address of an OpenAI-compatible server.
-        votes: How often each text is read; every reading gives scores of its own, of which the mean counts.
-        concurrency: Most requests at a time; None for the provider's own default.
-        rpm, tpm: Most requests and tokens a minute; None for no limit.
-        price: Of its tokens, where the user says so; None for the price that is known, if any.
-        max_cost: Most USD that it may cost; None for no limit.
-        batch: The folder of the batches by which it was asked, so that it is not asked now; None to ask it.
-        relations: Whether it also relates the facts, and may overrule wording and graph.
+        votes: Number of readings of each text; the scores of the readings are averaged.
+        concurrency: Maximum number of concurrent requests; None for the provider's default.
+        rpm, tpm: Maximum requests and tokens per minute; None for no limit.
+        price: Price of its tokens as given by the user; None for the known price, if any.
+        max_cost: Maximum cost in USD; None for no limit.
+        batch: A folder of batches whose results are used in place of live requests; None for live requests.
+        relations: Whether the model also decides relations between facts, and may overrule wording and graph.
     """
 
     spec: str
@@ -71,10 +71,10 @@ class LlmSettings:
 
 
 def open_ledger(settings: LlmSettings) -> Ledger:
-    """Return what counts the cost of the model, and keeps it below the limit.
+    """Return the ledger that counts the cost of the model and enforces the limit.
 
     Raises:
-        UsageError: A limit, but no known price.
+        UsageError: There is a limit, but the price is unknown.
     """
     from imapeval.llm.middleware.budget import Ledger
     from imapeval.llm.prices import find_price
@@ -84,14 +84,14 @@ def open_ledger(settings: LlmSettings) -> Ledger:
 
 
 def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
-    """Return the model with everything around it: limits, retries, the cache of completions.
+    """Return the model with its middleware: limits, retries and the cache of completions.
 
     Args:
-        settings: Which model, and how it is asked.
-        ledger: Where its calls are entered.
+        settings: The model and how it is used.
+        ledger: Counts its calls.
 
     Raises:
-        UsageError: The model's name, address or key cannot be meant.
+        UsageError: The name, address or key of the model is invalid.
     """
     from imapeval.llm.registry import open_model
 
@@ -115,7 +115,7 @@ def open_llm(settings: LlmSettings, *, ledger: Ledger | None = None) -> Model:
 
 
 def open_cached_completions(identity: str) -> CachedModel:
-    """Return the completions that were paid for, of a model that is not to be asked."""
+    """Return the cached completions of a model, over a model that answers nothing else."""
     from imapeval.llm.dry_run import DryRunModel, pending_error
     from imapeval.llm.middleware.cache import CachedModel
 
@@ -123,32 +123,32 @@ def open_cached_completions(identity: str) -> CachedModel:
 
 
 def open_dry_run_model(settings: LlmSettings, *, reply: Callable[[Request], Completion | ProviderError]) -> DryRunModel:
-    """Return what stands in for the model where nothing is to be sent or written: it knows the cache, and the reply.
+    """Return a stand-in for the model that sends and writes nothing: it answers from the cache, else by `reply`.
 
     Raises:
-        UsageError: The model's name or address cannot be meant.
+        UsageError: The name or address of the model is invalid.
     """
     from imapeval.llm.dry_run import DryRunModel
     from imapeval.llm.registry import model_identity
 
     identity = model_identity(settings.spec, base_url=settings.base_url)
     kept = open_cached_completions(identity)
-    # Looking into the file would make it.
+    # Opening the cache would create the file.
     there = completions_path().exists()
     return DryRunModel(identity, find_completion=lambda request: kept.get(request) if there else None, reply=reply)
 
 
 def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None = None, votes: int = 1) -> Extractor:
-    """Return what makes imaps: a file of them, a language model, or the offline lexicon.
+    """Return the extractor: recorded imaps from a file, a language model, or the offline lexicon.
 
     Args:
-        graph: For the lexicon.
-        imaps: A file of ready imaps.
+        graph: The graph whose names the lexicon uses.
+        imaps: A file of recorded imaps.
         llm: A language model.
-        votes: How often it reads each text.
+        votes: Number of readings of each text by the model.
 
     Raises:
-        InputError: The file of imaps is at fault.
+        InputError: The file of imaps is invalid.
     """
     from imapeval.extraction.protocols import TwoStepExtractor
 
@@ -163,7 +163,7 @@ def open_extractor(graph: Graph, *, imaps: Path | None = None, llm: Model | None
             return TwoStepExtractor(LLMReader(llm))
         from imapeval.extraction.repeated import TEMPERATURE, RepeatedExtractor
 
-        # A seed of its own makes each reading a request of its own, which is kept and paid for once.
+        # Different seeds make the readings different requests, each of which is cached and paid for once.
         seeds = range(1, votes + 1)
         return RepeatedExtractor(
             [TwoStepExtractor(LLMReader(llm, temperature=TEMPERATURE, seed=seed)) for seed in seeds]
@@ -180,7 +180,7 @@ def open_encoder(spec: str) -> Encoder:
         spec: "use", or "st:" and a sentence-transformers model.
 
     Raises:
-        UsageError: No such encoder.
+        UsageError: There is no such encoder.
         MissingExtraError: "st:" without sentence-transformers installed.
     """
     from imapeval.graph import encoder
@@ -189,24 +189,22 @@ def open_encoder(spec: str) -> Encoder:
 
 
 def prepare_metrics(metrics: Sequence[Metric], parts: MetricResources) -> list[Metric]:
-    """Return the metrics ready to score, with their models.
+    """Return the metrics with their models, ready to score.
 
     Raises:
-        ImapEvalError: See `imapeval.metrics.base.Preparable`.
+        ImapEvalError: See `imapeval.metrics.base.Metric.prepare`.
     """
-    from imapeval.metrics.base import Preparable
-
-    return [metric.prepare(parts) if isinstance(metric, Preparable) else metric for metric in metrics]
+    return [metric.prepare(parts) for metric in metrics]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What scores, ready to work.
+    """The assembled parts of an evaluation.
 
     Attributes:
-        metrics: With their models.
-        extractor, matcher: None where no metric needs imaps.
-        resources: Hashes of what they use, for the run's settings.
+        metrics: The metrics with their models.
+        extractor, matcher: None if no metric needs imaps.
+        resources: Hashes of the resources used, for the settings of the run.
     """
 
     metrics: list[Metric]
@@ -227,21 +225,21 @@ def open_pipeline(
     device: Device = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> Pipeline:
-    """Open what the metrics need, which for those on texts is nothing.
+    """Open what the metrics need; metrics on plain texts need nothing.
 
     Args:
-        metrics: As they were chosen.
-        llm: Reads the texts where `imaps` does not say them, and is asked by the metrics that ask one.
-        votes: How often it reads each text.
-        relations: Whether it also relates the facts, and may overrule wording and graph.
-        imaps: A file of ready imaps.
+        metrics: The chosen metrics.
+        llm: A language model, for metrics that need one and, without `imaps`, for extraction.
+        votes: Number of readings of each text by the model.
+        relations: Whether the model also decides relations between facts, and may overrule wording and graph.
+        imaps: A file of recorded imaps.
         kg: A compiled graph in place of the shipped one.
         encoder: "use", or "st:" and a sentence-transformers model.
         device: Where metrics put their models.
-        progress: Called while the index of another graph or encoder is built, which happens once.
+        progress: Called while an index for another graph or encoder is built, which happens once.
 
     Raises:
-        ImapEvalError: Something that is needed is not there, or cannot be meant.
+        ImapEvalError: Something that is needed is missing or invalid.
     """
     from imapeval.metrics.base import MetricResources
 
@@ -258,15 +256,15 @@ def open_pipeline(
 
 
 def open_linker(graph: Graph, *, encoder: str = "use", progress: Callable[[int, int], None] | None = None) -> Linker:
-    """Return what ties values to the concepts of a graph.
+    """Return the linker, which links values to concepts of a graph.
 
     Args:
-        graph: Where the concepts are.
+        graph: The graph.
         encoder: "use", or "st:" and a sentence-transformers model.
-        progress: Called while the index of another graph or encoder is built, which happens once.
+        progress: Called while an index for another graph or encoder is built, which happens once.
 
     Raises:
-        UsageError: No such encoder.
+        UsageError: There is no such encoder.
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """
@@ -289,16 +287,16 @@ def open_matcher(
     llm: Model | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Matcher:
-    """Return what judges values: by text, by the graph, and by the encoder for the soft credit.
+    """Return the matcher, which relates values by wording and graph, and compares them by the encoder for soft credit.
 
     Args:
-        graph: Decides relations.
-        llm: A language model, which is asked about the pairs that the graph leaves open.
+        graph: The graph.
+        llm: A language model that relates the pairs which the graph leaves open.
         encoder: "use", or "st:" and a sentence-transformers model.
-        progress: Called while the index of another graph or encoder is built, which happens once.
+        progress: Called while an index for another graph or encoder is built, which happens once.
 
     Raises:
-        UsageError: No such encoder.
+        UsageError: There is no such encoder.
         MissingExtraError: "st:" without sentence-transformers installed.
         ResourceError: The index is damaged.
     """

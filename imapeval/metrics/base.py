@@ -1,41 +1,63 @@
-"""What a metric is.
+"""The base class of all metrics.
 
-A metric is a frozen dataclass with the attributes of `Metric`. Fields that a user may set are declared with `option`,
-and `imapeval.metrics.registry.get` sets them; the signature is made of the fields, so that none is forgotten. A metric
-that needs more than the texts has `prepare` (`Preparable`); one that asks a language model has `ask` (`Asking`).
+A metric is a frozen dataclass that derives from `Metric`, has a name and a summary, and scores a case:
+
+    @dataclass(frozen=True)
+    class Brevity(Metric):
+        name = "brevity"
+        summary = "length of the reference over length of the response"
+
+        def score(self, case: Case) -> float:
+            return len(case.reference) / max(1, len(case.response))
+
+Everything else has a default. Fields declared with `option` can be set by users (`--set brevity.FIELD=VALUE`). The
+signature is derived from the fields, so that none can be forgotten. A metric that calls a language model makes `score`
+a coroutine (`async def`) and takes the model in `prepare`; one that is faster on many cases at once derives from
+`BatchMetric`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from imapeval.errors import ImapEvalError, SampleError
+from imapeval.signature import signature
+from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from imapeval.graph.encoder import Encoder
     from imapeval.llm.protocol import Model
+    from imapeval.signature import Value
     from imapeval.types import Imap, Lang, Match, Outcome
 
 Requirement = Literal["imap", "reference", "llm", "encoder", "weights", "logprobs"]
-"""What a metric may need beside question and response: the imap with its matches; a reference; a language model that
-is asked (--llm); the sentence encoder (--encoder); weights of its own, which are loaded here; a language model whose
-server tells the probabilities of its tokens."""
+"""What a metric may require besides question and response: the imap with its matches; a reference; a language model
+that it calls (--llm); the sentence encoder (--encoder); model weights that are loaded here; a language model whose
+server returns the probabilities of given tokens."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
 _ROUNDING = 2.0**-10
-"""How far a score may lie beyond the range for rounding alone: the spacing of half-precision numbers above 1."""
+"""How far a score may lie outside the range through rounding: the spacing of half-precision numbers above 1."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One response beside one reference: what a metric sees.
+    """One response with one reference: what a metric sees.
 
-    A sample gives a case for each reference and, on imaps, for each reading; `evaluate` makes one outcome of theirs.
+    A sample gives one case per reference and, on imaps, per reading; `evaluate` combines them into one outcome.
 
     Attributes:
-        reference: "" where the sample has none, which a metric that requires "reference" is never shown.
+        reference: "" where the sample has none; a metric that requires "reference" is never given such a case.
         imap, matches: None unless the metric requires "imap".
     """
 
@@ -47,61 +69,25 @@ class Case:
     imap: Imap | None = None
     matches: tuple[Match, ...] | None = None
 
+    def get_imap(self) -> tuple[Imap, tuple[Match, ...]]:
+        """Return the imap and its matches.
 
-class Metric(Protocol):
-    """Gives a score, or a reason why there is none, for each case.
-
-    Attributes:
-        name: As on the command line.
-        summary: One line for `imapeval metrics`.
-        citation: Paper or software that defines it.
-        requires: What it needs beside question and response.
-        languages: Languages it is defined for.
-        range: Lowest and highest possible score; None where unbounded.
-        higher_is_better: Which way is good.
-        lacks: What has to be installed or fetched before it can be computed here, as in "pip install
-            'imapeval[neural]'"; "" where nothing. A language model that has to be named (--llm) is not among it.
-        signature: Everything in the metric itself that can change the number; what comes from extraction and
-            matching is added by `evaluate`. Of a metric with a model, the model's identity once it is prepared.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def summary(self) -> str: ...
-    @property
-    def citation(self) -> str: ...
-    @property
-    def requires(self) -> frozenset[Requirement]: ...
-    @property
-    def languages(self) -> frozenset[Lang]: ...
-    @property
-    def range(self) -> tuple[float | None, float | None]: ...
-    @property
-    def higher_is_better(self) -> bool: ...
-    @property
-    def missing_requirements(self) -> str: ...
-    @property
-    def signature(self) -> str: ...
-
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch.
-
-        Returns:
-            One outcome per case, in order. Undefined cases are a `Failure`; nothing is raised for a single
-            case's content.
+        Raises:
+            TypeError: The case has none: a metric that asks for them has to require "imap".
         """
-        ...
+        if self.imap is None or self.matches is None:
+            raise TypeError(f"case {self.id!r} has no imap with matches; the metric has to require 'imap'")
+        return self.imap, self.matches
 
 
 @dataclass(frozen=True, slots=True)
 class MetricResources:
-    """What a run can give its metrics.
+    """What a run provides to its metrics.
 
     Attributes:
-        llm: The language model that was named; None where none was.
-        encoder: The sentence encoder; None where no metric requires it.
-        device: Where weights are put: "auto" takes a GPU where there is one.
+        llm: The language model that was named; None if none was.
+        encoder: The sentence encoder; None if no metric requires it.
+        device: Where model weights go: "auto" takes a GPU if there is one.
     """
 
     llm: Model | None = None
@@ -109,38 +95,172 @@ class MetricResources:
     device: Device = "auto"
 
 
-@runtime_checkable
-class Preparable(Protocol):
-    """A metric that requires "llm", "encoder", "weights" or "logprobs"."""
+class Metric(ABC):
+    """Gives each case a score, or a reason why it has none.
 
-    def prepare(self, parts: MetricResources) -> Metric:
-        """Return the metric ready to score, with its models.
+    An attribute that depends on the metric's fields is a method decorated with `computed`.
+
+    Attributes:
+        name: As on the command line.
+        summary: One line for `imapeval metrics`.
+        citation: Paper or software that defines it.
+        requires: What it requires besides question and response.
+        languages: Languages it is defined for.
+        range: Lowest and highest possible score; None where unbounded.
+        higher_is_better: Whether a higher score is better.
+        revision: Of the computation, for the signature; any change that can move a score raises it.
+        concurrency: Most cases that are scored at the same time if `score` is a coroutine.
+    """
+
+    __slots__ = ()
+
+    name: str
+    summary: str
+    citation: str = ""
+    requires: frozenset[Requirement] = frozenset({"reference"})
+    languages: frozenset[Lang] = frozenset({"en", "zh"})
+    range: tuple[float | None, float | None] = (None, None)
+    higher_is_better: bool = True
+    revision: str = "1"
+    concurrency: int = 8
+
+    @property
+    def missing_requirements(self) -> str:
+        """What has to be installed or downloaded before it can be computed here, as in "pip install ..."; "" if none.
+
+        A language model that has to be named (--llm) does not count.
+        """
+        return ""
+
+    @property
+    def signature(self) -> str:
+        """Everything in the metric itself that can change its scores: `NAME|FIELD:VALUE|...|v:REVISION`.
+
+        `evaluate` adds what comes from extraction and matching.
+        """
+        metric = self.get_signed()
+        fields = (metric,) if dataclasses.is_dataclass(metric) else ()
+        return signature(self.name, *fields, **self.describe_state(), v=self.revision)
+
+    def get_signed(self) -> Metric:
+        """Return the metric whose fields are signed: this one, with identities in place of the paths of files."""
+        return self
+
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return what the signature holds besides the fields, such as the identity of a loaded model."""
+        return {}
+
+    def prepare(self, resources: MetricResources) -> Metric:
+        """Return the metric ready to score, with those of the resources that it requires.
 
         Raises:
-            UsageError: It requires a part that is not there; says which option gives it.
+            UsageError: A required resource is missing; names the option that provides it.
             MissingExtraError: Packages are not installed.
-            ResourceError: Weights cannot be had.
+            ResourceError: Weights cannot be loaded.
         """
-        ...
+        del resources
+        return self
 
+    @abstractmethod
+    def score(self, case: Case) -> float | Outcome | Awaitable[float | Outcome]:
+        """Score one case; an ordinary method, or a coroutine if it waits for a language model.
 
-@runtime_checkable
-class Asking(Protocol):
-    """A metric that asks a language model and waits for it, while others work."""
-
-    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`. What fails at the model is a `Failure` of the case.
+        Returns:
+            A finite number; a `Score`, which can have parts; or a `Failure` where no score is defined.
 
         Raises:
-            ServiceError: The model answers nobody any more.
+            SampleError: The case cannot be scored; becomes its `Failure`.
+            ServiceError: The language model is not available to any case.
         """
-        ...
+
+    @property
+    def is_async(self) -> bool:
+        """Whether `score` is a coroutine, so that other metrics can be computed while it waits."""
+        return inspect.iscoroutinefunction(self.score)
+
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases, and wait for them; inside an event loop use `ascore_batch`.
+
+        Returns:
+            One outcome per case, in order.
+
+        Raises:
+            ImapEvalError: Something that concerns all cases.
+        """
+        if self.is_async:
+            return asyncio.run(self.ascore_batch(cases))
+        return [to_outcome(cast("float | Outcome", self.score(case))) for case in cases]
+
+    async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases without blocking the event loop; see `score_batch`."""
+        if self.is_async:
+            score = cast("Callable[[Case], Awaitable[float | Outcome]]", self.score)
+            return await score_concurrently(cases, score, limit=self.concurrency)
+        return await asyncio.to_thread(self._score_in_thread, cases)
+
+    def _score_in_thread(self, cases: Sequence[Case]) -> list[Outcome]:
+        try:
+            return self.score_batch(cases)
+        except StopIteration as error:
+            # A future cannot carry it out of a thread: whoever awaits the future would wait forever.
+            raise RuntimeError(f"StopIteration in {self.name}") from error
+
+    def refuse_language(self, case: Case) -> Failure | None:
+        """Return `Failure("language")` for a case in a language that the metric is not defined for, else None."""
+        if case.lang in self.languages:
+            return None
+        known = " and ".join(sorted(self.languages))
+        return Failure("metric", "language", f"{self.name} is for texts in {known}; this sample is {case.lang!r}")
+
+
+class BatchMetric(Metric):
+    """A metric that scores many cases at once, such as a model that reads them in batches."""
+
+    __slots__ = ()
+
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        return self.score_batch([case])[0]
+
+    @abstractmethod
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases; see `Metric.score_batch`."""
+
+
+async def score_concurrently(
+    cases: Sequence[Case], score: Callable[[Case], Awaitable[float | Outcome]], *, limit: int
+) -> list[Outcome]:
+    """Score every case, at most `limit` at the same time; an error that concerns one case is its `Failure`.
+
+    Raises:
+        ImapEvalError: Something that concerns all cases; raised once the requests under way are finished and paid for.
+    """
+    outcomes: dict[int, Outcome] = {}
+    fatal: list[ImapEvalError] = []
+    waiting = iter(enumerate(cases))
+
+    async def work() -> None:
+        for place, case in waiting:
+            try:
+                outcomes[place] = to_outcome(await score(case))
+            except SampleError as error:
+                stage = "llm" if error.stage == "llm" else "metric"
+                outcomes[place] = Failure(stage, error.kind, str(error), error.raw)
+            except ImapEvalError as error:
+                fatal.append(error)
+            if fatal:
+                return
+
+    await asyncio.gather(*(work() for _ in range(min(limit, len(cases)))))
+    if fatal:
+        raise fatal[0]
+    return [outcomes[place] for place in range(len(cases))]
 
 
 def is_within_range(value: float, span: tuple[float | None, float | None]) -> bool:
-    """Say whether a metric of that range can give that score, or has given it before rounding.
+    """Return whether a metric of that range can give that score, rounding aside.
 
-    >>> is_possible(1.0000002, (0.0, 1.0)), is_possible(1.1, (0.0, 1.0)), is_possible(5, (0.0, None))
+    >>> is_within_range(1.0000002, (0.0, 1.0)), is_within_range(1.1, (0.0, 1.0)), is_within_range(5, (0.0, None))
     (True, False, True)
     """
     low, high = span
@@ -149,11 +269,32 @@ def is_within_range(value: float, span: tuple[float | None, float | None]) -> bo
     )
 
 
-def option(description: str, default: str | float | bool) -> Any:
+def option(description: str, default: str | float | bool, *, signed: bool = True) -> Any:
     """Declare a field that users may set: `--set METRIC.FIELD=VALUE`.
 
     Args:
-        told: What it is, for `imapeval metrics show`.
+        description: What it sets, for `imapeval metrics show`.
         default: Its type is the option's.
+        signed: Whether the value goes into the signature; not if `describe_state` identifies it better, as for a path.
     """
-    return field(default=default, metadata={"option": description})
+    return field(default=default, metadata={"option": description, "signature": signed})
+
+
+def unsigned(**how: Any) -> Any:
+    """Declare a field that does not go into the signature; takes the arguments of `dataclasses.field`."""
+    return field(**how, metadata={"signature": False})
+
+
+def resource() -> Any:
+    """Declare a field that `prepare` fills, such as a model: None until then, and not in the signature."""
+    return unsigned(default=None, repr=False, compare=False)
+
+
+def computed(get: Callable[[Any], _T]) -> _T:
+    """Make a method a property that may override an attribute of `Metric`; type checkers refuse `property` there."""
+    return cast("_T", property(get))
+
+
+def to_outcome(result: float | Outcome) -> Outcome:
+    """Return what `Metric.score` gave as an outcome: a number becomes a `Score` without parts."""
+    return result if isinstance(result, Score | Failure) else Score(float(result))

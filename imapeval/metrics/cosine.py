@@ -1,70 +1,67 @@
 """Cosine of the sentence vectors of reference and response.
 
-The encoder is the core's (`imapeval.graph.encoder`), which needs no extra, or any sentence-transformers model by
---encoder. It reads the first `MAX_CHARACTERS` characters of a text, and of these what its model takes; parts:
-`truncated`, 1 where a text has more characters.
+The encoder is the built-in one (`imapeval.graph.encoder`), which needs no extra, or any sentence-transformers model
+named with --encoder. It reads the first `MAX_CHARACTERS` characters of a text, as far as its model takes them; part
+`truncated` is 1 if a text has more characters.
 
-Empty cases: a response without a letter scores 0, being similar to nothing; a reference without one is
+Empty cases: a response without a letter scores 0, because it is similar to nothing; a reference without one is
 `Failure("no-reference-tokens")`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.graph.encoder import MAX_CHARACTERS
-from imapeval.signature import signature
-from imapeval.types import Failure, Lang, Outcome, Score
+from imapeval.metrics.base import BatchMetric, resource
+from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.graph.encoder import Encoder
-    from imapeval.metrics.base import Case, MetricResources, Requirement
+    from imapeval.metrics.base import Case, MetricResources
+    from imapeval.signature import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Cosine:
-    """Sentence cosine as a metric; see the module's docstring."""
+class Cosine(BatchMetric):
+    """Sentence cosine; see the module's docstring."""
 
-    encoder: Encoder | None = field(default=None, repr=False, compare=False, metadata={"signature": False})
+    name = "cosine"
+    summary = "cosine of the sentence vectors of reference and response"
+    citation = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
+    requires = frozenset({"reference", "encoder"})
+    range = (-1.0, 1.0)
 
-    name: ClassVar[str] = "cosine"
-    summary: ClassVar[str] = "cosine of the sentence vectors of reference and response"
-    citation: ClassVar[str] = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
-    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "encoder"})
-    languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
-    range: ClassVar[tuple[float | None, float | None]] = (-1.0, 1.0)
-    higher_is_better: ClassVar[bool] = True
-    missing_requirements: ClassVar[str] = ""
+    encoder: Encoder | None = resource()
 
-    @property
-    def signature(self) -> str:
-        """See `Metric.signature`."""
-        encoder = None if self.encoder is None else self.encoder.identity
-        return signature(self.name, self, encoder=encoder, characters=MAX_CHARACTERS, v=1)
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the encoder and how much of a text it reads."""
+        return {"encoder": None if self.encoder is None else self.encoder.identity, "characters": MAX_CHARACTERS}
 
     def prepare(self, resources: MetricResources) -> Cosine:
-        """Return it with its encoder; see `Preparable`."""
+        """Return it with its encoder; see `Metric.prepare`."""
         if resources.encoder is None:
             raise UsageError("the metric 'cosine' needs a sentence encoder. Name one with --encoder.")
         return replace(self, encoder=resources.encoder)
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases; see `Metric.score_batch`."""
         if self.encoder is None:
             raise TypeError("cosine has to be prepared before it can score")
         texts = list(dict.fromkeys(text for case in cases for text in (case.reference, case.response)))
-        rows = dict(zip(texts, self.encoder.encode(texts).astype("float64"), strict=True))
+        vectors = dict(zip(texts, self.encoder.encode(texts).astype("float64"), strict=True))
         outcomes: list[Outcome] = []
         for case in cases:
             if not any(map(str.isalpha, case.reference[:MAX_CHARACTERS])):
-                outcomes.append(Failure("metric", "no-reference-tokens", "the reference holds nothing to compare with"))
+                message = "the reference has no letter to compare with"
+                outcomes.append(Failure("metric", "no-reference-tokens", message))
                 continue
-            # Vectors of length 1 only to rounding.
-            cosine = float(rows[case.reference] @ rows[case.response])
+            # The vectors have length 1 up to rounding.
+            cosine = float(vectors[case.reference] @ vectors[case.response])
             truncated = max(len(case.reference), len(case.response)) > MAX_CHARACTERS
             outcomes.append(Score(min(1.0, max(-1.0, cosine)), {"truncated": float(truncated)}))
         return outcomes

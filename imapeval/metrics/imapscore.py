@@ -16,18 +16,19 @@ Empty cases, the same for all three:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.signature import signature
-from imapeval.types import Failure, Imap, Lang, Match, Outcome, Relation, Score, values_by_term
+from imapeval.metrics.base import Metric
+from imapeval.types import Failure, Relation, Score, values_by_term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.base import Case
+    from imapeval.types import Imap, Match, Outcome
 
 CREDITS: Mapping[Relation, float] = {
     Relation.EXACT: 1.0,
@@ -46,8 +47,6 @@ JUDGED_SIMILARITY_WEIGHT = 0.5
 """Weight of the similarity of two values that a language model has compared. Of 0, .25, .5, .75 and 1 it agreed best
 with clinicians (mean Spearman .435, .447, .471, .463 and .455 on 200 answers), and a wrong answer in the reference's
 words earned .32 in place of .64 (docs/prompts.md)."""
-
-_CITATION = "Wang et al. 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL 2024"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,60 +196,59 @@ def _shared_terms(imap: Imap, matches: Sequence[Match]) -> dict[str, _SharedTerm
     }
 
 
+class ImapScore(Metric):
+    """One of the three scores of judged value pairs."""
+
+    __slots__ = ()
+
+    citation = "Wang et al. 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL 2024"
+    requires = frozenset({"imap", "reference"})
+
+
 @dataclass(frozen=True, slots=True)
-class ImapScore:
-    """One of the three scores as a metric."""
+class GradedImapScore(ImapScore):
+    """The default; see `score_graded`."""
 
-    name: str
-    summary: str
-    compute: Callable[[Imap, Sequence[Match]], Outcome] = field(metadata={"signature": False})
-    range: tuple[float | None, float | None]
-    signature: str
-    citation: str = _CITATION
-    requires: frozenset[Requirement] = frozenset({"imap", "reference"})
-    languages: frozenset[Lang] = frozenset({"en", "zh"})
-    higher_is_better: bool = True
-    missing_requirements: str = ""
+    name = "imapscore"
+    summary = "graded and soft imapScore, 0..1 (the default)"
+    range = (0.0, 1.0)
+    revision = "3"
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        return [self._score(case) for case in cases]
+    credits: str = "/".join(format(CREDITS[relation], "g") for relation in Relation)
+    soft: str = "max-root"
+    judged: float = JUDGED_SIMILARITY_WEIGHT
+    mean: str = "facts"
 
-    def _score(self, case: Case) -> Outcome:
-        if case.imap is None or case.matches is None:
-            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        return self.compute(case.imap, case.matches)
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `score_graded`."""
+        return score_graded(*case.get_imap())
+
+
+@dataclass(frozen=True, slots=True)
+class PaperImapScore(ImapScore):
+    """Eq. 1 of the paper; see `score_paper`."""
+
+    name = "imapscore:paper"
+    summary = "Eq. 1 of the paper, verbatim"
+
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `score_paper`."""
+        return score_paper(*case.get_imap())
+
+
+@dataclass(frozen=True, slots=True)
+class MeanImapScore(ImapScore):
+    """The mean over terms; see `score_mean`."""
+
+    name = "imapscore:mean"
+    summary = "Eq. 1 divided by the number of reference terms"
+    range = (-1.0, 2.0)
+
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `score_mean`."""
+        return score_mean(*case.get_imap())
 
 
 def build() -> list[ImapScore]:
     """Return the metrics of this module, for the registry."""
-    credits_signature = "/".join(format(CREDITS[r], "g") for r in Relation)
-    return [
-        ImapScore(
-            "imapscore",
-            "graded and soft imapScore, 0..1 (the default)",
-            score_graded,
-            (0.0, 1.0),
-            signature(
-                "imapscore",
-                credits=credits_signature,
-                soft="max-root",
-                judged=JUDGED_SIMILARITY_WEIGHT,
-                mean="facts",
-                v="3",
-            ),
-        ),
-        ImapScore(
-            "imapscore:paper",
-            "Eq. 1 of the paper, verbatim",
-            score_paper,
-            (None, None),
-            signature("imapscore:paper", v="1"),
-        ),
-        ImapScore(
-            "imapscore:mean",
-            "Eq. 1 divided by the number of reference terms",
-            score_mean,
-            (-1.0, 2.0),
-            signature("imapscore:mean", v="1"),
-        ),
-    ]
+    return [GradedImapScore(), PaperImapScore(), MeanImapScore()]

@@ -1,10 +1,10 @@
-"""The same metric on imaps in place of texts (Table 2 of Wang et al. 2024).
+"""Metrics of two texts, computed on imaps instead (Table 2 of Wang et al. 2024).
 
-`NAME+imap` sees the inform values of reference and response, `NAME+imap:pairs` the terms with them. The values of an
+`NAME+imap` sees the inform values of reference and response, `NAME+imap:pairs` terms and values. The values of an
 answer are joined by term: the reference's terms in their order, then those that only the response has.
 
-Where nothing is asked, or the reference states no fact, there is no score, as for `imapscore`. A response that states
-no fact is an empty text, of which each metric says what it is worth.
+If the question asks nothing, or the reference states no fact, there is no score, as for `imapscore`. A response that
+states no fact is an empty text; each metric defines its own score for that.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from imapeval.metrics.base import Asking, Metric, MetricResources, Preparable
+from imapeval.metrics.base import BatchMetric, Case, Metric, computed
 from imapeval.metrics.imapscore import check_scorable
 from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.base import MetricResources, Requirement
 
 ImapForm = Literal["values", "pairs"]
-"""What of an imap becomes text: its values only, or each term with its values."""
+"""What of an imap becomes text: the values alone, or each term with its values."""
 
 _IMAP: frozenset[Requirement] = frozenset({"imap"})
 
@@ -30,70 +30,77 @@ _SUFFIXES: dict[ImapForm, str] = {"values": "+imap", "pairs": "+imap:pairs"}
 
 
 @dataclass(frozen=True, slots=True)
-class MetricOnImaps:
-    """A metric of texts, on imaps.
+class MetricOnImaps(BatchMetric):
+    """A metric of two texts, computed on the texts of an imap.
 
     Attributes:
-        metric: What scores.
+        metric: The metric of texts.
         form: What of the imap it sees.
     """
 
     metric: Metric
     form: ImapForm = "values"
 
-    @property
+    @computed
     def name(self) -> str:
         return f"{self.metric.name}{_SUFFIXES[self.form]}"
 
-    @property
+    @computed
     def summary(self) -> str:
         return f"{self.metric.summary}; on imap {self.form}"
 
-    @property
+    @computed
     def citation(self) -> str:
         return f"{self.metric.citation}; on imaps: Wang et al. 2024, imapScore, Table 2"
 
-    @property
+    @computed
     def requires(self) -> frozenset[Requirement]:
         return self.metric.requires | _IMAP
 
-    @property
+    @computed
     def languages(self) -> frozenset[Lang]:
         return self.metric.languages
 
-    @property
+    @computed
     def range(self) -> tuple[float | None, float | None]:
         return self.metric.range
 
-    @property
+    @computed
     def higher_is_better(self) -> bool:
         return self.metric.higher_is_better
 
     @property
     def missing_requirements(self) -> str:
+        """Those of the metric of texts."""
         return self.metric.missing_requirements
 
     @property
+    def is_async(self) -> bool:
+        """Whether the metric of texts is."""
+        return self.metric.is_async
+
+    @property
     def signature(self) -> str:
+        """That of the metric of texts, and how the texts are made."""
         rest = self.metric.signature.removeprefix(self.metric.name)
         return f"{self.name}{rest}|join:{'space' if self.form == 'values' else 'line'}|order:terms"
 
-    def prepare(self, resources: MetricResources) -> MetricOnImaps:
-        """Return it with the metric of texts prepared; see `Preparable`."""
-        if not isinstance(self.metric, Preparable):
-            return self
-        metric = self.metric.prepare(resources)
-        return AskedOnImaps(metric, self.form) if isinstance(metric, Asking) else replace(self, metric=metric)
+    def prepare(self, resources: MetricResources) -> Metric:
+        """Return it with the metric of texts prepared; see `Metric.prepare`."""
+        return replace(self, metric=self.metric.prepare(resources))
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        views = [self.make_text_case(case) for case in cases]
-        shown = [view for view in views if not isinstance(view, Failure)]
-        scored = iter(self.metric.score(shown) if shown else [])
-        return [view if isinstance(view, Failure) else next(scored) for view in views]
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases; see `Metric.score_batch`."""
+        views, shown = self._make_text_cases(cases)
+        return _merge(views, self.metric.score_batch(shown) if shown else [])
+
+    async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases without blocking the event loop; see `Metric.ascore_batch`."""
+        views, shown = self._make_text_cases(cases)
+        return _merge(views, await self.metric.ascore_batch(shown) if shown else [])
 
     def make_text_case(self, case: Case) -> Case | Failure:
-        """Return the case as the metric sees it, or why it is shown nothing."""
+        """Return the case as the metric of texts sees it, or why it has no score."""
         if case.imap is None:
             raise TypeError(f"{self.name} needs an imap; case {case.id!r} has none")
         if failure := check_scorable(case.imap):
@@ -101,19 +108,14 @@ class MetricOnImaps:
         reference, response = render_imap_texts(case.imap, self.form)
         return replace(case, reference=reference, response=response, imap=None, matches=None)
 
-
-@dataclass(frozen=True, slots=True)
-class AskedOnImaps(MetricOnImaps):
-    """A metric that asks a language model about two texts, on imaps."""
-
-    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Asking.ask`."""
-        metric = self.metric
-        if not isinstance(metric, Asking):
-            raise TypeError(f"{metric.name} asks no language model")
+    def _make_text_cases(self, cases: Sequence[Case]) -> tuple[list[Case | Failure], list[Case]]:
         views = [self.make_text_case(case) for case in cases]
-        scored = iter(await metric.ask([view for view in views if not isinstance(view, Failure)]))
-        return [view if isinstance(view, Failure) else next(scored) for view in views]
+        return views, [view for view in views if isinstance(view, Case)]
+
+
+def _merge(views: Sequence[Case | Failure], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    scored = iter(outcomes)
+    return [view if isinstance(view, Failure) else next(scored) for view in views]
 
 
 def render_imap_texts(imap: Imap, form: ImapForm) -> tuple[str, str]:
@@ -130,9 +132,9 @@ def render_imap_texts(imap: Imap, form: ImapForm) -> tuple[str, str]:
 
 
 def make_imap_variants(metrics: Iterable[Metric]) -> list[MetricOnImaps]:
-    """Return the metrics that compare two texts on imaps, in both forms.
+    """Return the metrics that compare two texts, on imaps and in both forms.
 
-    Those that ask a language model are not among them: their packages say which of them make sense there.
+    Metrics that call a language model are left out: their packages choose which of them make sense on imaps.
     """
     return [
         MetricOnImaps(metric, form)

@@ -17,13 +17,13 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 from imapeval.errors import ResourceError, UsageError
+from imapeval.metrics.base import Metric
 from imapeval.metrics.on_imaps import MetricOnImaps, make_imap_variants
 from imapeval.metrics.options import set_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from imapeval.metrics.base import Metric
 
 ENTRY_POINT_GROUP = "imapeval.metrics"
 
@@ -91,7 +91,7 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
     """Return metrics with their options set.
 
     Args:
-        wanted: Names, or prompts as "geval-file:PATH"; "all-offline" stands for all that can be computed here as it is,
+        requested: Names, or prompts as "geval-file:PATH"; "all-offline" stands for all that can be computed here as it is,
             with these options.
         options: What to set, as users write it: by the name of the metric, then of the option. What is set of a metric
             holds for it on imaps too.
@@ -139,8 +139,10 @@ def _registered() -> dict[str, Metric]:
     return metrics
 
 
-def _add(metrics: dict[str, Metric], added: Iterable[Metric], *, source: str) -> None:
+def _add(metrics: dict[str, Metric], added: Iterable[object], *, source: str) -> None:
     for metric in added:
+        if not isinstance(metric, Metric):
+            raise ResourceError(f"{source} gave {metric!r}, which does not derive from imapeval.metrics.base.Metric.")
         if metric.name in metrics:
             raise ResourceError(
                 f"the metric {metric.name!r} of {source} has the name of another metric. Uninstall one of the packages."

@@ -12,7 +12,7 @@ from imapeval.evaluation.combine import References
 from imapeval.evaluation.extract import MAX_CHARACTERS
 from imapeval.evaluation.runs import Result, Run, RunWriter
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, Requirement
+from imapeval.metrics.base import Case, Metric, Requirement, to_outcome
 from imapeval.types import Failure, Imap, Lang, Match, Outcome, Pair, Relation, Sample, Score, values_by_term
 
 QUERY = (Pair("word", "?"),)
@@ -67,7 +67,7 @@ class Same:
 
 
 @dataclass(frozen=True)
-class Length:
+class Length(Metric):
     """A metric on texts: the distance of the lengths, less is better; it cannot bear the response "poison"."""
 
     name: str = "length"
@@ -77,13 +77,12 @@ class Length:
     languages: frozenset[Lang] = frozenset({"en"})
     range: tuple[float | None, float | None] = (0.0, None)
     higher_is_better: bool = False
-    missing_requirements: str = ""
     signature: str = "length|v:1"
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        if any(case.response == "poison" for case in cases):
+    def score(self, case: Case) -> float:
+        if case.response == "poison":
             raise ZeroDivisionError("poison")
-        return [Score(float(abs(len(case.reference) - len(case.response)))) for case in cases]
+        return abs(len(case.reference) - len(case.response))
 
 
 def sample(id_: str, response: str, *references: str) -> Sample:
@@ -247,8 +246,8 @@ class Facts(Length):
     name: str = "facts"
     requires: frozenset[Requirement] = frozenset({"imap"})
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        return [Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "") for case in cases]
+    def score(self, case: Case) -> Outcome:
+        return Score(float(len(case.imap.response))) if case.imap else Failure("metric", "x", "")
 
 
 class Thrice(Words):
@@ -321,7 +320,7 @@ def test_each_reference_is_averaged_over_readings_first(tmp_path: Path):
 
 
 def test_an_imap_metric_without_extractor():
-    with pytest.raises(UsageError, match="the metric 'imapscore' needs an extractor and a matcher"):
+    with pytest.raises(UsageError, match="'imapscore'"):
         score_all([sample("a", "rest")], metrics=[IMAPSCORE])
 
 
@@ -396,13 +395,15 @@ class Judge(Length):
     waiting: list[str] = field(default_factory=list)
     judges: int = 1
 
-    async def ask(self, cases: Sequence[Case]) -> list[Outcome]:
+    is_async = True
+
+    async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
         self.waiting.append(self.name)
         while len(self.waiting) < self.judges:
             await asyncio.sleep(0)
         if any(case.response == "dead" for case in cases):
             raise ServiceError("nobody answers", kind="unreachable")
-        return self.score(cases)
+        return [to_outcome(self.score(case)) for case in cases]
 
 
 def test_metrics_that_wait_wait_together():

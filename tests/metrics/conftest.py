@@ -8,7 +8,6 @@ Tests that need torch carry the mark `neural` and import it inside functions, so
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from imapeval._optional import installed
-from imapeval.metrics.base import Asking, Case
+from imapeval.metrics.base import Case
 from imapeval.types import Failure, Imap, Match, Outcome, Pair, Relation
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def check_edge_cases() -> Callable[[Iterable[Metric]], None]:
 
 def _describe(metric: Metric) -> str:
     cases = [make_case(*texts) for texts in CASES.values()]
-    outcomes = asyncio.run(metric.ask(cases)) if isinstance(metric, Asking) else metric.score(cases)
+    outcomes = metric.score_batch(cases)
     assert len(outcomes) == len(cases)
     return f"| `{metric.name}` | {' | '.join(_show(outcome, metric.range) for outcome in outcomes)} |"
 

@@ -24,7 +24,7 @@ def metric() -> Cosine:
 
 
 def score(metric: Cosine, reference: str, response: str, lang: Lang = "en") -> Outcome:
-    (outcome,) = metric.score([Case("a", "", reference, response, lang)])
+    (outcome,) = metric.score_batch([Case("a", "", reference, response, lang)])
     return outcome
 
 
@@ -34,7 +34,7 @@ def test_it_is_the_cosine_of_the_encoders_vectors(metric: Cosine, lang: Lang) ->
 
     with (DATASETS / f"sample-{lang}.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in islice(lines, 50)]
-    outcomes = metric.score([Case(row["id"], "", row["reference"], row["response"], lang) for row in rows])
+    outcomes = metric.score_batch([Case(row["id"], "", row["reference"], row["response"], lang) for row in rows])
     model = USE(threads=1)
     references, responses = (model.encode([row[name] for row in rows]) for name in ("reference", "response"))
     expected = [1 - distance.cosine(*pair) for pair in zip(references, responses, strict=True)]
@@ -56,7 +56,7 @@ def test_edges(metric: Cosine) -> None:
     assert long.parts == {"truncated": 1.0}
     assert long == score(metric, "rest", ("rest " * 20_000)[:MAX_CHARACTERS] + "x")
     assert isinstance(score(metric, "fever 发热", "发热 fever 39 ℃", "zh"), Score)
-    assert metric.score([]) == []
+    assert metric.score_batch([]) == []
 
 
 def test_the_encoder_is_in_the_signature(metric: Cosine) -> None:
@@ -69,4 +69,4 @@ def test_without_an_encoder() -> None:
     with pytest.raises(UsageError, match="needs a sentence encoder"):
         Cosine().prepare(MetricResources())
     with pytest.raises(TypeError, match="has to be prepared"):
-        Cosine().score([])
+        Cosine().score_batch([])

@@ -288,4 +288,4 @@ def test_metrics_have_distinct_names_and_signatures() -> None:
     assert len({m.signature for m in metrics}) == 3
     assert "credits:1/0.3/0.6/0/0|soft:max-root|judged:0.5|mean:facts" in metrics[0].signature
     case = Case("x", "q", "r", "p", "en", ONE_TERM, tuple(judge(ONE_TERM, RELATED)))
-    assert [score(m.score([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])
+    assert [score(m.score_batch([case])[0]).value for m in metrics] == pytest.approx([2 / 3, 4 / 3, 4 / 3])

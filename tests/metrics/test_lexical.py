@@ -26,7 +26,7 @@ CHINESE = ("建议口服布洛芬400mg，多喝水。", "可以吃布洛芬，�
 
 
 def score(name: str, reference: str, response: str, lang: Lang = "en", **options: str) -> Outcome:
-    (outcome,) = set_options(METRICS[name], options).score([Case("a", "q", reference, response, lang)])
+    (outcome,) = set_options(METRICS[name], options).score_batch([Case("a", "q", reference, response, lang)])
     return outcome
 
 

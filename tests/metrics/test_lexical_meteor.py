@@ -86,7 +86,7 @@ def prepared(nowhere: Path) -> Meteor:
 
 
 def score(metric: Meteor, reference: str, response: str, lang: Lang = "en") -> Outcome:
-    (outcome,) = metric.score([Case("a", "q", reference, response, lang)])
+    (outcome,) = metric.score_batch([Case("a", "q", reference, response, lang)])
     return outcome
 
 
@@ -176,7 +176,7 @@ def test_on_real_answers_it_is_what_the_paper_says(prepared: Meteor):
         reckon(*([token.lower() for token in split_for_bleu(text, "13a")] for text in (case.reference, case.response)))
         for case in cases
     ]
-    assert [value(outcome) for outcome in prepared.score(cases)] == pytest.approx(expected, abs=1e-6)
+    assert [value(outcome) for outcome in prepared.score_batch(cases)] == pytest.approx(expected, abs=1e-6)
 
 
 def test_its_signature_names_wordnet(prepared: Meteor):

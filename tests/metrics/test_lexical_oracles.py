@@ -50,7 +50,7 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
 
 
 def score(name: str, cases: Sequence[Case], **options: str) -> list[Score]:
-    outcomes = set_options(METRICS[name], options).score(cases)
+    outcomes = set_options(METRICS[name], options).score_batch(cases)
     return [outcome for outcome in outcomes if isinstance(outcome, Score)]
 
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.metrics.base import Case, Requirement, option
+from imapeval.metrics.base import Case, Metric, option
 from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.metrics.options import Option, list_options, set_options
-from imapeval.signature import signature
-from imapeval.types import Lang, Outcome, Score
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class Length(Metric):
     """How long a response is."""
 
     model: str = option("which model", "small")
@@ -29,23 +23,14 @@ class Length:
 
     name = "length"
     summary = "characters"
-    citation = "none"
-    requires: frozenset[Requirement] = frozenset({"reference"})
-    languages: frozenset[Lang] = frozenset({"en"})
-    range: tuple[float | None, float | None] = (0.0, None)
-    higher_is_better = True
-    missing_requirements = ""
+    range = (0.0, None)
 
     def __post_init__(self) -> None:
         if self.layer < 0:
             raise ValueError(f"layer {self.layer} is negative")
 
-    @property
-    def signature(self) -> str:
-        return signature(self.name, model=self.model, layer=self.layer, weight=self.weight, idf=self.idf)
-
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        return [Score(self.weight * len(case.response)) for case in cases]
+    def score(self, case: Case) -> float:
+        return self.weight * len(case.response)
 
 
 def test_options_are_listed_and_set_by_type() -> None:
@@ -53,7 +38,7 @@ def test_options_are_listed_and_set_by_type() -> None:
     assert set_options(Length(), {}) == Length()
     metric = set_options(Length(), {"model": "large", "layer": "17", "weight": "1", "idf": "yes"})
     assert metric == Length("large", 17, 1.0, True)
-    assert metric.signature == "length|model:large|layer:17|weight:1|idf:yes"
+    assert metric.signature == "length|model:large|layer:17|weight:1|idf:yes|v:1"
 
 
 def test_options_of_a_metric_on_imaps_are_those_of_the_metric() -> None:

@@ -11,33 +11,22 @@ import pytest
 
 MODULE = '''
 from dataclasses import dataclass
-from typing import ClassVar
 
-from imapeval.metrics.base import option
-from imapeval.signature import signature
-from imapeval.types import Score
+from imapeval.metrics.base import Metric, option
 
 
 @dataclass(frozen=True)
-class Shouting:
+class Shouting(Metric):
     """How much of a response is in capitals."""
 
+    name = "shouting"
+    summary = "share of capitals"
+    higher_is_better = False
+
     weight: float = option("what all capitals are worth", 1.0)
-    name: ClassVar = "shouting"
-    summary: ClassVar = "share of capitals"
-    citation: ClassVar = "none"
-    requires: ClassVar = frozenset({"reference"})
-    languages: ClassVar = frozenset({"en"})
-    range: ClassVar = (0.0, None)
-    higher_is_better: ClassVar = False
-    missing_requirements: ClassVar = ""
 
-    @property
-    def signature(self):
-        return signature(self.name, self, v="1")
-
-    def score(self, cases):
-        return [Score(self.weight * sum(map(str.isupper, c.response)) / max(1, len(c.response))) for c in cases]
+    def score(self, case):
+        return self.weight * sum(map(str.isupper, case.response)) / max(1, len(case.response))
 
 
 def build():

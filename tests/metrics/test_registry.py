@@ -1,27 +1,36 @@
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
-from typing import ClassVar
 
 import pytest
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.metrics import imapscore, lexical, registry
-from imapeval.metrics.base import option
+from imapeval.metrics.base import Case, Metric, Requirement, option
 from imapeval.metrics.imapscore import ImapScore
 
 
 @dataclass(frozen=True)
-class Lacking:
+class Plain(Metric):
+    """A metric that scores everything 1."""
+
+    name: str = "plain"
+    summary = "1"
+    requires: frozenset[Requirement] = frozenset({"reference"})
+
+    def score(self, case: Case) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Lacking(Plain):
     """A metric that looks for its weights."""
 
+    name: str = "lacking"
     model: str = option("weights", "/here")
-    name: ClassVar = "lacking"
-    requires: ClassVar = frozenset({"reference"})
-    signature: ClassVar = "lacking"
 
     @property
-    def lacks(self) -> str:
+    def missing_requirements(self) -> str:
         return f"weights of {self.model}"
 
 
@@ -46,9 +55,8 @@ def test_unknown_name_with_and_without_near_ones():
         registry.get("zzz")
 
 
-def build_theirs() -> list[ImapScore]:
-    (metric, *_) = imapscore.build()
-    return [ImapScore("theirs", "s", metric.compute, (0.0, 1.0), "theirs|v:1")]
+def build_theirs() -> list[Metric]:
+    return [Plain("theirs")]
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -67,7 +75,17 @@ def offer(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 def test_metrics_of_other_packages(monkeypatch: pytest.MonkeyPatch):
     offer(monkeypatch, "build_theirs")
-    assert registry.get("theirs").signature == "theirs|v:1"
+    assert registry.get("theirs").name == "theirs"
+
+
+def build_functions() -> list[object]:
+    return [len]
+
+
+def test_an_entry_point_that_gives_no_metrics(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_functions")
+    with pytest.raises(ResourceError, match="their_package:build_functions"):
+        registry.names()
 
 
 def build_clash() -> list[ImapScore]:
@@ -94,12 +112,8 @@ def test_all_that_can_be_computed_here(monkeypatch: pytest.MonkeyPatch):
     assert not {"lacking", "asking"} & set(offline)
 
 
-def build_others() -> list[ImapScore]:
-    (metric, *_) = imapscore.build()
-    return [
-        replace(metric, name="lacking", lacks="pip install something"),
-        replace(metric, name="asking", requires=frozenset({"llm"})),
-    ]
+def build_others() -> list[Metric]:
+    return [Lacking(), Plain("asking", requires=frozenset({"llm"}))]
 
 
 def test_options_hold_for_a_metric_on_texts_and_on_imaps():

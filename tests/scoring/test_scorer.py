@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
@@ -25,6 +25,7 @@ from imapeval.evaluation.samples import read
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.metrics.base import Case, Metric
 from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.types import Imap, Match, Relation, Sample, Score, Turn
 
@@ -222,21 +223,12 @@ def test_the_process_ends_by_itself():
 
 def test_its_own_work_must_not_wait_for_itself():
     @dataclass(frozen=True)
-    class Nested:
-        name: ClassVar = "nested"
-        summary: ClassVar = "scores by the scorer that scores by it"
-        citation: ClassVar = "a test"
-        requires: ClassVar = frozenset({"llm"})
-        languages: ClassVar = frozenset({"en", "zh"})
-        range: ClassVar = (0.0, 1.0)
-        higher_is_better: ClassVar = True
-        missing_requirements: ClassVar = ""
-        signature: ClassVar = "nested"
+    class Nested(Metric):
+        name = "nested"
+        summary = "scores by the scorer that scores by it"
+        requires = frozenset({"llm"})
 
-        def score(self, cases: Any) -> Any:
-            raise NotImplementedError
-
-        async def ask(self, cases: Any) -> Any:
+        async def score(self, case: Case) -> Any:
             scorer.score(**ABSCESS)
 
     scorer = Scorer([Nested()], llm=ScriptedModel([]))
@@ -394,19 +386,13 @@ def test_invalid_arguments_are_named_at_once(arguments: dict[str, Any], said: st
 
 def test_all_offline_and_ones_own_metric():
     @dataclass(frozen=True)
-    class Length:
-        name: ClassVar = "length"
-        summary: ClassVar = "length of the response"
-        citation: ClassVar = "a test"
-        requires: ClassVar = frozenset[str]()
-        languages: ClassVar = frozenset({"en", "zh"})
-        range: ClassVar = (0.0, None)
-        higher_is_better: ClassVar = True
-        missing_requirements: ClassVar = ""
-        signature: ClassVar = "length|v:1"
+    class Length(Metric):
+        name = "length"
+        summary = "length of the response"
+        requires = frozenset()
 
-        def score(self, cases: Any) -> list[Score]:
-            return [Score(float(len(case.response))) for case in cases]
+        def score(self, case: Case) -> float:
+            return len(case.response)
 
     with Scorer([Length(), "rouge1"]) as scorer:
         found = scorer.score(**ABSCESS)

@@ -11,11 +11,11 @@ Where either of the two is a `Failure`, so is the blend: half of it would be ano
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from imapeval.metrics import imapscore
-from imapeval.metrics.base import option
+from imapeval.metrics.base import computed, option, to_outcome
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.factscore import build_factscore
 from imapeval.metrics.judges.geval import build_geval
@@ -25,8 +25,10 @@ from imapeval.metrics.judges.questions import build_questions
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.metrics.base import Case, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
+    from imapeval.signature import Value
     from imapeval.types import Outcome
 
 
@@ -46,6 +48,11 @@ class Blend(Judge):
         judge: Name of a judge of this package, which has its default options.
     """
 
+    name = "blend"
+    summary = "mean of a judge, with its default options, and imapScore, 0..1"
+    citation = "imapeval; after Wang et al. 2024, imapScore"
+    range = (0.0, 1.0)
+
     judge: str = option(f"the judge, with its default options: {', '.join(_JUDGES)}", "geval")
 
     def __post_init__(self) -> None:
@@ -53,36 +60,22 @@ class Blend(Judge):
         if self.judge not in _JUDGES:
             raise ValueError(f"judge {self.judge!r} is none of {', '.join(_JUDGES)}")
 
-    @property
+    @computed
     def requires(self) -> frozenset[Requirement]:
         """What the judge and imapScore need."""
-        needs: set[Requirement] = {"imap", "reference"}
-        return self._judge.requires | needs
+        return frozenset({*self._judge.requires, "imap", "reference"})
 
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """The common scale."""
-        return 0.0, 1.0
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the signatures of both halves, the model and the prompts."""
+        graded = imapscore.GradedImapScore()
+        return {"rated": self._judge.signature, "graded": graded.signature, **Judge.describe_state(self)}
 
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """None of its own; the judge's stand in the judge's signature."""
-        return ()
-
-    @property
-    def signature(self) -> str:
-        """As of a judge, with the signatures of both halves."""
-        graded, *_ = imapscore.build()
-        return self.sign(rated=self._judge.signature, graded=graded.signature)
-
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the mean."""
-        if case.imap is None or case.matches is None:
-            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        graded = imapscore.score_graded(case.imap, case.matches)
+        graded = imapscore.score_graded(*case.get_imap())
         if isinstance(graded, Failure):
             return graded
-        rated = await self._judge.judge_one(case, jury)
+        rated = to_outcome(await replace(self._judge, client=self.get_client()).score(case))
         if isinstance(rated, Failure):
             return rated
         low, high = _get_bounds(self._judge)
@@ -96,13 +89,7 @@ class Blend(Judge):
 
 def build_blend() -> list[Blend]:
     """Return the blend."""
-    return [
-        Blend(
-            name="blend",
-            summary="mean of a judge, with its default options, and imapScore, 0..1",
-            citation="imapeval; after Wang et al. 2024, imapScore",
-        )
-    ]
+    return [Blend()]
 
 
 def _get_bounds(judge: Judge) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""A judge with a prompt of one's own, out of a file (`imapeval.metrics.judges.prompts.custom_prompt`), as `geval-file:PATH`.
+"""A judge with the user's own prompt, from a file (`judges.prompts.custom_prompt`), as `geval-file:PATH`.
 
 The score is weighted by probabilities, or the mean of samples, as G-Eval's (`imapeval.metrics.judges.geval`). On a
 scale with scores of several digits (0..10, 0..100) it is always the mean of samples: such numbers are several tokens
@@ -13,12 +13,14 @@ where only the facts are shown. Where a prompt shows facts and nothing is asked,
 from __future__ import annotations
 
 import os.path
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
+from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.imapscore import check_scorable, score_graded
+from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.client import JudgeRequest
 from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.on_imaps import compares_texts, make_judge_variant
@@ -28,11 +30,13 @@ from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.metrics.base import Case, Metric, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.metrics.judges.parsing.scores import Scale
     from imapeval.metrics.judges.prompts.custom_prompt import CustomPrompt
     from imapeval.metrics.on_imaps import ImapForm
+    from imapeval.signature import Value
     from imapeval.types import Lang, Outcome
 
 TASK = "geval-own"
@@ -52,9 +56,21 @@ class CustomGEval(WeightedJudge):
         prompt: The prompt; the signature has its scale and the hash of its file.
     """
 
-    prompt: CustomPrompt = field(metadata={"signature": False})
+    prompt: CustomPrompt = unsigned()
 
-    @property
+    citation = "the prompt's author; Liu et al. 2023, G-Eval"
+
+    @computed
+    def name(self) -> str:
+        """That of the prompt."""
+        return f"geval:{self.prompt.name}"
+
+    @computed
+    def summary(self) -> str:
+        """The file and the scale."""
+        return f"G-Eval with the prompt {self.prompt.template.name}, {self.prompt.scale}"
+
+    @computed
     def languages(self) -> frozenset[Lang]:
         """Those that the prompt is for."""
         return self.prompt.languages
@@ -64,7 +80,7 @@ class CustomGEval(WeightedJudge):
         """The prompt's."""
         return self.prompt.scale
 
-    @property
+    @computed
     def requires(self) -> frozenset[Requirement]:
         """The language model, and what the prompt has places for."""
         needs: set[Requirement] = {"llm"}
@@ -76,21 +92,19 @@ class CustomGEval(WeightedJudge):
             needs.add("logprobs")
         return frozenset(needs)
 
-    @property
+    @computed
     def prompt_names(self) -> tuple[str, ...]:
         """What of ours goes with it."""
         return (NOTE, FORM) if self.prompt.is_form else (NOTE,)
 
-    @property
-    def signature(self) -> str:
-        """As of a judge, with the scale and the hash of the file."""
-        return self.sign(scale=str(self.scale), file=self.prompt.digest[:16])
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the scale and the hash of the file, the model and the prompts."""
+        return {"scale": str(self.scale), "file": self.prompt.digest[:16], **Judge.describe_state(self)}
 
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the score."""
-        if case.lang not in self.languages:
-            known = " and ".join(sorted(self.languages))
-            return Failure("metric", "language", f"{self.name} is for texts in {known}; this sample is {case.lang!r}")
+        if refused := self.refuse_language(case):
+            return refused
         texts = {"question": case.question, "reference": case.reference}
         if "imap" in self.requires:
             facts = self._show_facts(case)
@@ -111,17 +125,16 @@ class CustomGEval(WeightedJudge):
             schema=score_schema(self.scale) if self.prompt.is_form else None,
             template=self.prompt.template,
         )
-        return await self.rate(question, jury, labels=self.prompt.labels)
+        return await self.rate(question, labels=self.prompt.labels)
 
     def _show_facts(self, case: Case) -> dict[str, str] | Failure:
-        if case.imap is None or case.matches is None:
-            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        failure = check_scorable(case.imap)
+        imap, matches = case.get_imap()
+        failure = check_scorable(imap)
         if failure is not None and (failure.kind == "no-query" or "reference" in self.requires):
             return failure
-        texts = render_imap(case.imap, case.matches)
+        texts = render_imap(imap, matches)
         if "imapscore" in self.prompt.variables:
-            scored = score_graded(case.imap, case.matches)
+            scored = score_graded(imap, matches)
             if isinstance(scored, Failure):
                 return scored
             texts["imapscore"] = f"{scored.value:.2f}"
@@ -145,12 +158,7 @@ def load_geval(path: str | Path) -> CustomGEval:
             f"the prompt {path} is called {prompt.name!r}, and so is a metric of ours, geval:{prompt.name}. "
             "Give it another name in its head: name: my-" + prompt.name
         )
-    return CustomGEval(
-        name=f"geval:{prompt.name}",
-        summary=f"G-Eval with the prompt {Path(path).name}, {prompt.scale}",
-        citation="the prompt's author; Liu et al. 2023, G-Eval",
-        prompt=prompt,
-    )
+    return CustomGEval(prompt=prompt)
 
 
 def open_prompt_metric(named: str) -> Metric:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import option
+from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.lists import FACTS_SCHEMA, SUPPORT_SCHEMA, read_facts, read_support
@@ -29,8 +29,10 @@ from imapeval.metrics.judges.prompts import knowledge_source as source
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from imapeval.metrics.base import Case, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
+    from imapeval.signature import Value
     from imapeval.types import Outcome
 
 _FACTS, _SUPPORT = "atomic-facts", "fact-support"
@@ -47,14 +49,18 @@ class FActScore(Judge):
         gamma: Facts from which a response is not penalised for being short; 0 for no penalty.
     """
 
-    knowledge: str = field(
-        default="",
-        metadata={
-            "option": "file of passages that facts are held against (.jsonl with title and text, or text); the "
-            "reference where none is named",
-            # The signature has its content, not its place.
-            "signature": False,
-        },
+    name = "factscore"
+    summary = "FActScore, 0..1: share of the response's atomic facts that the reference supports"
+    citation = "Min et al. 2023, FActScore, EMNLP 2023"
+    range = (0.0, 1.0)
+    prompt_names = (_FACTS, _SUPPORT)
+
+    # The signature holds the file's content, not its path.
+    knowledge: str = option(
+        "file of passages that facts are held against (.jsonl with title and text, or text); the reference where none "
+        "is named",
+        "",
+        signed=False,
     )
     gamma: int = option("facts below which a response is penalised for being short; the package has 10, 0 is off", 0)
 
@@ -63,44 +69,34 @@ class FActScore(Judge):
         if self.gamma < 0:
             raise ValueError(f"gamma {self.gamma} is negative")
 
-    @property
+    @computed
     def requires(self) -> frozenset[Requirement]:
         """The language model and what facts are held against."""
         needs: set[Requirement] = {"llm"} if self.knowledge else {"llm", "reference"}
         return frozenset(needs)
 
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """A share."""
-        return 0.0, 1.0
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the knowledge source, the model and the prompts."""
+        name = source.load(self.knowledge).name if self.knowledge else "reference"
+        return {"source": name, **Judge.describe_state(self)}
 
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """Both steps."""
-        return _FACTS, _SUPPORT
-
-    @property
-    def signature(self) -> str:
-        """As of a judge, with the knowledge source."""
-        return self.sign(source=source.load(self.knowledge).name if self.knowledge else "reference")
-
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the share of supported facts."""
         answer = self.clean_response(case)
         if answer is None:
             return _ABSTAINED
         texts = {"question": case.question, "answer": answer}
         question = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-        facts = await jury.ask(question, lambda completion: read_facts(completion.text))
+        facts = await self.ask(question, lambda completion: read_facts(completion.text))
         if not facts:
             return _ABSTAINED
         # A fact without a verdict leaves the share unknown.
-        verdicts = await gather_or_raise(self._support(fact, case, jury) for fact in facts)
+        verdicts = await gather_or_raise(self._support(fact, case) for fact in facts)
         precision, penalty = fmean(verdicts), _compute_length_penalty(len(facts), self.gamma)
         parts = {"facts": len(facts), "supported": sum(verdicts), "precision": precision, "penalty": penalty}
         return Score(precision * penalty, {name: float(value) for name, value in parts.items()})
 
-    async def _support(self, fact: str, case: Case, jury: JudgeClient) -> bool:
+    async def _support(self, fact: str, case: Case) -> bool:
         shown = case.reference
         if self.knowledge:
             passages = await asyncio.to_thread(source.load(self.knowledge).search, fact)
@@ -110,18 +106,12 @@ class FActScore(Judge):
             shown = "\n\n".join(passages)
         texts = {"question": case.question, "source": shown, "fact": fact}
         question = JudgeRequest(_SUPPORT, case.lang, texts, schema=SUPPORT_SCHEMA)
-        return await jury.ask(question, lambda completion: read_support(completion.text))
+        return await self.ask(question, lambda completion: read_support(completion.text))
 
 
 def build_factscore() -> list[FActScore]:
     """Return FActScore."""
-    return [
-        FActScore(
-            name="factscore",
-            summary="FActScore, 0..1: share of the response's atomic facts that the reference supports",
-            citation="Min et al. 2023, FActScore, EMNLP 2023",
-        )
-    ]
+    return [FActScore()]
 
 
 def _compute_length_penalty(facts: int, gamma: int) -> float:

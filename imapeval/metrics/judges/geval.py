@@ -14,11 +14,12 @@ An empty response, one without a single letter or digit, scores 1 without being 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
+from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.scores import LOWEST, ONE_TO_FIVE
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.metrics.base import Case, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Lang, Outcome
 
 DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
@@ -61,10 +61,23 @@ class GEval(WeightedJudge):
         weights, samples: See `WeightedJudge`.
     """
 
-    criteria: tuple[str, ...] = field(metadata={"signature": False})
-    with_reference: bool = field(default=True, metadata={"signature": False})
+    criteria: tuple[str, ...] = unsigned()
+    with_reference: bool = unsigned(default=True)
 
-    @property
+    citation = "Liu et al. 2023, G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment, EMNLP 2023"
+
+    @computed
+    def name(self) -> str:
+        """The variant, with the criterion if there is only one."""
+        return self._form if self.criteria == DIMENSIONS else f"{self._form}:{', '.join(self.criteria)}"
+
+    @computed
+    def summary(self) -> str:
+        """The variant and the criteria."""
+        variant = "" if self.with_reference else ", without reference"
+        return f"G-Eval, 1..5{variant}: {'mean of ' if self.criteria == DIMENSIONS else ''}{', '.join(self.criteria)}"
+
+    @computed
     def requires(self) -> frozenset[Requirement]:
         """The language model and, unless it is the variant without, a reference."""
         needs: set[Requirement] = {"llm"}
@@ -74,18 +87,18 @@ class GEval(WeightedJudge):
             needs.add("logprobs")
         return frozenset(needs)
 
-    @property
+    @computed
     def prompt_names(self) -> tuple[str, ...]:
         """The form and its criteria."""
         return (self._form, *(f"geval-{name}" for name in self.criteria))
 
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the score, or the mean over the criteria."""
         answer = self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))
         scores: list[Score] = []
-        for outcome in await gather_or_raise(self._rate(name, case, answer, jury) for name in self.criteria):
+        for outcome in await gather_or_raise(self._rate(name, case, answer) for name in self.criteria):
             if isinstance(outcome, Failure):
                 return outcome
             scores.append(outcome)
@@ -101,32 +114,21 @@ class GEval(WeightedJudge):
     def _form(self) -> str:
         return "geval" if self.with_reference else "geval-noref"
 
-    async def _rate(self, criterion: str, case: Case, answer: str, jury: JudgeClient) -> Score | Failure:
+    async def _rate(self, criterion: str, case: Case, answer: str) -> Score | Failure:
         texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
         question = JudgeRequest(self._form, case.lang, texts, schema=_SCHEMA)
-        return await self.rate(question, jury, labels=DIMENSION_LABELS[criterion])
+        return await self.rate(question, labels=DIMENSION_LABELS[criterion])
 
 
 def build_geval() -> list[GEval]:
     """Return G-Eval on each criterion and on all, with and without reference."""
     return [
-        _build(criteria, with_reference=with_reference) for with_reference in (True, False) for criteria in _CRITERIA
+        GEval(criteria=criteria, with_reference=with_reference)
+        for with_reference in (True, False)
+        for criteria in _CRITERIA
     ]
-
-
-def _build(criteria: tuple[str, ...], *, with_reference: bool) -> GEval:
-    name = "geval" if with_reference else "geval-noref"
-    beside = "" if with_reference else ", without reference"
-    listed = ", ".join(criteria)
-    return GEval(
-        name=name if criteria == DIMENSIONS else f"{name}:{listed}",
-        summary=f"G-Eval, 1..5{beside}: {'mean of ' if criteria == DIMENSIONS else ''}{listed}",
-        citation="Liu et al. 2023, G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment, EMNLP 2023",
-        criteria=criteria,
-        with_reference=with_reference,
-    )
 
 
 def _load_criterion(name: str, lang: Lang) -> str:

@@ -25,8 +25,7 @@ from imapeval.types import Score
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from imapeval.metrics.base import Case, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
+    from imapeval.metrics.base import Case
     from imapeval.types import Outcome
 
 _TASK = "imap-judge"
@@ -48,6 +47,13 @@ class ImapJudge(Judge):
         samples: See `JudgeClient.ask_repeatedly`.
     """
 
+    name = "imapjudge"
+    summary = "a judge that sees both imaps and their matches, 1..5: mean of accuracy, completeness, specificity"
+    citation = "imapeval; after Wang et al. 2024, imapScore"
+    requires = frozenset({"llm", "reference", "imap"})
+    range = (float(LOWEST), float(HIGHEST))
+    prompt_names = (_TASK,)
+
     samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)
 
     def __post_init__(self) -> None:
@@ -55,38 +61,22 @@ class ImapJudge(Judge):
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is less than 1")
 
-    @property
-    def requires(self) -> frozenset[Requirement]:
-        """The language model, a reference, and imaps with their matches."""
-        return frozenset({"llm", "reference", "imap"})
-
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """The scale of the ratings."""
-        return float(LOWEST), float(HIGHEST)
-
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """The one prompt."""
-        return (_TASK,)
-
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the mean of the three dimensions."""
-        if case.imap is None or case.matches is None:
-            raise TypeError(f"{self.name} needs imap and matches; case {case.id!r} has none")
-        if failure := check_scorable(case.imap):
+        imap, matches = case.get_imap()
+        if failure := check_scorable(imap):
             return failure
-        if not case.imap.response:
+        if not imap.response:
             return Score(float(LOWEST), dict.fromkeys(DIMENSIONS, float(LOWEST)))
         texts = {
             "question": case.question,
             "reference": case.reference,
-            "expected": render_facts(case.imap.reference),
-            "given": render_facts(case.imap.response),
-            "matches": render_matches(case.matches),
+            "expected": render_facts(imap.reference),
+            "given": render_facts(imap.response),
+            "matches": render_matches(matches),
         }
         question = JudgeRequest(_TASK, case.lang, texts, schema=_SCHEMA)
-        rated = await jury.ask_repeatedly(
+        rated = await self.get_client().ask_repeatedly(
             question, lambda completion: read_scores(completion.text, DIMENSION_LABELS), samples=self.samples
         )
         scores = {name: fmean(scores[name] for scores in rated) for name in DIMENSIONS}
@@ -95,10 +85,4 @@ class ImapJudge(Judge):
 
 def build_imapjudge() -> list[ImapJudge]:
     """Return the judge."""
-    return [
-        ImapJudge(
-            name="imapjudge",
-            summary="a judge that sees both imaps and their matches, 1..5: mean of accuracy, completeness, specificity",
-            citation="imapeval; after Wang et al. 2024, imapScore",
-        )
-    ]
+    return [ImapJudge()]

@@ -5,32 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
-from imapeval.metrics.base import Preparable
 from imapeval.metrics.judges.prompts.imap_text import clean_facts
-from imapeval.metrics.on_imaps import AskedOnImaps, ImapForm, MetricOnImaps
+from imapeval.metrics.on_imaps import ImapForm, MetricOnImaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from imapeval.metrics.base import Case, MetricResources
+    from imapeval.metrics.base import Case
     from imapeval.metrics.judges.base import Judge
     from imapeval.types import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOnImaps(AskedOnImaps):
-    """A judge that sees question and inform values, or pairs, of reference and response."""
+class JudgeOnImaps(MetricOnImaps):
+    """A judge that sees the question, and values or pairs of reference and response."""
 
-    def prepare(self, resources: MetricResources) -> JudgeOnImaps:
-        """Return it with the judge prepared; see `Preparable`."""
-        return replace(self, metric=self.metric.prepare(resources)) if isinstance(self.metric, Preparable) else self
-
-    def view(self, case: Case) -> Case | Failure:
-        """Return the case as the judge sees it: of both imaps what `clean_facts` leaves; see `MetricOnImaps.make_text_case`."""
+    def make_text_case(self, case: Case) -> Case | Failure:
+        """Return the case as the judge sees it: of both imaps what `clean_facts` leaves."""
         if case.imap is not None:
             reference, response = clean_facts(case.imap.reference), clean_facts(case.imap.response)
             case = replace(case, imap=replace(case.imap, reference=reference, response=response))
-        # Slots make another class of it, which the short form does not know.
+        # Not super(): with slots the decorator makes another class, which super() without arguments does not know.
         return MetricOnImaps.make_text_case(self, case)
 
 
@@ -40,7 +35,7 @@ def make_judge_variants(judges: Iterable[Judge]) -> list[JudgeOnImaps]:
 
 
 def compares_texts(judge: Judge) -> bool:
-    """Say whether a judge sees reference and response as texts, so that it can see imaps in their place."""
+    """Return whether a judge sees reference and response as texts, so that it can see imaps in their place."""
     return "reference" in judge.requires and "imap" not in judge.requires
 
 

@@ -10,12 +10,12 @@ An empty response, one without a single letter or digit, scores 1 without being 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
-from imapeval.metrics.base import option
+from imapeval.metrics.base import computed, option, unsigned
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest
 from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_result
@@ -23,7 +23,6 @@ from imapeval.types import Score
 
 if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Requirement
-    from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Outcome
 
 _RUBRIC = "prometheus-rubric"
@@ -41,7 +40,10 @@ class Prometheus(Judge):
         samples: See `JudgeClient.ask_repeatedly`.
     """
 
-    with_reference: bool = field(default=True, metadata={"signature": False})
+    citation = "Kim et al. 2024, Prometheus 2, EMNLP 2024"
+    range = (float(LOWEST), float(HIGHEST))
+
+    with_reference: bool = unsigned(default=True)
     samples: int = option("completions whose mean counts; one is greedy, several are sampled", 1)
 
     def __post_init__(self) -> None:
@@ -49,23 +51,28 @@ class Prometheus(Judge):
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is less than 1")
 
-    @property
+    @computed
+    def name(self) -> str:
+        """The variant, which is also the name of its prompt."""
+        return "prometheus" if self.with_reference else "prometheus-noref"
+
+    @computed
+    def summary(self) -> str:
+        """The variant."""
+        return f"Prometheus's absolute grade by a rubric, 1..5{'' if self.with_reference else ', without reference'}"
+
+    @computed
     def requires(self) -> frozenset[Requirement]:
         """The language model and, unless it is the variant without, a reference."""
         needs: set[Requirement] = {"llm", "reference"} if self.with_reference else {"llm"}
         return frozenset(needs)
 
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """The scale of the rubric."""
-        return float(LOWEST), float(HIGHEST)
-
-    @property
+    @computed
     def prompt_names(self) -> tuple[str, ...]:
         """The format and the rubric."""
-        return (self._format, _RUBRIC)
+        return (self.name, _RUBRIC)
 
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the grade."""
         answer = self.clean_response(case)
         if answer is None:
@@ -78,29 +85,16 @@ class Prometheus(Judge):
         }
         if self.with_reference:
             texts["reference"] = _neutralise_markers(case.reference)
-        question = JudgeRequest(self._format, case.lang, texts)
-        grades = await jury.ask_repeatedly(
+        question = JudgeRequest(self.name, case.lang, texts)
+        grades = await self.get_client().ask_repeatedly(
             question, lambda completion: read_result(completion.text), samples=self.samples
         )
         return Score(fmean(grades), {"samples": float(len(grades))})
 
-    @property
-    def _format(self) -> str:
-        return "prometheus" if self.with_reference else "prometheus-noref"
-
 
 def build_prometheus() -> list[Prometheus]:
     """Return Prometheus with and without reference."""
-    citation = "Kim et al. 2024, Prometheus 2, EMNLP 2024"
-    return [
-        Prometheus(name="prometheus", summary="Prometheus's absolute grade by a rubric, 1..5", citation=citation),
-        Prometheus(
-            name="prometheus-noref",
-            summary="Prometheus's absolute grade by a rubric, 1..5, without reference",
-            citation=citation,
-            with_reference=False,
-        ),
-    ]
+    return [Prometheus(), Prometheus(with_reference=False)]
 
 
 def _neutralise_markers(text: str) -> str:

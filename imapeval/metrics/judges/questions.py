@@ -48,7 +48,7 @@ from imapeval.types import Failure, Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.base import Case
     from imapeval.metrics.judges.client import JudgeClient
     from imapeval.types import Lang, Outcome
 
@@ -73,33 +73,25 @@ _NO_RESPONSE_QUESTIONS = Failure(
 class QuestEval(Judge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions`, those of both texts."""
 
-    @property
-    def requires(self) -> frozenset[Requirement]:
-        """The language model and a reference."""
-        return frozenset({"llm", "reference"})
+    name = "questeval:llm"
+    summary = "QuestEval by a language model, 0..1: questions of each text answered from the other"
+    citation = "after Scialom et al. 2021, QuestEval, EMNLP 2021; questions and answers by the language model"
+    range = (0.0, 1.0)
+    prompt_names = (_QUESTIONS, _ANSWERS)
 
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """A mean of shares."""
-        return 0.0, 1.0
-
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """Questions and answers."""
-        return _QUESTIONS, _ANSWERS
-
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the mean of precision and recall."""
         answer = self.clean_response(case)
         if answer is None:
             return Score(0.0)
+        client = self.get_client()
         of_reference, of_response = await gather_or_raise(
-            _make_questions(text, case.lang, jury) for text in (case.reference, answer)
+            _make_questions(text, case.lang, client) for text in (case.reference, answer)
         )
         if not of_reference:
             return _NO_REFERENCE_QUESTIONS
         recall, precision = await gather_or_raise(
-            _score_answers(questions, text, case.lang, jury)
+            _score_answers(questions, text, case.lang, client)
             for questions, text in ((of_reference, answer), (of_response, case.reference))
         )
         questions = float(len(of_reference) + len(of_response))
@@ -114,28 +106,20 @@ class QAFactEval(Judge):
     mean token F1 of the answers, 0 where there is none.
     """
 
-    @property
-    def requires(self) -> frozenset[Requirement]:
-        """The language model and a reference."""
-        return frozenset({"llm", "reference"})
+    name = "qafacteval:llm"
+    summary = "QAFactEval by a language model, 0..1: questions of the response answered from the reference"
+    citation = "after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language model"
+    range = (0.0, 1.0)
+    prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)
 
-    @property
-    def range(self) -> tuple[float | None, float | None]:
-        """Ratings brought to 0..1."""
-        return 0.0, 1.0
-
-    @property
-    def prompt_names(self) -> tuple[str, ...]:
-        """Questions, answers and their overlap."""
-        return _QUESTIONS, _ANSWERS, _OVERLAP
-
-    async def judge_one(self, case: Case, jury: JudgeClient) -> Outcome:
+    async def score(self, case: Case) -> Outcome:
         """Return the mean overlap."""
         answer = self.clean_response(case)
         if answer is None:
             return Score(0.0)
-        made = await _make_questions(answer, case.lang, jury)
-        own = await _answer(list(made), answer, case.lang, jury)
+        client = self.get_client()
+        made = await _make_questions(answer, case.lang, client)
+        own = await _answer(list(made), answer, case.lang, client)
         kept = {
             question: expected
             for (question, expected), given in zip(made.items(), own, strict=True)
@@ -143,13 +127,13 @@ class QAFactEval(Judge):
         }
         if not kept:
             return _NO_RESPONSE_QUESTIONS
-        given = await _answer(list(kept), case.reference, case.lang, jury)
+        given = await _answer(list(kept), case.reference, case.lang, client)
         answered = [
             (question, expected, found)
             for (question, expected), found in zip(kept.items(), given, strict=True)
             if found
         ]
-        overlaps = await _rate(answered, case.lang, jury)
+        overlaps = await _rate(answered, case.lang, client)
         f1 = sum(measure_f1(expected, found) for _, expected, found in answered) / len(kept)
         parts = {"questions": float(len(kept)), "answered": len(answered) / len(kept), "f1": f1}
         return Score(sum((score - LOWEST) / (HIGHEST - LOWEST) for score in overlaps) / len(kept), parts)
@@ -157,19 +141,7 @@ class QAFactEval(Judge):
 
 def build_questions() -> list[Judge]:
     """Return both metrics."""
-    return [
-        QuestEval(
-            name="questeval:llm",
-            summary="QuestEval by a language model, 0..1: questions of each text answered from the other",
-            citation="after Scialom et al. 2021, QuestEval, EMNLP 2021; questions and answers by the language model",
-        ),
-        QAFactEval(
-            name="qafacteval:llm",
-            summary="QAFactEval by a language model, 0..1: questions of the response answered from the reference",
-            citation="after Fabbri et al. 2022, QAFactEval, NAACL 2022; questions, answers and overlap by the language "
-            "model",
-        ),
-    ]
+    return [QuestEval(), QAFactEval()]
 
 
 def measure_f1(expected: str, given: str) -> float:
@@ -193,30 +165,30 @@ def _split(text: str) -> list[str]:
     return _HAN.sub(r" \1 ", plain).split()
 
 
-async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, jury: JudgeClient) -> float:
+async def _score_answers(questions: Mapping[str, str], text: str, lang: Lang, client: JudgeClient) -> float:
     """Return the mean of answerability and token F1 of questions that are answered from a text."""
     if not questions:
         return 0.0
-    given = await _answer(list(questions), text, lang, jury)
+    given = await _answer(list(questions), text, lang, client)
     f1 = [measure_f1(expected, found) for expected, found in zip(questions.values(), given, strict=True)]
     return fmean([*f1, *(float(bool(found)) for found in given)])
 
 
-async def _make_questions(text: str, lang: Lang, jury: JudgeClient) -> dict[str, str]:
+async def _make_questions(text: str, lang: Lang, client: JudgeClient) -> dict[str, str]:
     question = JudgeRequest(_QUESTIONS, lang, {"text": text}, schema=QUESTIONS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-    return await jury.ask(question, lambda completion: read_questions(completion.text))
+    return await client.ask(question, lambda completion: read_questions(completion.text))
 
 
-async def _answer(questions: Sequence[str], text: str, lang: Lang, jury: JudgeClient) -> list[str]:
+async def _answer(questions: Sequence[str], text: str, lang: Lang, client: JudgeClient) -> list[str]:
     if not questions:
         return []
     numbered = "\n".join(f"{number}. {asked}" for number, asked in enumerate(questions, 1))
     texts = {"text": text, "questions": numbered}
     question = JudgeRequest(_ANSWERS, lang, texts, schema=ANSWERS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
-    return await jury.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
+    return await client.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
 
 
-async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, jury: JudgeClient) -> list[int]:
+async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[int]:
     if not answered:
         return []
     pairs = "\n".join(
@@ -224,7 +196,7 @@ async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, jury: Judg
         for number, (asked, expected, found) in enumerate(answered, 1)
     )
     question = JudgeRequest(_OVERLAP, lang, {"pairs": pairs}, schema=SCORES_SCHEMA)
-    return await jury.ask(question, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
+    return await client.ask(question, lambda completion: read_overlaps(completion.text, pairs=len(answered)))
 
 
 def _quote(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import option
+from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.parsing.scores import (
     LABELS,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Completion
-    from imapeval.metrics.judges.client import JudgeClient, JudgeRequest
+    from imapeval.metrics.judges.client import JudgeRequest
 
 TOP_TOKENS = 20
 """Alternatives that are asked for at each token: the most that OpenAI and vLLM give."""
@@ -73,24 +73,23 @@ class WeightedJudge(Judge):
         """Of the form."""
         return ONE_TO_FIVE
 
-    @property
+    @computed
     def range(self) -> tuple[float | None, float | None]:
         """The scale of the form."""
         return float(self.scale.low), float(self.scale.high)
 
-    async def rate(self, question: JudgeRequest, jury: JudgeClient, *, labels: Sequence[str]) -> Score | Failure:
+    async def rate(self, request: JudgeRequest, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
 
         Args:
-            question: What the judge is asked.
-            jury: Who is asked.
+            request: What the judge is asked.
             labels: What the score may stand behind in a completion, beside `LABELS`.
 
         Raises:
-            SampleError: As of `Jury.ask`.
+            SampleError: As of `JudgeClient.ask`.
             ServiceError: Likewise.
         """
-        scale, labels = self.scale, (*LABELS, *labels)
+        client, scale, labels = self.get_client(), self.scale, (*LABELS, *labels)
 
         def read(completion: Completion) -> int:
             return read_score(completion.text, scale=scale, labels=labels)
@@ -101,7 +100,7 @@ class WeightedJudge(Judge):
             return weight_by_logprobs(completion, scale=scale, labels=labels)
 
         if self.weights != "samples" and scale.has_single_digits:
-            weighed = await jury.ask(question, read_weighed, logprobs=TOP_TOKENS)
+            weighed = await client.ask(request, read_weighed, logprobs=TOP_TOKENS)
             if weighed is not None:
                 return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
             if self.weights == "logprobs":
@@ -112,5 +111,5 @@ class WeightedJudge(Judge):
                     f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
                     "`imapeval cache clear --model NAME` has it asked anew.",
                 )
-        scores = await jury.ask_repeatedly(question, read, samples=self.samples)
+        scores = await client.ask_repeatedly(request, read, samples=self.samples)
         return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})

@@ -11,13 +11,14 @@ from functools import lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.metrics.lexical.base import LexicalMetric
+from imapeval.metrics.base import Metric, computed
 from imapeval.metrics.lexical.tokens import split_for_bleu
 from imapeval.types import Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from imapeval.metrics.base import Case
     from imapeval.metrics.lexical.tokens import Tokens
 
 ORDERS = 4
@@ -28,7 +29,7 @@ TOKENIZERS: dict[Lang, str] = {"en": "13a", "zh": "zh"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bleu(LexicalMetric):
+class Bleu(Metric):
     """Sentence BLEU up to an order (0..100); parts `bp` (brevity penalty) and the n-gram precisions `p1`.. (0..100)."""
 
     range = (0.0, 100.0)
@@ -41,21 +42,21 @@ class Bleu(LexicalMetric):
     effective_order: bool = True
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 
-    @property
+    @computed
     def name(self) -> str:
         return "bleu" if self.order == ORDERS else f"bleu{self.order}"
 
-    @property
+    @computed
     def summary(self) -> str:
-        return f"sentence BLEU with n-grams up to {self.order}, 0..100"
+        return f"BLEU of single answers, n-grams up to {self.order}, 0..100; a run's mean is of these, not corpus BLEU"
 
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
         from sacrebleu.metrics.bleu import BLEU
 
         library: Any = BLEU
-        tokens = self.tokens_zh if lang == "zh" else self.tokens_en
-        counts = _count(reference, response, tokens)
+        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
+        counts = _count(case.reference, case.response, tokens)
         result = library.compute_bleu(
             list(counts.correct[: self.order]),
             list(counts.total[: self.order]),

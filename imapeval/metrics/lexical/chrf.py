@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import option
-from imapeval.metrics.lexical.base import LexicalMetric
-from imapeval.types import Lang, Outcome, Score
+from imapeval.metrics.base import Metric, option
+from imapeval.types import Outcome, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case
 
 MAX_WORD_ORDER = 4
 """Longer word n-grams than BLEU's have no match in single answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chrf(LexicalMetric):
+class Chrf(Metric):
     """Sentence chrF2 (0..100): character n-grams, the same for both languages; with `word_order` 2 it is chrF++."""
 
+    name = "chrf"
     summary = "chrF2, 0..100: character n-grams"
     range = (0.0, 100.0)
     citation = "Popović 2015, chrF; package sacrebleu"
@@ -28,18 +31,14 @@ class Chrf(LexicalMetric):
     beta: int = 2
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 
-    @property
-    def name(self) -> str:
-        return "chrf"
-
     def __post_init__(self) -> None:
         if not 0 <= self.word_order <= MAX_WORD_ORDER:
             raise ValueError(f"word_order is {self.word_order}; allowed are 0..{MAX_WORD_ORDER}")
 
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
         scorer = _open_chrf(self.char_order, self.word_order, self.beta)
-        return Score(float(scorer.sentence_score(response, [reference]).score))
+        return Score(float(scorer.sentence_score(case.response, [case.reference]).score))
 
 
 @lru_cache

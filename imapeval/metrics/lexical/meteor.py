@@ -17,32 +17,33 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
+from imapeval.metrics.base import Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import split_for_bleu
+from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu
 from imapeval.metrics.nltk_data import list_nltk_folders
-from imapeval.types import Failure, Lang, Outcome, Score
+from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from imapeval.metrics.base import MetricResources
+    from imapeval.metrics.base import Case, MetricResources
 
 _INSTALL = "WordNet: python -m nltk.downloader wordnet"
 
 
 @dataclass(frozen=True, slots=True)
-class Meteor(LexicalMetric):
+class Meteor(Metric):
     """Sentence METEOR (0..1, below 1 even for the same text), English only, on BLEU's tokens in lower case.
 
     Attributes:
         wordnet: Version of WordNet, once prepared.
     """
 
+    name = "meteor"
     summary = "METEOR: words, stems and synonyms, and their order"
     range = (0.0, 1.0)
     citation = "Lavie and Agarwal 2007, METEOR; package nltk"
-    languages = frozenset[Lang]({"en"})
+    languages = frozenset({"en"})
 
     alpha: float = 0.9
     beta: float = 3.0
@@ -51,10 +52,6 @@ class Meteor(LexicalMetric):
     wordnet: str = ""
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
     nltk: str = field(default_factory=lambda: metadata.version("nltk"))
-
-    @property
-    def name(self) -> str:
-        return "meteor"
 
     @property
     def missing_requirements(self) -> str:
@@ -68,13 +65,15 @@ class Meteor(LexicalMetric):
         """
         return replace(self, wordnet=_open_wordnet().get_version())
 
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
-        if lang not in self.languages:
-            return Failure("metric", "language", f"METEOR's stems and synonyms are English; this sample is {lang!r}")
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        if case.lang not in self.languages:
+            return Failure(
+                "metric", "language", f"METEOR's stems and synonyms are English; this sample is {case.lang!r}"
+            )
         from nltk.translate.meteor_score import single_meteor_score  # pyright: ignore[reportMissingTypeStubs]
 
-        expected, given = split_for_bleu(reference, self.tokens), split_for_bleu(response, self.tokens)
+        expected, given = split_for_bleu(case.reference, self.tokens), split_for_bleu(case.response, self.tokens)
         if not expected:
             return NO_REFERENCE_TOKENS
         score = single_meteor_score(

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
+from imapeval.metrics.base import Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import split_for_bleu
-from imapeval.types import Lang, Outcome, Score
+from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu
+from imapeval.types import Outcome, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case
 
 
 @dataclass(frozen=True, slots=True)
-class Nist(LexicalMetric):
+class Nist(Metric):
     """Sentence NIST up to 5-grams, on BLEU's tokens.
 
     A response of fewer than 5 tokens has no n-gram of the longer orders; they count 0 (nltk divides by zero there).
     """
 
+    name = "nist"
     summary = "sentence NIST: n-grams weighed by their rarity in the reference"
     range = (0.0, None)
     citation = "Doddington 2002, NIST; package nltk"
@@ -34,16 +38,12 @@ class Nist(LexicalMetric):
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
     nltk: str = field(default_factory=lambda: metadata.version("nltk"))
 
-    @property
-    def name(self) -> str:
-        return "nist"
-
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
         from nltk.translate import nist_score  # pyright: ignore[reportMissingTypeStubs]
 
-        tokens = self.tokens_zh if lang == "zh" else self.tokens_en
-        expected, given = split_for_bleu(reference, tokens), split_for_bleu(response, tokens)
+        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
+        expected, given = split_for_bleu(case.reference, tokens), split_for_bleu(case.response, tokens)
         if not expected:
             return NO_REFERENCE_TOKENS
         if not given:

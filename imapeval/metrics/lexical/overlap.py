@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
+from imapeval.metrics.base import Metric
 from imapeval.metrics.lexical.bleu import TOKENIZERS
-from imapeval.metrics.lexical.tokens import split_for_bleu, split_for_squad
-from imapeval.types import Lang, Outcome, Score
+from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_bleu, split_for_squad
+from imapeval.types import Outcome, Score
+
+if TYPE_CHECKING:
+    from imapeval.metrics.base import Case
 
 _SQUAD = "Rajpurkar et al. 2016, SQuAD"
 
 
 @dataclass(frozen=True, slots=True)
-class ExactMatch(LexicalMetric):
+class ExactMatch(Metric):
     """1 where both texts have the same words in the same order, else 0.
 
     English words are SQuAD's: without case, punctuation and articles. Chinese: without case and punctuation, white
     space between characters does not count.
     """
 
+    name = "exact-match"
     summary = "1 where the words are the same, else 0 (SQuAD)"
     range = (0.0, 1.0)
     citation = _SQUAD
@@ -30,20 +34,17 @@ class ExactMatch(LexicalMetric):
     tokens_en: Literal["squad"] = "squad"
     tokens_zh: Literal["char"] = "char"
 
-    @property
-    def name(self) -> str:
-        return "exact-match"
-
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
-        expected = split_for_squad(reference, lang)
-        return Score(float(expected == split_for_squad(response, lang))) if expected else NO_REFERENCE_TOKENS
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        expected = split_for_squad(case.reference, case.lang)
+        return Score(float(expected == split_for_squad(case.response, case.lang))) if expected else NO_REFERENCE_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
-class TokenF1(LexicalMetric):
+class TokenF1(Metric):
     """F1 of the words as a bag (0..1), on the words of `ExactMatch`; parts `precision` and `recall`."""
 
+    name = "token-f1"
     summary = "F1 of the words, whatever their order (SQuAD)"
     range = (0.0, 1.0)
     citation = _SQUAD
@@ -51,13 +52,9 @@ class TokenF1(LexicalMetric):
     tokens_en: Literal["squad"] = "squad"
     tokens_zh: Literal["char"] = "char"
 
-    @property
-    def name(self) -> str:
-        return "token-f1"
-
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
-        expected, given = split_for_squad(reference, lang), split_for_squad(response, lang)
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        expected, given = split_for_squad(case.reference, case.lang), split_for_squad(case.response, case.lang)
         if not expected:
             return NO_REFERENCE_TOKENS
         shared = (Counter(expected) & Counter(given)).total()
@@ -66,13 +63,14 @@ class TokenF1(LexicalMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class LengthRatio(LexicalMetric):
+class LengthRatio(Metric):
     """Tokens of the response for each token of the reference; parts `response_tokens` and `reference_tokens`.
 
     1 is the reference's length. It measures no quality, but shows how far ratings or other metrics follow length.
     "Higher is better" stands here because each metric has to say one: with `--references best` the shortest counts.
     """
 
+    name = "length-ratio"
     summary = "tokens of the response per token of the reference; 1 is its length"
     range = (0.0, None)
     citation = "package sacrebleu (its `ratio`)"
@@ -81,14 +79,10 @@ class LengthRatio(LexicalMetric):
     tokens_zh: str = TOKENIZERS["zh"]
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 
-    @property
-    def name(self) -> str:
-        return "length-ratio"
-
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
-        tokens = self.tokens_zh if lang == "zh" else self.tokens_en
-        expected, given = len(split_for_bleu(reference, tokens)), len(split_for_bleu(response, tokens))
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        tokens = self.tokens_zh if case.lang == "zh" else self.tokens_en
+        expected, given = len(split_for_bleu(case.reference, tokens)), len(split_for_bleu(case.response, tokens))
         if not expected:
             return NO_REFERENCE_TOKENS
         return Score(given / expected, {"response_tokens": float(given), "reference_tokens": float(expected)})

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
-from imapeval.metrics.base import option
-from imapeval.metrics.lexical.base import NO_REFERENCE_TOKENS, LexicalMetric
-from imapeval.metrics.lexical.tokens import split_for_rouge
-from imapeval.types import Lang, Outcome, Score
+from imapeval.metrics.base import Metric, computed, option
+from imapeval.metrics.lexical.tokens import NO_REFERENCE_TOKENS, split_for_rouge
+from imapeval.types import Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.metrics.base import Case
     from imapeval.metrics.lexical.tokens import Tokens
 
 _MEASURES = ("fmeasure", "recall", "precision")
@@ -41,7 +41,7 @@ class _Overlap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rouge(LexicalMetric):
+class _Rouge(Metric):
     """One kind of ROUGE; parts `precision`, `recall` and `fmeasure`, of which `measure` is the score."""
 
     range = (0.0, 1.0)
@@ -56,12 +56,12 @@ class _Rouge(LexicalMetric):
         if self.measure not in _MEASURES:
             raise ValueError(f"measure is {self.measure!r}; allowed are {', '.join(_MEASURES)}")
 
-    def compare(self, reference: str, response: str, lang: Lang) -> Outcome:
-        """Score one response against one reference."""
-        expected = split_for_rouge(reference, lang, stem_en=self.stem_en)
+    def score(self, case: Case) -> Outcome:
+        """Score one case; see `Metric.score`."""
+        expected = split_for_rouge(case.reference, case.lang, stem_en=self.stem_en)
         if not expected:
             return NO_REFERENCE_TOKENS
-        shared = self._share(expected, split_for_rouge(response, lang, stem_en=self.stem_en))
+        shared = self._measure_overlap(expected, split_for_rouge(case.response, case.lang, stem_en=self.stem_en))
         precision, recall = (shared.both / max(1, size) for size in (shared.given, shared.expected))
         both = precision + recall
         parts = {
@@ -72,7 +72,7 @@ class _Rouge(LexicalMetric):
         return Score(parts[self.measure], parts)
 
     @abstractmethod
-    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
+    def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         """Compare the tokens of the reference with those of the response."""
 
 
@@ -82,15 +82,15 @@ class RougeN(_Rouge):
 
     order: int
 
-    @property
+    @computed
     def name(self) -> str:
         return f"rouge{self.order}"
 
-    @property
+    @computed
     def summary(self) -> str:
         return f"ROUGE-{self.order}: shared {'words' if self.order == 1 else 'word pairs'}"
 
-    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
+    def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _intersect(_count_ngrams(expected, self.order), _count_ngrams(given, self.order))
 
 
@@ -98,13 +98,10 @@ class RougeN(_Rouge):
 class RougeL(_Rouge):
     """ROUGE-L: the longest common subsequence of the whole texts."""
 
+    name = "rougeL"
     summary = "ROUGE-L: longest common subsequence"
 
-    @property
-    def name(self) -> str:
-        return "rougeL"
-
-    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
+    def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _Overlap(measure_common_subsequence(expected, given), len(expected), len(given))
 
 
@@ -115,20 +112,17 @@ class RougeS(_Rouge):
     4 is the gap of ROUGE-S4 in Lin's tables; with 0 it is ROUGE-2.
     """
 
+    name = "rougeS"
     summary = "ROUGE-S: shared word pairs with gaps"
 
     gap: int = option(f"most words between the two of a pair, 0..{MAX_GAP}", 4)
-
-    @property
-    def name(self) -> str:
-        return "rougeS"
 
     def __post_init__(self) -> None:
         _Rouge.__post_init__(self)
         if not 0 <= self.gap <= MAX_GAP:
             raise ValueError(f"gap is {self.gap}; allowed are 0..{MAX_GAP}")
 
-    def _share(self, expected: Tokens, given: Tokens) -> _Overlap:
+    def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
         return _intersect(_count_skip_bigrams(expected, self.gap), _count_skip_bigrams(given, self.gap))
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from imapeval.text.language import HAN
+from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 Tokens = tuple[str, ...]
+
+NO_REFERENCE_TOKENS = Failure("metric", "no-reference-tokens", "the reference holds no word or number to compare with")
 
 _CACHED_TEXTS = 512
 """Texts whose tokens are kept: what a batch of 64 samples holds with one reference each, raw and on imaps (384)."""

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from imapeval.errors import ProviderError
+from imapeval.llm.protocol import Request
+from imapeval.llm.providers.echo_logprobs import token_ends
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.llm.protocol import Model
     from imapeval.types import Failure
 
 
@@ -60,3 +65,35 @@ class LogprobReader(Protocol):
             For each text its reading; or `Failure("too-long")` for one that does not fit whole, though it has to.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLogprobReader:
+    """Asks a language model behind a server for the probabilities of given texts; replies are cached.
+
+    The server has to return the text with them (`imapeval.llm.providers.echo_logprobs`). A text that is longer than the
+    server's context is a `ProviderError` of kind "too-long": it is not cut.
+    """
+
+    model: Model
+
+    @property
+    def identity(self) -> str:
+        """The model's own."""
+        return self.model.identity
+
+    async def read(self, given: Continuation) -> TokenLogprobs:
+        """Read one text.
+
+        Raises:
+            ProviderError: The model did not answer, or tells no probabilities of this text.
+            ServiceError: It answers nobody any more, or tells no probabilities at all.
+        """
+        whole = given.prefix + given.text
+        completion = await self.model.complete(Request((), given=whole, max_tokens=1))
+        ends = token_ends([token.text for token in completion.tokens], whole)
+        if ends is None:
+            raise ProviderError(f"{self.identity} gave tokens that do not spell the text", kind="unsupported")
+        start = len(given.prefix)
+        seen = [(token.logprob, end - start) for token, end in zip(completion.tokens, ends, strict=True) if end > start]
+        return TokenLogprobs(tuple(logprob for logprob, _ in seen), tuple(end for _, end in seen))

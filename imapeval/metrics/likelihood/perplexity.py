@@ -25,10 +25,10 @@ Empty and long cases:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.metrics.base import option
+from imapeval.metrics.base import option, unsigned
 from imapeval.metrics.likelihood.base import NOT_FINITE, LikelihoodMetric
 from imapeval.metrics.likelihood.formulas import (
     compute_bits_per_byte,
@@ -67,7 +67,7 @@ class Perplexity(LikelihoodMetric):
         compute: Gives the number, from the tokens' log-probabilities and the text.
     """
 
-    compute: Callable[[Sequence[float], str], float] = field(metadata={"signature": False})
+    compute: Callable[[Sequence[float], str], float] = unsigned()
 
     def measure(self, case: Case) -> Measurement:
         """See `Likelihood.measure`."""
@@ -98,7 +98,7 @@ class RelaxedPerplexity(LikelihoodMetric):
         ValueError: `steps` is below 1.
     """
 
-    compute: Callable[..., float] = field(metadata={"signature": False})
+    compute: Callable[..., float] = unsigned()
     # Ours: the work grows with its square, and 50 tokens are two sentences.
     steps: int = option("after how many tokens of the response the reference is looked for at most", 50)
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -43,7 +43,7 @@ from imapeval.metrics.neural.models.weights import (
     find_weights,
     identify_weights,
 )
-from imapeval.types import Failure, Lang, Score
+from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,23 +60,21 @@ _SUPPORTED_LABEL = 0
 
 
 @dataclass(frozen=True, slots=True)
-class AlignScore:
+class AlignScore(NeuralMetric):
     """AlignScore (0..1): mean over the response's sentences of how well the reference supports them."""
 
     name = "alignscore"
     summary = "AlignScore: whether the reference supports each sentence of the response"
     citation = "Zha et al. 2023, AlignScore: Evaluating Factual Consistency with a Unified Alignment Function"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en"})
+    languages = frozenset({"en"})
     range = (0.0, 1.0)
-    higher_is_better = True
+    empty_outcome = Score(0.0)
 
     model: str = option("checkpoint of AlignScore: a file, or a folder or name at the hub with it", "yzha/AlignScore")
     checkpoint: str = option("which file of the folder or hub", "AlignScore-large.ckpt")
     encoder: str = option("folder or name at the hub with configuration and vocabulary of the encoder", "roberta-large")
     sentences: str = field(default_factory=identify_splitter)
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = resource()
 
     @property
     def missing_requirements(self) -> str:
@@ -87,16 +85,15 @@ class AlignScore:
             or describe_missing_config(self.name, self.encoder)
         )
 
-    @property
-    def signature(self) -> str:
+    def get_signed(self) -> AlignScore:
+        """Return the metric with the identities of checkpoint and encoder in place of where they are."""
         if self.network is None:
-            return sign(self, "")
-        # Not where they lie on this computer.
-        named = replace(self, checkpoint=self.identity.partition("#")[0], encoder=self.network.settings["encoder"])
-        return sign(named, self.network.encoder.precision)
+            return self
+        checkpoint = self.identity.partition("#")[0]
+        return replace(self, model=self.identity, checkpoint=checkpoint, encoder=self.network.settings["encoder"])
 
     def prepare(self, resources: MetricResources) -> AlignScore:
-        """Return it with its model; see `Preparable`.
+        """Return it with its model; see `Metric.prepare`.
 
         Raises:
             ResourceError: Also where nltk's model of sentences is not there.
@@ -106,11 +103,7 @@ class AlignScore:
         file = self._choose_file(fetch_weights(self.model))
         key = ("alignscore", str(file.resolve()), self.encoder, device)
         network = get_shared(key, lambda: _load(file, self.encoder, device))
-        return replace(self, network=network, identity=identify_weights(str(file)))
-
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure, empty=Score(0.0))
+        return replace(self, network=network, identity=identify_weights(str(file)), precision=network.encoder.precision)
 
     def _choose_file(self, place: Path) -> Path:
         return place if place.is_file() else place / self.checkpoint
@@ -121,8 +114,9 @@ class AlignScore:
             return ""
         return f"{self.checkpoint} in {place}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
 
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        network = need(self.network, self.name)
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        network = require_prepared(self.network, self.name)
         encoder = network.encoder
         paired = [_pair_sentences(case) for case in cases]
         flat = [pair for pairs in paired if not isinstance(pairs, Failure) for claim in pairs for pair in claim]
@@ -142,7 +136,7 @@ class AlignScore:
                 continue
             told = [[next(supported) for _ in claim] for claim in pairs]
             value = fmean(max(value for value, _ in claim) for claim in told)
-            yield settle(value, {}, cut=any(row.truncated for claim in told for _, row in claim))
+            yield make_outcome(value, {}, truncated=any(row.truncated for claim in told for _, row in claim))
 
 
 def build() -> list[AlignScore]:
@@ -155,7 +149,7 @@ def _pair_sentences(case: Case) -> list[list[tuple[str, str]]] | Failure:
     chunks, claims = _cut_into_chunks(case.reference), split_sentences(case.response)
     words = sum(len(chunk.split()) for chunk in chunks) * len(claims)
     words += sum(len(claim.split()) for claim in claims) * len(chunks)
-    return refuse_long(words) if words > MAX_WORDS else [[(chunk, claim) for chunk in chunks] for claim in claims]
+    return make_too_long(words) if words > MAX_WORDS else [[(chunk, claim) for chunk in chunks] for claim in claims]
 
 
 def _cut_into_chunks(text: str) -> list[str]:

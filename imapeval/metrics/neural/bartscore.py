@@ -10,17 +10,16 @@ computation is that of bart_score.py in neulab/BARTScore, with any sequence-to-s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import UNSIGNED, direct, need, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
-from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_weights
-from imapeval.types import Lang
+from imapeval.metrics.neural.models.weights import EXTRA, identify_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,46 +38,32 @@ _DIRECTIONS = {"precision": ("precision",), "recall": ("recall",), "f": ("precis
 
 
 @dataclass(frozen=True, slots=True)
-class BartScore:
+class BartScore(NeuralMetric):
     """BARTScore: a mean log-likelihood, 0 at best; parts `precision` and `recall`, those of them that are asked for."""
 
     name = "bartscore"
     summary = "BARTScore: how likely response and reference are, each given the other"
     citation = "Yuan et al. 2021, BARTScore: Evaluating Generated Text as Text Generation"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en"})
+    languages = frozenset({"en"})
     range = (None, 0.0)
-    higher_is_better = True
 
     model: str = option("sequence-to-sequence model: a folder, or a name at the hub", "facebook/bart-large-cnn")
     direction: str = option("precision (reference to response), recall (response to reference) or f (their mean)", "f")
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = resource()
 
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
             raise ValueError(f"direction={self.direction!r} is none of {', '.join(_DIRECTIONS)}")
 
-    @property
-    def missing_requirements(self) -> str:
-        return describe_missing_weights(self.name, self.model)
-
-    @property
-    def signature(self) -> str:
-        return sign(self, self.loaded.precision if self.loaded else "")
-
     def prepare(self, resources: MetricResources) -> BartScore:
-        """Return it with its model; see `Preparable`."""
+        """Return it with its model; see `Metric.prepare`."""
         loaded = load_model(self.model, "seq2seq", device=resources.device)
-        return replace(self, loaded=loaded, identity=identify_weights(self.model))
+        return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure)
-
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        loaded, ways = need(self.loaded, self.name), _DIRECTIONS[self.direction]
-        pairs = [direct(case, way) for case in cases for way in ways]
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        loaded, ways = require_prepared(self.loaded, self.name), _DIRECTIONS[self.direction]
+        pairs = [order_texts(case, way) for case in cases for way in ways]
         rows = _encode(loaded, pairs)
         values: list[float] = run_in_batches(
             loaded,
@@ -88,8 +73,8 @@ class BartScore:
         ).tolist()
         for start in range(0, len(rows), len(ways)):
             parts = dict(zip(ways, values[start:], strict=False))
-            yield settle(
-                fmean(parts.values()), parts, cut=any(row.truncated for row in rows[start : start + len(ways)])
+            yield make_outcome(
+                fmean(parts.values()), parts, truncated=any(row.truncated for row in rows[start : start + len(ways)])
             )
 
 

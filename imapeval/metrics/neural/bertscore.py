@@ -28,21 +28,21 @@ import csv
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
-from imapeval.metrics.base import option
+from imapeval.metrics.base import BatchMetric, computed, option
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, identify_file, identify_weights
-from imapeval.signature import signature
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Device, MetricResources
     from imapeval.metrics.neural.models.idf import TokenWeights
+    from imapeval.signature import Value
 
 DEFAULTS: dict[Lang, str] = {"en": "roberta-large", "zh": "bert-base-chinese"}
 """Models by language: bert_score 0.3.13, utils.lang2model."""
@@ -87,12 +87,17 @@ class _PreparedLanguage:
 
 
 @dataclass(frozen=True, slots=True)
-class BertScore:
+class BertScore(BatchMetric):
     """BERTScore as a metric; see the module's docstring.
 
     Raises:
         ValueError: `layer` is below -1.
     """
+
+    name = "bertscore"
+    summary = "BERTScore F1: similar tokens by a BERT"
+    citation = "Zhang et al. 2020, BERTScore; as bert_score 0.3.13 computes it"
+    requires = frozenset({"reference", "weights"})
 
     model: str = option(
         "model, a folder or a name at the hub; for both languages. Empty: roberta-large (English), "
@@ -106,18 +111,11 @@ class BertScore:
         default=None, repr=False, compare=False, metadata={"signature": False}
     )
 
-    name: ClassVar[str] = "bertscore"
-    summary: ClassVar[str] = "BERTScore F1: similar tokens by a BERT"
-    citation: ClassVar[str] = "Zhang et al. 2020, BERTScore; as bert_score 0.3.13 computes it"
-    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "weights"})
-    languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
-    higher_is_better: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         if self.layer < -1:
             raise ValueError(f"layer={self.layer} is no layer; give 0 or more, or -1 for the one that bert_score takes")
 
-    @property
+    @computed
     def range(self) -> tuple[float | None, float | None]:
         """F1 lies in 0..1; rescaled it may be anything below 1."""
         return (None, 1.0) if self.rescale else (0.0, 1.0)
@@ -127,18 +125,20 @@ class BertScore:
         """See `Metric.missing_requirements`."""
         return "" if self.ready else describe_missing_weights(self.name, *dict.fromkeys(self._models().values()))
 
-    @property
-    def signature(self) -> str:
-        """See `Metric.signature`; once prepared with identities in place of names and paths."""
+    def get_signed(self) -> BertScore:
+        """Return the metric with identities in place of names and paths, once it is prepared."""
         if self.ready is None:
-            return signature(self.name, self, v=1)
+            return self
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
-        # The file of baselines is part of the identity of each.
-        known = replace(self, model=model, idf=identify_file(self.idf), rescale=Path(self.rescale).name)
-        return signature(self.name, known, precision=next(iter(self.ready.values())).embedder.loaded.precision, v=1)
+        # The file of baselines is part of the identity of each model.
+        return replace(self, model=model, idf=identify_file(self.idf), rescale=Path(self.rescale).name)
+
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the precision of the weights, once the metric is prepared."""
+        return {} if self.ready is None else {"precision": self.ready["en"].embedder.loaded.precision}
 
     def prepare(self, resources: MetricResources) -> BertScore:
-        """Return it with its models; see `Preparable`.
+        """Return it with its models; see `Metric.prepare`.
 
         Raises:
             UsageError: The layer, or the baseline, is not there for this model.
@@ -147,8 +147,8 @@ class BertScore:
         """
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases; see `Metric.score_batch`."""
         if self.ready is None:
             raise TypeError("bertscore has to be prepared before it can score")
         torch: Any = require("torch", distribution="torch", extra=EXTRA, needed_for="bertscore")

@@ -11,13 +11,13 @@ BLEURT-20-D12, -D6 and -D3. Texts are split by the authors' SentencePiece model,
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, require_prepared
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -29,7 +29,6 @@ from imapeval.metrics.neural.models.checkpoints import (
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches
 from imapeval.metrics.neural.models.loading import choose_device
 from imapeval.metrics.neural.models.weights import EXTRA, describe_missing_weights, fetch_weights, identify_weights
-from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,45 +45,35 @@ _SPECIAL = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Bleurt:
+class Bleurt(NeuralMetric):
     """BLEURT: a quality that the model was trained to tell, unbounded."""
 
     name = "bleurt"
     summary = "BLEURT-20: a regression of human ratings on reference and response"
     citation = "Sellam et al. 2020, BLEURT; Pu et al. 2021, Learning Compact Metrics for MT"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en", "zh"})
-    range = (None, None)
-    higher_is_better = True
 
     model: str = option(
         "BLEURT-20 as bleurt-pytorch wrote it: a folder, or a name at the hub", "lucadiliello/BLEURT-20"
     )
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = resource()
 
     @property
     def missing_requirements(self) -> str:
         lack = describe_missing_weights(self.name, self.model)
         return lack if lack or installed("sentencepiece") else f"pip install 'imapeval[{EXTRA}]'"
 
-    @property
-    def signature(self) -> str:
-        return sign(self, self.network.encoder.precision if self.network else "")
-
     def prepare(self, resources: MetricResources) -> Bleurt:
-        """Return it with its model; see `Preparable`."""
+        """Return it with its model; see `Metric.prepare`."""
         device = choose_device(resources.device)
         place = fetch_weights(self.model)
         network = get_shared(("bleurt", str(place.resolve()), device), lambda: _load(place, device))
-        return replace(self, network=network, identity=identify_weights(self.model))
+        return replace(
+            self, network=network, identity=identify_weights(self.model), precision=network.encoder.precision
+        )
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure)
-
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        network = need(self.network, self.name)
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        network = require_prepared(self.network, self.name)
         encoder = network.encoder
         rows = [_encode(encoder.tokenizer, case.reference, case.response, encoder.max_tokens) for case in cases]
 
@@ -94,7 +83,7 @@ class Bleurt:
         for row, value in zip(
             rows, run_in_batches(encoder, rows, forward, budget=encoder.batch_tokens).tolist(), strict=True
         ):
-            yield settle(value, {}, cut=row.truncated)
+            yield make_outcome(value, {}, truncated=row.truncated)
 
 
 def build() -> list[Bleurt]:

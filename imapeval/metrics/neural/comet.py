@@ -14,15 +14,15 @@ unbabel-comet 2.2.7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import UNSIGNED, need, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, require_prepared
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -43,7 +43,6 @@ from imapeval.metrics.neural.models.weights import (
     find_weights,
     identify_weights,
 )
-from imapeval.types import Lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,16 +60,12 @@ _EPSILON = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Comet:
+class Comet(NeuralMetric):
     """COMET: a quality that the model was trained to tell, unbounded."""
 
     name = "comet"
     summary = "COMET: a regression on the vectors of question, response and reference"
     citation = "Rei et al. 2022, COMET-22: Unbabel-IST 2022 Submission for the Metrics Shared Task"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en", "zh"})
-    range = (None, None)
-    higher_is_better = True
 
     model: str = option(
         "folder with hparams.yaml and checkpoints/model.ckpt, or a name at the hub", "Unbabel/wmt22-comet-da"
@@ -78,8 +73,7 @@ class Comet:
     encoder: str = option(
         "folder or name at the hub with configuration and vocabulary of the encoder; empty: as hparams.yaml says", ""
     )
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    network: EncoderWithHead | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    network: EncoderWithHead | None = resource()
 
     @property
     def missing_requirements(self) -> str:
@@ -91,14 +85,14 @@ class Comet:
             return str(error)
         return describe_missing_config(self.name, encoder)
 
-    @property
-    def signature(self) -> str:
+    def get_signed(self) -> Comet:
+        """Return the metric with the identities of weights and encoder in place of where they are."""
         if self.network is None:
-            return sign(self, "")
-        return sign(replace(self, encoder=self.network.settings["encoder"]), self.network.encoder.precision)
+            return self
+        return replace(self, model=self.identity, encoder=self.network.settings["encoder"])
 
     def prepare(self, resources: MetricResources) -> Comet:
-        """Return it with its model; see `Preparable`.
+        """Return it with its model; see `Metric.prepare`.
 
         Raises:
             ResourceError: Also where the checkpoint is of another class of COMET's models.
@@ -109,14 +103,13 @@ class Comet:
         encoder = self.encoder or str(settings["pretrained_model"])
         key = ("comet", str(place.resolve()), encoder, device)
         network = get_shared(key, lambda: _load(place, settings, encoder, device))
-        return replace(self, network=network, identity=identify_weights(self.model))
+        return replace(
+            self, network=network, identity=identify_weights(self.model), precision=network.encoder.precision
+        )
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure)
-
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        network = need(self.network, self.name)
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        network = require_prepared(self.network, self.name)
         texts = list(dict.fromkeys(text for case in cases for text in (case.question, case.response, case.reference)))
         rows = tokenize_texts(network.encoder, texts, longest=network.encoder.max_tokens)
         place = {text: index for index, text in enumerate(texts)}
@@ -134,7 +127,7 @@ class Comet:
         )
         for case, value in zip(cases, values, strict=True):
             read = (case.question, case.response, case.reference)
-            yield settle(value, {}, cut=any(rows[place[text]].truncated for text in read))
+            yield make_outcome(value, {}, truncated=any(rows[place[text]].truncated for text in read))
 
 
 def build() -> list[Comet]:

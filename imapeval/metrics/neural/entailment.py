@@ -11,17 +11,17 @@ is which is read from its configuration.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import UNSIGNED, direct, need, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
 from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
-from imapeval.metrics.neural.models.weights import describe_missing_weights, identify_weights
-from imapeval.types import Lang, Score
+from imapeval.metrics.neural.models.weights import identify_weights
+from imapeval.types import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,55 +35,42 @@ _LABELS = ("entailment", "neutral", "contradiction")
 
 
 @dataclass(frozen=True, slots=True)
-class Entailment:
+class Entailment(NeuralMetric):
     """Probability that one text follows from the other (0..1); parts `precision` and `recall`, those asked for."""
 
     name = "entailment"
     summary = "whether the response follows from the reference, by a model of inference"
     citation = "Bowman et al. 2015 and Williams et al. 2018, SNLI and MultiNLI; a model trained on them"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en"})
+    languages = frozenset({"en"})
     range = (0.0, 1.0)
-    higher_is_better = True
+    empty_outcome = Score(0.0)
 
     model: str = option("model with the three labels of MultiNLI: a folder, or a name at the hub", "roberta-large-mnli")
     direction: str = option(
         "precision (the response follows from the reference), recall (the other way round) or both (their mean)",
         "precision",
     )
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = resource()
 
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
             raise ValueError(f"direction={self.direction!r} is none of {', '.join(_DIRECTIONS)}")
 
-    @property
-    def missing_requirements(self) -> str:
-        return describe_missing_weights(self.name, self.model)
-
-    @property
-    def signature(self) -> str:
-        return sign(self, self.loaded.precision if self.loaded else "")
-
     def prepare(self, resources: MetricResources) -> Entailment:
-        """Return it with its model; see `Preparable`.
+        """Return it with its model; see `Metric.prepare`.
 
         Raises:
             ResourceError: Also where the model's labels are others.
         """
         loaded = load_model(self.model, "classifier", device=resources.device)
         _order_labels(loaded, self.model)
-        return replace(self, loaded=loaded, identity=identify_weights(self.model))
+        return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure, empty=Score(0.0))
-
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        loaded, ways = need(self.loaded, self.name), _DIRECTIONS[self.direction]
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        loaded, ways = require_prepared(self.loaded, self.name), _DIRECTIONS[self.direction]
         order = _order_labels(loaded, self.model)
-        pairs = [direct(case, way) for case in cases for way in ways]
+        pairs = [order_texts(case, way) for case in cases for way in ways]
         rows = tokenize_pairs(loaded, pairs, longest=loaded.max_tokens, cut="longest_first")
 
         def forward(batch: dict[str, Any]) -> Any:
@@ -95,7 +82,7 @@ class Entailment:
             entailed, neutral, contradicted = zip(*found[mine], strict=True)
             parts = dict(zip(ways, entailed, strict=True))
             parts |= {"neutral": fmean(neutral), "contradiction": fmean(contradicted)}
-            yield settle(fmean(entailed), parts, cut=any(row.truncated for row in rows[mine]))
+            yield make_outcome(fmean(entailed), parts, truncated=any(row.truncated for row in rows[mine]))
 
 
 def build() -> list[Entailment]:

@@ -28,11 +28,11 @@ import string
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
-from imapeval.metrics.base import option
+from imapeval.metrics.base import BatchMetric, computed, option
 from imapeval.metrics.neural.models.embeddings import (
     EmbeddedText,
     Pooling,
@@ -47,14 +47,14 @@ from imapeval.metrics.neural.models.weights import (
     identify_file,
     identify_weights,
 )
-from imapeval.signature import signature
 from imapeval.types import Failure, Lang, Outcome, Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Device, MetricResources
     from imapeval.metrics.neural.models.idf import Side, TokenWeights
+    from imapeval.signature import Value
 
 DEFAULTS: dict[Lang, str] = {"en": "distilbert-base-uncased", "zh": "bert-base-chinese"}
 
@@ -82,12 +82,17 @@ class _PreparedLanguage:
 
 
 @dataclass(frozen=True, slots=True)
-class MoverScore:
+class MoverScore(BatchMetric):
     """MoverScore as a metric; see the module's docstring.
 
     Raises:
         ValueError: There is no such version, or it has no such n-grams.
     """
+
+    name = "moverscore"
+    summary = "MoverScore: the way from one text's tokens to the other's, by a BERT"
+    citation = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
+    requires = frozenset({"reference", "weights"})
 
     model: str = option(
         "model, a folder or a name at the hub; for both languages. Empty: distilbert-base-uncased (English), "
@@ -104,20 +109,13 @@ class MoverScore:
         default=None, repr=False, compare=False, metadata={"signature": False}
     )
 
-    name: ClassVar[str] = "moverscore"
-    summary: ClassVar[str] = "MoverScore: the way from one text's tokens to the other's, by a BERT"
-    citation: ClassVar[str] = "Zhao et al. 2019, MoverScore; as AIPHES/emnlp19-moverscore computes it"
-    requires: ClassVar[frozenset[Requirement]] = frozenset({"reference", "weights"})
-    languages: ClassVar[frozenset[Lang]] = frozenset({"en", "zh"})
-    higher_is_better: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         if self.version not in (1, 2):
             raise ValueError(f"version={self.version}; there are 1 and 2")
         if self.ngram not in (1, 2) or self.ngram > 1 == self.version - 1:
             raise ValueError(f"ngram={self.ngram}; version 1 has 1 and 2, version 2 has 1 only")
 
-    @property
+    @computed
     def range(self) -> tuple[float | None, float | None]:
         """The distance of two unit vectors is at most 2, its square 4."""
         return (-1.0, 1.0) if self.version == 2 else (-3.0, 1.0)
@@ -133,19 +131,21 @@ class MoverScore:
             else INSTALL_HINT
         )
 
-    @property
-    def signature(self) -> str:
-        """See `Metric.signature`; once prepared with identities in place of names and paths."""
-        solver = metadata.version("POT") if installed("POT") else ""
+    def get_signed(self) -> MoverScore:
+        """Return the metric with identities in place of names and paths, once it is prepared."""
         if self.ready is None:
-            return signature(self.name, self, pot=solver, v=1)
+            return self
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
-        known = replace(self, model=model, idf=identify_file(self.idf), stop_words=identify_file(self.stop_words))
-        precision = next(iter(self.ready.values())).embedder.loaded.precision
-        return signature(self.name, known, precision=precision, pot=solver, v=1)
+        return replace(self, model=model, idf=identify_file(self.idf), stop_words=identify_file(self.stop_words))
+
+    def describe_state(self) -> Mapping[str, Value]:
+        """Return the version of the solver and, once the metric is prepared, the precision of the weights."""
+        solver = metadata.version("POT") if installed("POT") else ""
+        precision = {} if self.ready is None else {"precision": self.ready["en"].embedder.loaded.precision}
+        return {**precision, "pot": solver}
 
     def prepare(self, resources: MetricResources) -> MoverScore:
-        """Return it with its models; see `Preparable`.
+        """Return it with its models; see `Metric.prepare`.
 
         Raises:
             InputError: The file of samples or of stop words cannot be read.
@@ -154,8 +154,8 @@ class MoverScore:
         _require_solver()
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
+    def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Score cases; see `Metric.score_batch`."""
         if self.ready is None:
             raise TypeError("moverscore has to be prepared before it can score")
         outcomes: dict[int, Outcome] = {}

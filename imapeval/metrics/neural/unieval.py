@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import Requirement, option
-from imapeval.metrics.neural.base import MAX_WORDS, UNSIGNED, need, refuse_long, score_known, settle, sign
+from imapeval.metrics.base import option, resource
+from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
 from imapeval.metrics.neural.models.sentences import describe_missing_punkt as say_lack_of_sentences
 from imapeval.metrics.neural.models.sentences import identify_splitter, split_sentences
 from imapeval.metrics.neural.models.weights import describe_missing_weights, identify_weights
-from imapeval.types import Failure, Lang, Score
+from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,22 +46,20 @@ _BY_SENTENCE = ("consistency", "fluency")
 
 
 @dataclass(frozen=True, slots=True)
-class UniEval:
+class UniEval(NeuralMetric):
     """UniEval (0..1); the dimensions that are asked for are parts."""
 
     name = "unieval"
     summary = "UniEval: a T5 model says whether the response is coherent, consistent, fluent and relevant"
     citation = "Zhong et al. 2022, Towards a Unified Multi-Dimensional Evaluator for Text Generation"
-    requires = frozenset[Requirement]({"reference", "weights"})
-    languages = frozenset[Lang]({"en"})
+    languages = frozenset({"en"})
     range = (0.0, 1.0)
-    higher_is_better = True
+    empty_outcome = Score(0.0)
 
     model: str = option("UniEval's T5 model: a folder, or a name at the hub", "MingZhong/unieval-sum")
     dimension: str = option("coherence, consistency, fluency, relevance, or overall (their mean)", "overall")
     sentences: str = field(default_factory=identify_splitter)
-    identity: str = field(default="", repr=False, compare=False, metadata=UNSIGNED)
-    loaded: LoadedModel | None = field(default=None, repr=False, compare=False, metadata=UNSIGNED)
+    loaded: LoadedModel | None = resource()
 
     def __post_init__(self) -> None:
         if self.dimension not in (*_QUESTIONS, "overall"):
@@ -71,26 +69,19 @@ class UniEval:
     def missing_requirements(self) -> str:
         return describe_missing_weights(self.name, self.model) or say_lack_of_sentences()
 
-    @property
-    def signature(self) -> str:
-        return sign(self, self.loaded.precision if self.loaded else "")
-
     def prepare(self, resources: MetricResources) -> UniEval:
-        """Return it with its model; see `Preparable`.
+        """Return it with its model; see `Metric.prepare`.
 
         Raises:
             ResourceError: Also where nltk's model of sentences is not there.
         """
         split_sentences("")
         loaded = load_model(self.model, "seq2seq", device=resources.device)
-        return replace(self, loaded=loaded, identity=identify_weights(self.model))
+        return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
-    def score(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score a batch; see `Metric.score`."""
-        return score_known(self, cases, self._measure, empty=Score(0.0))
-
-    def _measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        loaded = need(self.loaded, self.name)
+    def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
+        """Yield the outcomes; see `NeuralMetric.measure`."""
+        loaded = require_prepared(self.loaded, self.name)
         asked = [
             _make_inputs(case, tuple(_QUESTIONS) if self.dimension == "overall" else (self.dimension,))
             for case in cases
@@ -104,8 +95,8 @@ class UniEval:
                 continue
             told = {dimension: [next(answers) for _ in texts] for dimension, texts in each.items()}
             parts = {dimension: fmean(value for _, value in answers) for dimension, answers in told.items()}
-            yield settle(
-                fmean(parts.values()), parts, cut=any(row.truncated for some in told.values() for row, _ in some)
+            yield make_outcome(
+                fmean(parts.values()), parts, truncated=any(row.truncated for some in told.values() for row, _ in some)
             )
 
 
@@ -125,7 +116,7 @@ def _make_inputs(case: Case, dimensions: Sequence[str]) -> dict[str, list[str]] 
             for response in responses
         ]
     words = sum(min(_MAX_TOKENS, len(text.split())) for texts in asked.values() for text in texts)
-    return refuse_long(words) if words > MAX_WORDS else asked
+    return make_too_long(words) if words > MAX_WORDS else asked
 
 
 def _compute_yes_shares(loaded: LoadedModel, rows: Sequence[ModelInput]) -> list[float]:

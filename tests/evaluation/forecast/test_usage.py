@@ -20,8 +20,7 @@ from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import registry
-from imapeval.metrics.base import Case, MetricResources
-from imapeval.metrics.judges.base import score_each
+from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.types import Sample, Score
 
 OpenOver = Callable[..., DryRun]
@@ -132,29 +131,23 @@ async def test_given_texts(open_over: OpenOver):
 
 
 @dataclass(frozen=True)
-class Stranger:
+class Stranger(Metric):
     """A metric of another package."""
 
     model: object = None
     name = "strange"
-    summary = citation = signature = missing_requirements = ""
+    summary = "a rating"
+    signature = "strange"
     requires = frozenset({"llm"})
-    languages = frozenset({"en", "zh"})
     range = (0.0, 1.0)
-    higher_is_better = True
+    concurrency = 1
 
-    def prepare(self, parts: MetricResources):
-        return replace(self, model=parts.llm)
+    def prepare(self, resources: MetricResources):
+        return replace(self, model=resources.llm)
 
-    def score(self, cases):
-        raise AssertionError("it is asked")
-
-    async def ask(self, cases):
-        async def judge(case: Case):
-            request = Request((Message("user", f"Rate {case.response}"),), schema_name="strange-rating")
-            return Score(float((await self.model.complete(request)).text))
-
-        return await score_each(cases, judge, at_a_time=1)
+    async def score(self, case: Case):
+        request = Request((Message("user", f"Rate {case.response}"),), schema_name="strange-rating")
+        return float((await self.model.complete(request)).text)
 
 
 async def test_what_a_stranger_asks_is_counted_and_not_guessed_further(open_over: OpenOver):

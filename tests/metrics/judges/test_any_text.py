@@ -46,7 +46,9 @@ def case_of(text, lang):
 async def test_any_text_has_an_outcome(metric, lang):
     model = ScriptedModel(lambda request: COMPLETIONS[request.schema_name])
     prepared = metric.prepare(MetricResources(llm=model))
-    outcomes = dict(zip(TEXTS, await prepared.ask([case_of(text, lang) for text in TEXTS.values()]), strict=True))
+    outcomes = dict(
+        zip(TEXTS, await prepared.ascore_batch([case_of(text, lang) for text in TEXTS.values()]), strict=True)
+    )
     low, high = metric.range
     for outcome in outcomes.values():
         if isinstance(outcome, Score):

@@ -60,7 +60,7 @@ async def show(name, case):
     """Return the user's message of every request that a judge makes of a case."""
     # Nothing that can be read, so that the first request is all that is made of each kind, and its repetition.
     model = ScriptedModel(lambda _: "…")
-    (outcome,) = await JUDGES[name].prepare(MetricResources(llm=model)).ask([case])
+    (outcome,) = await JUDGES[name].prepare(MetricResources(llm=model)).ascore_batch([case])
     assert isinstance(outcome, Failure) or not model.requests
     return [request.messages for request in model.requests]
 

@@ -29,7 +29,7 @@ def reply(request):
 
 async def judge(model, case, **options):
     metric = set_options(METRIC, {key: str(value) for key, value in options.items()})
-    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ascore_batch([case])
     return outcome
 
 

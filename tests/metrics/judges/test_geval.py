@@ -13,7 +13,7 @@ from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts
-from imapeval.metrics.base import Asking, Case, MetricResources, Preparable
+from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges.client import SAMPLING_TEMPERATURE
 from imapeval.metrics.judges.geval import DIMENSIONS, build_geval
 from imapeval.metrics.options import list_options, set_options
@@ -49,7 +49,7 @@ def criterion(request) -> str:
 
 
 async def judge(metric, *cases):
-    return await metric.ask(cases)
+    return await metric.ascore_batch(cases)
 
 
 def test_there_is_one_metric_for_each_criterion_and_one_for_all():
@@ -59,7 +59,7 @@ def test_there_is_one_metric_for_each_criterion_and_one_for_all():
         "geval-noref",
         *(f"geval-noref:{name}" for name in DIMENSIONS),
     ]
-    assert all(isinstance(metric, Asking) and isinstance(metric, Preparable) for metric in METRICS.values())
+    assert all(metric.is_async for metric in METRICS.values())
     assert METRICS["geval"].requires == {"llm", "reference"}
     assert METRICS["geval-noref"].requires == {"llm"}
     assert METRICS["geval"].range == (1.0, 5.0)
@@ -322,7 +322,7 @@ def test_without_a_model_it_says_how_to_name_one():
     ):
         METRICS["geval"].prepare(MetricResources())
     with pytest.raises(UsageError, match=r"Call prepare\(\) first"):
-        METRICS["geval"].score([CASE])
+        METRICS["geval"].score_batch([CASE])
 
 
 @pytest.mark.parametrize("options", [{"samples": "0"}, {"weights": "log"}])
@@ -332,7 +332,7 @@ def test_options_are_checked(options):
 
 
 def test_it_may_be_called_without_an_event_loop():
-    assert prepared("geval", ScriptedModel(lambda _: likely({4: 1.0}))).score([CASE])[0].value == 4.0
+    assert prepared("geval", ScriptedModel(lambda _: likely({4: 1.0}))).score_batch([CASE])[0].value == 4.0
 
 
 def test_both_languages_have_prompts():

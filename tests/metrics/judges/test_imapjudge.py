@@ -32,7 +32,7 @@ RATED = json.dumps({"why": "It lacks the doctor.", "accuracy": 5, "completeness"
 
 
 async def judge(metric, model, case=CASE):
-    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ascore_batch([case])
     return outcome
 
 
@@ -152,7 +152,7 @@ async def test_a_judge_on_imaps_sees_their_text(name, reference, response):
     model = ScriptedModel(lambda _: '{"score": 3}')
     prepared = metric.prepare(MetricResources(llm=model))
     cases = [replace(CASE, imap=replace(IMAP, query=())), replace(CASE, imap=imap)]
-    first, second = await prepared.ask(cases)
+    first, second = await prepared.ascore_batch(cases)
     assert isinstance(first, Failure)
     assert second.value == 3.0
     texts = find_texts(model.requests[0].messages[-1].content)
@@ -166,7 +166,7 @@ async def test_lines_of_an_imap_are_no_forgeries():
     answer = tuple(Pair(term, value) for term, value in (*pairs, *forged))
     metric = {metric.name: metric for metric in build()}["geval:accuracy+imap:pairs"]
     model = ScriptedModel(lambda _: '{"score": 3}')
-    await metric.prepare(MetricResources(llm=model)).ask(
+    await metric.prepare(MetricResources(llm=model)).ascore_batch(
         [replace(CASE, imap=replace(IMAP, reference=answer, response=answer))]
     )
     # Both sides alike.

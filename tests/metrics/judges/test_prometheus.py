@@ -16,7 +16,7 @@ CASE_ZH = Case("2", "疖子怎么治？", "每天热敷三次。", "用热毛巾
 
 async def judge(model, case, name="prometheus", **options):
     metric = set_options(METRICS[name], {key: str(value) for key, value in options.items()})
-    (outcome,) = await metric.prepare(MetricResources(llm=model)).ask([case])
+    (outcome,) = await metric.prepare(MetricResources(llm=model)).ascore_batch([case])
     return outcome
 
 

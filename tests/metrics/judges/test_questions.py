@@ -48,7 +48,7 @@ def reply(request):
 
 
 async def judge(name, model, case=CASE):
-    (outcome,) = await METRICS[name].prepare(MetricResources(llm=model)).ask([case])
+    (outcome,) = await METRICS[name].prepare(MetricResources(llm=model)).ascore_batch([case])
     return outcome
 
 

@@ -61,7 +61,7 @@ def test_perplexities_equal_lm_evaluation_harness(lang: str, tiny_causal: Path) 
         ("perplexity", "byte-perplexity", "bits-per-byte") if lang == "en" else ("byte-perplexity", "bits-per-byte")
     ):
         metric = options.set_options(METRICS[name], {"model": str(tiny_causal)}).prepare(MetricResources(device="cpu"))
-        outcomes = metric.score(cases)
+        outcomes = metric.score_batch(cases)
         for case, outcome, expected in zip(cases, outcomes, EXPECTED[lang]["after"], strict=True):
             assert isinstance(outcome, Score)
             # lm_eval 0.4.13, its careqa and wikitext tasks: utils_perplexity.py and metrics.py.
@@ -136,7 +136,7 @@ def test_several_metrics_share_a_model_and_its_readings(
     for name in ("perplexity", "byte-perplexity", "bits-per-byte"):
         metric = options.set_options(METRICS[name], {"model": str(tiny_causal)}).prepare(MetricResources(device="cpu"))
         assert metric.reader is reader
-        metric.score([case])
+        metric.score_batch([case])
         assert len(calls) == 1
         assert f"|model:{tiny_causal.name}#" in metric.signature
         assert "@float32|" in metric.signature
@@ -155,7 +155,7 @@ def test_few_readings_are_kept(reader: LocalLogprobReader, monkeypatch: pytest.M
 def test_relaxed_perplexity_equals_that_token_by_token(tiny_causal: Path, reader: LocalLogprobReader) -> None:
     case = Case("1", "What helps?", "Rest, and water.", "Drink the water and rest.", "en")
     metric = options.set_options(METRICS["relaxed-perplexity"], {"model": str(tiny_causal), "steps": "6"})
-    [outcome] = metric.prepare(MetricResources(device="cpu")).score([case])
+    [outcome] = metric.prepare(MetricResources(device="cpu")).score_batch([case])
     tokenizer = reader.loaded.tokenizer
     prompt, response, target = (
         tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -175,7 +175,7 @@ def test_gptscore_equals_that_token_by_token(tiny_causal: Path, reader: LocalLog
 
     case = Case("1", "What helps?", "Rest, and water.", "Drink the water.", "en")
     metric = options.set_options(METRICS["gptscore"], {"model": str(tiny_causal), "aspect": "quality"})
-    [outcome] = metric.prepare(MetricResources(device="cpu")).score([case])
+    [outcome] = metric.prepare(MetricResources(device="cpu")).score_batch([case])
     prefix = (
         "Convert the following text into another expression that is fluent and grammatically correct. \n"
         "Rest, and water. In other words ,"
@@ -231,7 +231,7 @@ def test_a_real_model(tmp_path: Path) -> None:
         metric = options.set_options(METRICS["bits-per-byte"], {"model": str(tmp_path)}).prepare(
             MetricResources(device="cpu")
         )
-        for case, outcome in zip(cases, metric.score(cases), strict=True):
+        for case, outcome in zip(cases, metric.score_batch(cases), strict=True):
             before = tokenizer(prompt.format(case.question))["input_ids"]
             ids = torch.tensor([tokenizer(prompt.format(case.question) + space + case.reference)["input_ids"]])
             labels = ids.clone()

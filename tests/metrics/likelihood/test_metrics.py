@@ -12,7 +12,7 @@ from imapeval.evaluation.evaluate import evaluate
 from imapeval.llm.protocol import Completion, Request, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.metrics import options
-from imapeval.metrics.base import Asking, Case, Metric, MetricResources, Preparable
+from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.likelihood import build
 from imapeval.metrics.likelihood.base import LikelihoodMetric
 from imapeval.metrics.likelihood.logprobs import Continuation, TokenLogprobs
@@ -53,7 +53,7 @@ def ready(name: str, **settings: str | int) -> LikelihoodMetric:
 
 
 def measure(name: str, case: Case = CASE, **settings: str | int) -> Score | Failure:
-    [outcome] = ready(name, **settings).score([case])
+    [outcome] = ready(name, **settings).score_batch([case])
     return outcome
 
 
@@ -63,7 +63,7 @@ def total(text: str) -> float:
 
 def test_perplexities_are_those_of_the_reference_after_the_question() -> None:
     metric = ready("perplexity")
-    [outcome] = metric.score([CASE])
+    [outcome] = metric.score_batch([CASE])
     assert metric.reader.given == [Continuation("Question: What helps?\nAnswer:", " Rest helps.")]
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(math.exp(-total(" Rest helps.") / 2))
@@ -79,13 +79,13 @@ def test_chinese() -> None:
     assert measure("bits-per-byte", CHINESE).value == pytest.approx(-total("注意休息。") / 15 / math.log(2))
     assert measure("perplexity", CHINESE).kind == "language"
     metric = ready("byte-perplexity")
-    metric.score([CHINESE])
+    metric.score_batch([CHINESE])
     assert metric.reader.given == [Continuation("问题：怎么办？\n回答：", "注意休息。")]
 
 
 def test_relaxed_perplexity_looks_for_the_reference_at_each_step_of_the_response() -> None:
     metric = ready("relaxed-perplexity", steps=3)
-    [outcome] = metric.score([CASE])
+    [outcome] = metric.score_batch([CASE])
     prompt = "Question: What helps?\nAnswer:"
     assert metric.reader.given == [
         Continuation(prompt, " Drink and rest."),
@@ -110,7 +110,7 @@ def test_relaxed_perplexity_of_a_short_response() -> None:
 def test_gptscore() -> None:
     instruction = "Convert the following text into another expression that preserves key information. \n"
     metric = ready("gptscore", direction="both")
-    [outcome] = metric.score([CASE])
+    [outcome] = metric.score_batch([CASE])
     assert metric.reader.given == [
         Continuation(f"{instruction}Rest helps. In other words ,", " Drink and rest.", whole=True),
         Continuation(f"{instruction}Drink and rest. In other words ,", " Rest helps.", whole=True),
@@ -122,7 +122,7 @@ def test_gptscore() -> None:
     assert measure("gptscore").value == pytest.approx(response)
     assert measure("gptscore", direction="reference").value == pytest.approx(reference)
     bare = ready("gptscore", aspect="none")
-    bare.score([CHINESE])
+    bare.score_batch([CHINESE])
     assert bare.reader.given == [Continuation("注意休息。换句话说，", "多喝水，注意休息。", whole=True)]
 
 
@@ -175,7 +175,7 @@ def test_every_text_has_a_score_or_a_reason(name: str, text: str, side: str) -> 
 
 def test_one_failure_leaves_the_others_alone() -> None:
     cases = [CASE, replace(CASE, reference=""), replace(CASE, reference=TEXTS["long"]), CASE]
-    outcomes = ready("relaxed-cross-entropy").score(cases)
+    outcomes = ready("relaxed-cross-entropy").score_batch(cases)
     assert [getattr(outcome, "kind", "score") for outcome in outcomes] == [
         "score", "no-reference-tokens", "too-long", "score",
     ]  # fmt: skip
@@ -196,11 +196,10 @@ def test_what_is_told_about_them() -> None:
         assert metric.requires == {"reference", "logprobs"}
         assert metric.higher_is_better == (name == "gptscore")
         assert metric.missing_requirements == ""
-        assert isinstance(metric, Preparable)
         with pytest.raises(UsageError, match=f"--set {name}.model=FOLDER"):
             metric.prepare(MetricResources())
         with pytest.raises(UsageError, match="prepare"):
-            metric.score([CASE])
+            metric.score_batch([CASE])
         absent = options.set_options(metric, {"model": "/nowhere"})
         assert absent.requires == {"reference", "weights"}
         assert absent.missing_requirements != ""
@@ -216,8 +215,8 @@ def echo(request: Request) -> Completion:
 
 
 def ask(metric: Metric, cases: Sequence[Case]) -> list[Score | Failure]:
-    assert isinstance(metric, Asking)
-    return asyncio.run(metric.ask(cases))
+    assert metric.is_async
+    return asyncio.run(metric.ascore_batch(cases))
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -225,7 +224,7 @@ def test_a_server_gives_the_same(name: str) -> None:
     cases = [CASE, CHINESE, replace(CASE, response=""), replace(CASE, reference="")]
     asked = METRICS[name].prepare(MetricResources(llm=ScriptedModel(echo, identity="echo")))
     outcomes = ask(asked, cases)
-    for outcome, expected in zip(outcomes, ready(name).score(cases), strict=True):
+    for outcome, expected in zip(outcomes, ready(name).score_batch(cases), strict=True):
         if isinstance(expected, Score):
             assert isinstance(outcome, Score)
             assert outcome.value == pytest.approx(expected.value)
@@ -289,7 +288,7 @@ def test_gptscore_on_imaps_behind_a_server_and_loaded_here(name: str) -> None:
     assert [request.given.count(reference) for request in model.requests] == [1]
     assert asked.signature.startswith(f"{name}|aspect:informativeness|direction:response|model:echo|v:1|join:")
     loaded = replace(metric, metric=ready("gptscore"))
-    assert loaded.score([unasked, good, silent]) == [outcomes[0], expected, outcomes[2]]
+    assert loaded.score_batch([unasked, good, silent]) == [outcomes[0], expected, outcomes[2]]
 
 
 async def test_evaluate_waits_for_gptscore_on_imaps() -> None:

@@ -47,7 +47,7 @@ def test_it_is_bert_scores_number(
     )
     cases = read_cases(lang)
     assert len(cases) >= 50
-    outcomes = metric.score(cases)
+    outcomes = metric.score_batch(cases)
     for name, column in zip(("precision", "recall", "f1"), TOLD[f"{model}-{lang}"]["bertscore"][how], strict=True):
         found = [outcome.parts[name] for outcome in outcomes if isinstance(outcome, Score)]
         assert found == pytest.approx(column, abs=1e-5)
@@ -55,7 +55,7 @@ def test_it_is_bert_scores_number(
 
 
 def score(metric: BertScore, reference: str, response: str, lang: Lang = "en") -> Outcome:
-    (outcome,) = metric.score([Case("a", "", reference, response, lang)])
+    (outcome,) = metric.score_batch([Case("a", "", reference, response, lang)])
     return outcome
 
 
@@ -121,7 +121,7 @@ def test_on_imaps_with_the_same_vectors(tiny_bert: Path) -> None:
     assert metric.ready is not None
     assert on_imaps.metric.ready["en"].embedder is metric.ready["zh"].embedder
     imap = Imap((Pair("drug", "?"),), (), (Pair("drug", "ibuprofen"),), (Pair("drug", "food"),))
-    assert on_imaps.score([Case("a", "", "x", "y", "en", imap, ())]) == [score(metric, "ibuprofen", "food")]
+    assert on_imaps.score_batch([Case("a", "", "x", "y", "en", imap, ())]) == [score(metric, "ibuprofen", "food")]
 
 
 @pytest.mark.neural
@@ -140,8 +140,8 @@ def test_both_languages_in_one_batch(tiny_bert: Path, tiny_roberta: Path, monkey
     monkeypatch.setattr(bertscore, "DEFAULTS", {"en": str(tiny_roberta), "zh": str(tiny_bert)})
     metric = BertScore(layer=1).prepare(MetricResources())
     english, chinese = Case("a", "", "rest", "food", "en"), Case("b", "", "多喝水", "喝水", "zh")
-    outcomes = metric.score([chinese, english, chinese])
-    (alone,) = BertScore(str(tiny_bert), 1).prepare(MetricResources()).score([chinese])
+    outcomes = metric.score_batch([chinese, english, chinese])
+    (alone,) = BertScore(str(tiny_bert), 1).prepare(MetricResources()).score_batch([chinese])
     assert isinstance(alone, Score)
     for outcome in (outcomes[0], outcomes[2]):
         assert isinstance(outcome, Score)
@@ -182,7 +182,7 @@ def test_a_layer_that_the_model_lacks(tiny_bert: Path) -> None:
 
 
 def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from imapeval.metrics.neural.models.loading import weights
+    from imapeval.metrics.neural.models import weights
 
     monkeypatch.setattr(weights, "installed", lambda _: False)
     assert BertScore().missing_requirements == "pip install 'imapeval[neural]'"
@@ -198,7 +198,7 @@ def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises((MissingExtraError, ResourceError)):
         BertScore(model="/no/such", layer=1).prepare(MetricResources())
     with pytest.raises(TypeError, match="has to be prepared"):
-        BertScore().score([])
+        BertScore().score_batch([])
 
 
 @pytest.mark.parametrize(

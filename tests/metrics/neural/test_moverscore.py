@@ -52,7 +52,7 @@ def test_it_is_the_authors_number(
         idf=str(tmp_path / "idf") if how == "idf" else "",
         stop_words=str(tmp_path / "stop") if how == "stop" else "",
     ).prepare(MetricResources())
-    outcomes = metric.score([Case(row["id"], "", row["reference"], row["response"], lang) for row in rows])
+    outcomes = metric.score_batch([Case(row["id"], "", row["reference"], row["response"], lang) for row in rows])
     expected = TOLD[f"{model}-{lang}"]["moverscore"]["-".join(filter(None, (str(version), str(ngram), how)))]
     assert len(expected) >= 50
     # They take squared distances of single precision, whose root is right to 3e-4 near 0.
@@ -60,7 +60,7 @@ def test_it_is_the_authors_number(
 
 
 def score(metric: MoverScore, reference: str, response: str, lang: Lang = "en") -> Outcome:
-    (outcome,) = metric.score([Case("a", "", reference, response, lang)])
+    (outcome,) = metric.score_batch([Case("a", "", reference, response, lang)])
     return outcome
 
 
@@ -163,12 +163,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="stop words cannot be read"):
         moverscore._read_words(str(tmp_path / "none"))
     with pytest.raises(TypeError, match="has to be prepared"):
-        MoverScore().score([])
+        MoverScore().score_batch([])
 
 
 def test_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moverscore, "installed", lambda _: False)
     assert MoverScore().missing_requirements == "pip install 'imapeval[neural]'"
     monkeypatch.setattr(moverscore, "installed", lambda _: True)
-    monkeypatch.setattr(moverscore, "say_lack", lambda *named: " ".join(named))
+    monkeypatch.setattr(moverscore, "describe_missing_weights", lambda *named: " ".join(named))
     assert MoverScore().missing_requirements == "moverscore distilbert-base-uncased bert-base-chinese"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured.templates import neutralise
-from imapeval.metrics.judges.base import clean_fact
+from imapeval.metrics.judges.prompts.answer_text import clean_fact
 from imapeval.types import Pair, Relation, values_by_term
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from imapeval.metrics.base import Case
-from imapeval.metrics.neural.models.loading import sentences
+from imapeval.metrics.neural.models import sentences
 from imapeval.types import Lang
 
 EXPECTED = Path(__file__).parents[2] / "expected"

@@ -15,7 +15,7 @@ from imapeval.metrics.neural.alignscore import AlignScore, _cut_into_chunks
 from imapeval.metrics.neural.bleurt import Bleurt, _encode
 from imapeval.metrics.neural.comet import Comet
 from imapeval.metrics.neural.entailment import Entailment
-from imapeval.metrics.neural.models.loading import checkpoints
+from imapeval.metrics.neural.models import checkpoints
 from imapeval.types import Score
 
 pytestmark = pytest.mark.neural
@@ -131,7 +131,7 @@ def test_comet_takes_the_encoder_that_is_set(changed: Path, comet_folder: Path) 
     metric = Comet(model=str(changed), encoder=str(comet_folder / "xlm-roberta-small"))
     assert metric.missing_requirements == ""
     case = Case("1", "What helps?", "Rest.", "Sleep.", "en")
-    assert metric.prepare(CPU).score([case]) == Comet(model=str(comet_folder)).prepare(CPU).score([case])
+    assert metric.prepare(CPU).score_batch([case]) == Comet(model=str(comet_folder)).prepare(CPU).score_batch([case])
     ready = metric.prepare(CPU)
     assert f"encoder:{checkpoints.identify_config(metric.encoder)}" in ready.signature
     # Another vocabulary under the same name: other scores, and another signature.
@@ -227,7 +227,7 @@ def test_comet_pools_as_it_says(pool: str, layer: str | int, comet_folder: Path,
         features = [response, reference, response * reference, (response - reference).abs()]
         features += [response * question, (response - question).abs()]
         expected = float(network.head["estimator"](torch.cat(features)))
-    (outcome,) = metric.score([case])
+    (outcome,) = metric.score_batch([case])
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(expected, abs=1e-5)
 
@@ -240,7 +240,7 @@ def test_alignscore_checkpoint_in_a_folder(small_models: ModuleType, tmp_path: P
     case = Case("1", "?", "Rest. Drink fluids.", "Rest. Do not eat.", "en")
     file = AlignScore(model=str(checkpoint), encoder=str(encoder)).prepare(CPU)
     folder = AlignScore(model=str(tmp_path), checkpoint=checkpoint.name, encoder=str(encoder))
-    assert folder.prepare(CPU).score([case]) == file.score([case])
+    assert folder.prepare(CPU).score_batch([case]) == file.score_batch([case])
     assert folder.prepare(CPU).signature == file.signature
     assert f"encoder:{checkpoints.identify_config(str(encoder))}" in file.signature
     assert (

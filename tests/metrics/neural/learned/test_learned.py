@@ -14,7 +14,7 @@ import pytest
 from imapeval.errors import ResourceError
 from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.metrics.neural import alignscore, bartscore, bleurt, comet, entailment, unieval
-from imapeval.metrics.neural.base import settle
+from imapeval.metrics.neural.base import make_outcome
 from imapeval.metrics.on_imaps import make_imap_variants
 from imapeval.types import Failure, Lang, Score
 
@@ -67,7 +67,7 @@ def prepared(small: Callable[[str], Any]) -> Callable[[str], Any]:
 @pytest.fixture(scope="module")
 def scored(prepared: Callable[[str], Any], to_cases: Callable[[Lang], list[Case]]) -> Callable[[str, Lang], Any]:
     """Return a metric's outcomes on the sample answers; none is computed twice."""
-    return cache(lambda name, lang: prepared(name).score(to_cases(lang)))
+    return cache(lambda name, lang: prepared(name).score_batch(to_cases(lang)))
 
 
 def values(outcomes: list[Any], part: str = "") -> list[float]:
@@ -133,23 +133,23 @@ def test_what_is_cut_is_said(name: str, scored: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_score_does_not_depend_on_what_else_is_in_the_batch(name: str, prepared: Any, to_cases: Any) -> None:
     metric, cases = prepared(name), to_cases("en")[:6]
-    together = values(metric.score(cases))
-    assert [metric.score([case])[0].value for case in cases] == pytest.approx(together, abs=1e-5)
-    assert values(metric.score(cases[::-1])) == pytest.approx(together[::-1], abs=1e-5)
+    together = values(metric.score_batch(cases))
+    assert [metric.score_batch([case])[0].value for case in cases] == pytest.approx(together, abs=1e-5)
+    assert values(metric.score_batch(cases[::-1])) == pytest.approx(together[::-1], abs=1e-5)
 
 
 @pytest.mark.parametrize("response", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_texts_have_a_score(name: str, response: str, prepared: Any) -> None:
     metric = prepared(name)
-    outcome = metric.score([Case("1", "What helps?", "Drink fluids. Rest.", response, "en")])[0]
+    outcome = metric.score_batch([Case("1", "What helps?", "Drink fluids. Rest.", response, "en")])[0]
     assert isinstance(outcome, Score)
     low, high = metric.range
     assert low is None or outcome.value >= low
     assert high is None or outcome.value <= high
     if not response.strip() and low == 0.0:
         assert outcome == Score(0.0), "an empty answer says nothing"
-    back = metric.score([Case("1", response, response, "Drink fluids. Rest.", "en")])[0]
+    back = metric.score_batch([Case("1", response, response, "Drink fluids. Rest.", "en")])[0]
     assert isinstance(back, Score)
 
 
@@ -158,7 +158,9 @@ def test_an_answer_of_20000_words(name: str, prepared: Any) -> None:
     long = " ".join(f"Sentence number {number} of it. It has more words." for number in range(2200))
     assert len(long.split()) > 19_000
     short = "Rest a lot, and drink fluids. " * 4
-    response, reference = prepared(name).score([Case("1", "?", short, long, "en"), Case("2", "?", long, short, "en")])
+    response, reference = prepared(name).score_batch(
+        [Case("1", "?", short, long, "en"), Case("2", "?", long, short, "en")]
+    )
     if name in ("alignscore", "unieval"):
         # Each of 4,400 sentences beside 24 words.
         assert isinstance(response, Failure)
@@ -171,7 +173,9 @@ def test_an_answer_of_20000_words(name: str, prepared: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_languages(name: str, prepared: Any) -> None:
     metric = prepared(name)
-    english, chinese = metric.score([Case("1", "?", "Rest.", "Rest.", "en"), Case("2", "？", "休息", "休息", "zh")])
+    english, chinese = metric.score_batch(
+        [Case("1", "?", "Rest.", "Rest.", "en"), Case("2", "？", "休息", "休息", "zh")]
+    )
     assert isinstance(english, Score)
     if "zh" in metric.languages:
         assert isinstance(chinese, Score)
@@ -206,13 +210,13 @@ def test_without_weights_it_says_what_is_lacking(module: Any, tmp_path: Path, mo
     assert f"--set {metric.name}.model=FOLDER" in metric.lacks
     assert metric.model.split("/")[-1] in metric.signature
     with pytest.raises(TypeError, match="is not prepared"):
-        metric.score([Case("1", "?", "Rest.", "Rest.", "en")])
+        metric.score_batch([Case("1", "?", "Rest.", "Rest.", "en")])
     with pytest.raises(ResourceError, match="neither a folder here"):
         metric.prepare(MetricResources(device="cpu"))
 
 
 def test_numbers_that_overflow_are_no_score() -> None:
-    outcome = settle(float("nan"), {}, cut=False)
+    outcome = make_outcome(float("nan"), {}, truncated=False)
     assert isinstance(outcome, Failure)
     assert outcome.kind == "not-finite"
 

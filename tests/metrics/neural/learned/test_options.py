@@ -30,10 +30,10 @@ def test_other_values_are_refused(module: Any, option: str) -> None:
 @pytest.mark.neural
 def test_bartscore_computes_the_directions_that_are_asked_for(small_models: ModuleType, tmp_path: Any) -> None:
     model = str(small_models.save_bart(tmp_path))
-    (both,) = bartscore.BartScore(model=model).prepare(CPU).score([CASE])
+    (both,) = bartscore.BartScore(model=model).prepare(CPU).score_batch([CASE])
     assert isinstance(both, Score)
     for direction in ("precision", "recall"):
-        (one,) = bartscore.BartScore(model=model, direction=direction).prepare(CPU).score([CASE])
+        (one,) = bartscore.BartScore(model=model, direction=direction).prepare(CPU).score_batch([CASE])
         assert isinstance(one, Score)
         assert one.parts == {direction: one.value, "truncated": 0.0}
         assert one.value == pytest.approx(both.parts[direction], abs=1e-5)
@@ -55,7 +55,7 @@ def test_bartscore_takes_t5_too(small_models: ModuleType, tmp_path: Any) -> None
             begun = torch.tensor([[0, *target[:place]]])
             logits = model(input_ids=torch.tensor([source]), decoder_input_ids=begun).logits[0, -1]
             total += float(logits.log_softmax(-1)[token])
-    (outcome,) = metric.score([CASE])
+    (outcome,) = metric.score_batch([CASE])
     assert isinstance(outcome, Score)
     assert outcome.value == pytest.approx(total / len(target), abs=1e-5)
 
@@ -63,9 +63,9 @@ def test_bartscore_takes_t5_too(small_models: ModuleType, tmp_path: Any) -> None
 @pytest.mark.neural
 def test_entailment_has_directions(small_models: ModuleType, tmp_path: Any) -> None:
     model = str(small_models.save_nli(tmp_path))
-    (both,) = entailment.Entailment(model=model, direction="both").prepare(CPU).score([CASE])
-    (precision,) = entailment.Entailment(model=model).prepare(CPU).score([CASE])
-    (recall,) = entailment.Entailment(model=model, direction="recall").prepare(CPU).score([CASE])
+    (both,) = entailment.Entailment(model=model, direction="both").prepare(CPU).score_batch([CASE])
+    (precision,) = entailment.Entailment(model=model).prepare(CPU).score_batch([CASE])
+    (recall,) = entailment.Entailment(model=model, direction="recall").prepare(CPU).score_batch([CASE])
     assert isinstance(both, Score)
     assert isinstance(precision, Score)
     assert isinstance(recall, Score)
@@ -78,8 +78,8 @@ def test_entailment_has_directions(small_models: ModuleType, tmp_path: Any) -> N
 @pytest.mark.neural
 def test_unieval_asks_one_dimension(small_models: ModuleType, tmp_path: Any, punkt: Any) -> None:
     model = str(small_models.save_t5(tmp_path))
-    (overall,) = unieval.UniEval(model=model).prepare(CPU).score([CASE])
-    (fluency,) = unieval.UniEval(model=model, dimension="fluency").prepare(CPU).score([CASE])
+    (overall,) = unieval.UniEval(model=model).prepare(CPU).score_batch([CASE])
+    (fluency,) = unieval.UniEval(model=model, dimension="fluency").prepare(CPU).score_batch([CASE])
     assert isinstance(overall, Score)
     assert isinstance(fluency, Score)
     assert list(overall.parts) == ["coherence", "consistency", "fluency", "relevance", "truncated"]
@@ -95,6 +95,6 @@ def test_bartscore_with_a_real_model(learned: Any, to_cases: Any) -> None:
     folder = Path(os.environ.get("IMAPEVAL_FLAN_T5", ""))
     if not (folder / "config.json").is_file():
         pytest.skip("needs $IMAPEVAL_FLAN_T5, the folder that benchmarks/flan_t5_to_hf.py makes")
-    outcomes = bartscore.BartScore(model=str(folder)).prepare(CPU).score(to_cases("en"))
+    outcomes = bartscore.BartScore(model=str(folder)).prepare(CPU).score_batch(to_cases("en"))
     for part, expected in learned["bartscore-flan"]["en"].items():
         assert [outcome.parts[part] for outcome in outcomes] == pytest.approx(expected, abs=1e-4)

@@ -6,7 +6,7 @@ import pytest
 
 from imapeval.errors import ResourceError
 from imapeval.metrics import nltk_data
-from imapeval.metrics.neural.models.loading import sentences
+from imapeval.metrics.neural.models import sentences
 
 # Not for the splitter: the small models of the fixtures are torch's.
 pytestmark = pytest.mark.neural

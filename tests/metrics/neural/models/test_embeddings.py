@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from imapeval.metrics.base import Case
+from imapeval.metrics.neural.models import embeddings
 from imapeval.metrics.neural.models.embeddings import TokenEmbedder, group_by_language, open_embedder
-from imapeval.metrics.neural.models.loading import embeddings, load_model
+from imapeval.metrics.neural.models.loading import load_model
 
 pytestmark = pytest.mark.neural
 

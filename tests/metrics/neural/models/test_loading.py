@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from imapeval.errors import ResourceError, UsageError
-from imapeval.metrics.neural.models.loading import choose_device, keep_layers, load_model, loading
+from imapeval.metrics.neural.models import loading
+from imapeval.metrics.neural.models.loading import choose_device, keep_layers, load_model
 
 pytestmark = pytest.mark.neural
 

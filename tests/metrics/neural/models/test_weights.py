@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.neural.models.loading import weights
+from imapeval.metrics.neural.models import weights
 
 
 @pytest.fixture(autouse=True)
