@@ -1,0 +1,321 @@
+"""Two runs share a cache while the server fails, processes are killed and the disk of the cache fills up.
+
+A seed decides what fails. IMAPEVAL_CHAOS_SEEDS=10 runs the test with ten seeds; each takes about a minute.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from imapeval.evaluation.runs import Run
+from imapeval.llm.middleware.budget import format_report
+
+SEEDS = range(int(os.environ.get("IMAPEVAL_CHAOS_SEEDS", "1")))
+SAMPLES = 20
+CONCURRENCY = 12
+ROUNDS = 8
+FULL_ROUND = 3
+"""In this round the disk of the cache fills up; in the next one it is freed again."""
+DISK_BYTES = 48_000_000
+LONGEST_COMPLETION = 50
+"""Tokens."""
+API_KEY = "sk-chaos-"
+"""Prefix of all API keys; the rest names the run and the process, so that the server knows who asks."""
+EXIT_CODES = {0, 1, 2, 128 + signal.SIGTERM, -signal.SIGTERM, -signal.SIGKILL}
+SCORE_FILES = ["results.jsonl", "results.csv", "imaps.jsonl"]
+RUN_FILES = [*SCORE_FILES, "manifest.json", "samples.jsonl", "report.html", "usage.json"]
+
+
+class Disk:
+    """The disk of the cache.
+
+    Args:
+        folder: Of the cache.
+        mounted: Whether it is a disk of its own. Else it never fills up.
+
+    Attributes:
+        full_since, full_until: Monotonic times; infinite until they are known.
+    """
+
+    def __init__(self, folder: Path, *, mounted: bool = False) -> None:
+        self.folder = folder
+        self.mounted = mounted
+        self.full_since = self.full_until = float("inf")
+
+    @property
+    def full(self) -> bool:
+        return self.full_since < self.full_until == float("inf")
+
+    def fill(self) -> None:
+        self.full_since = time.monotonic()
+        with (self.folder / "filler").open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+
+    def free(self) -> None:
+        (self.folder / "filler").unlink()
+        self.full_until = time.monotonic()
+
+    def had_room_for(self, reply) -> bool:
+        """Return False for a completion that may not have been kept, or asked for twice, because the disk was full."""
+        # What is sent a moment before the disk is full may be written a moment after.
+        return reply.sent < self.full_since - 2 or reply.begun > self.full_until
+
+    def read_reply_numbers(self) -> set[str]:
+        """Return the numbers of the replies whose completions are in the cache."""
+        path = self.folder / "completions.sqlite"
+        if not path.exists():
+            return set()
+        with closing(sqlite3.connect(path)) as connection:
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'completion'").fetchall()
+            # A process may be killed before it has made the table.
+            rows = connection.execute("SELECT completion FROM completion").fetchall() if tables else []
+        return {json.loads(completion)["model"] for (completion,) in rows}
+
+
+class ScoreCommand:
+    """`imapeval score`, interrupted and repeated.
+
+    Attributes:
+        run: The run directory.
+        api_key: Of the current process.
+        max_cost: USD.
+        exit_code: Of the last process.
+        lost: Requests whose useful reply did not reach the cache because the process was killed.
+    """
+
+    def __init__(self, run: Path, server, disk: Disk) -> None:
+        self.run = run
+        self.max_cost = 1.0
+        self.exit_code: int | None = None
+        self.lost: Counter[str] = Counter()
+        self._server = server
+        self._disk = disk
+        self._process: subprocess.Popen[bytes] | None = None
+        self._starts = 0
+        self._untold_tokens = 0
+
+    @property
+    def api_keys(self) -> str:
+        return f"{API_KEY}{self.run.name}-"
+
+    def start(self) -> None:
+        self._starts += 1
+        self.api_key = f"{self.api_keys}{self._starts:03}"
+        self._stderr = self.run.with_name(f"{self.api_key}.txt")
+        self._started_on_full_disk = self._disk.full
+        self._previous_calls = self.read_usage()["calls"]
+        command = [
+            *(sys.executable, "-m", "imapeval.cli.main", "score", f"{self.run.name}.jsonl", "--out", self.run.name),
+            *("--metrics", "imapscore:paper,imapscore:mean", "--votes", "3", "--relations", "llm"),
+            *("--llm", "openai:m", "--base-url", self._server.url, "--concurrency", str(CONCURRENCY)),
+            # USD per million tokens.
+            *("--price", "1,1", "--max-cost", f"{self.max_cost:.6f}", "--max-failures", "0"),
+        ]
+        environment = {**os.environ, "IMAPEVAL_CACHE": str(self._disk.folder), "OPENAI_API_KEY": self.api_key}
+        with self._stderr.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                command, cwd=self.run.parent, env=environment, stdout=subprocess.DEVNULL, stderr=stderr
+            )
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the process has had a completion, from the server or the cache, or has ended."""
+        return not self.running or self.read_usage()["calls"] > self._previous_calls
+
+    def send(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def finish(self, *, killed: bool = False) -> None:
+        """Wait for the process, then compare the usage it reported and the cache with what the server sent.
+
+        Args:
+            killed: Whether it was made to drop its requests in flight.
+        """
+        if self._process is None:
+            return
+        self.exit_code = self._process.wait(120)
+        self._process = None
+        while self._server.in_flight[self.api_key]:
+            time.sleep(0.005)
+        stderr = self._stderr.read_text()
+        assert self.exit_code in EXIT_CODES
+        assert "Traceback" not in stderr
+        assert API_KEY not in stderr
+        if self.exit_code == 2:
+            # A redirect ends a run only where nothing else has been answered: the address may be wrong.
+            assert self._started_on_full_disk or "--max-cost MORE" in stderr or "(status 307)" in stderr, stderr
+            if "--max-cost MORE" in stderr:
+                self.max_cost *= 1.5
+        self._check_usage(most_lost=CONCURRENCY * killed)
+        # SQLite cannot open the file on a full disk, and what is sent meanwhile may be lost anyway.
+        if not self._disk.full:
+            self._check_cache(most_lost=CONCURRENCY * killed)
+
+    def read_usage(self) -> dict:
+        with suppress(FileNotFoundError, json.JSONDecodeError):
+            return json.loads((self.run / "usage.json").read_text())
+        return {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "estimated": 0, "usd": 0}
+
+    def _check_usage(self, most_lost: int) -> None:
+        replies = self._server.replies_to(self.api_keys)
+        usage = self.read_usage()
+        billed = sum(reply.tokens for reply in replies)
+        untold = billed - usage["prompt_tokens"] - usage["completion_tokens"]
+        largest = max((reply.tokens for reply in replies), default=0)
+        assert 0 <= untold - self._untold_tokens <= most_lost * largest
+        self._untold_tokens = untold
+        assert usage["estimated"] == 0
+        # The cost of a call is predicted from the longest completion so far. The next may be longer.
+        assert usage["usd"] <= self.max_cost + CONCURRENCY * LONGEST_COMPLETION / 1e6
+
+    def _check_cache(self, most_lost: int) -> None:
+        kept = self._disk.read_reply_numbers()
+        useful = [reply for reply in self._server.replies_to(self.api_key) if reply.useful]
+        lost = [reply.request for reply in useful if self._disk.had_room_for(reply) and reply.number not in kept]
+        assert len(lost) <= most_lost
+        self.lost.update(lost)
+
+
+def interrupt_repeatedly(commands: list[ScoreCommand], server, disk: Disk, random: Random) -> int:
+    """Interrupt and repeat the commands; return the number of requests in flight at those moments."""
+    in_flight = 0
+    for number in range(ROUNDS):
+        # Slow until all have started, so that one process does not do all the work.
+        server.full_speed.clear()
+        for command in commands:
+            if not command.running:
+                command.finish()
+                if command.exit_code != 0:
+                    command.start()
+        victims = random.choice([commands, commands, commands[:1], commands[1:]])
+        fills_up = disk.mounted and number == FULL_ROUND
+        if random.random() < 0.2 and not fills_up:
+            time.sleep(random.uniform(0, 2))
+        else:
+            wait_until(lambda: all(command.ready for command in commands), 30)
+        if fills_up:
+            disk.fill()
+        server.full_speed.set()
+        awaited = len(server.replies) + random.randint(1, 50)
+        wait_until(lambda n=awaited: len(server.replies) >= n or not any(c.running for c in commands), 5)
+        time.sleep(random.uniform(0, 0.1))
+        if disk.full and number > FULL_ROUND:
+            disk.free()
+        for command in victims:
+            if command.running:
+                how = random.choice(["SIGKILL"] * 4 + ["SIGTERM", "SIGTERM twice"])
+                in_flight += server.in_flight[command.api_key]
+                command.send(signal.SIGKILL if how == "SIGKILL" else signal.SIGTERM)
+                if how == "SIGTERM twice":
+                    time.sleep(random.uniform(0, 0.2))
+                    command.send(signal.SIGTERM)
+                print(f"round {number}: {len(server.replies)} replies; {how} for {command.api_key}")
+                command.finish(killed=how != "SIGTERM")
+    return in_flight
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def write_samples(path: Path, numbers: list[int]) -> None:
+    with path.open("w") as file:
+        for n in numbers:
+            a, b, c, d, e, f = (f"drug{n}{letter}" for letter in "abcdef")
+            sample = {
+                "id": str(n),
+                "question": f"How is case {n} treated?",
+                "reference": f"Take {a}, {b}, {c} and {d}.",
+                "response": f"Take {b}, {c} and {e}, or {f}.",
+            }
+            file.write(json.dumps(sample) + "\n")
+
+
+def read_scores(run: Path) -> list[list[bytes]]:
+    return [sorted((run / name).read_bytes().splitlines()) for name in SCORE_FILES]
+
+
+def check_file(path: Path) -> None:
+    assert path.stat().st_mode & 0o077 == 0
+    assert API_KEY.encode() not in path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_chaos(seed: int, tmp_path: Path, mount_disk: Callable[[int], Path], start_server: Callable) -> None:
+    """The scores stay the same, nothing is paid for twice, and all usage is reported."""
+    random = Random(seed)
+    try:
+        disk = Disk(mount_disk(DISK_BYTES), mounted=True)
+    except pytest.skip.Exception:  # only root can mount one
+        disk = Disk(tmp_path / "cache")
+    numbers = list(range(SAMPLES))
+    for name, order in (("calm", numbers), ("a", numbers), ("b", random.sample(numbers, SAMPLES))):
+        write_samples(tmp_path / f"{name}.jsonl", order)
+    server = start_server(seed)
+    server.full_speed.set()
+    calm = ScoreCommand(tmp_path / "calm", server, Disk(tmp_path / "calm-cache"))
+    commands = [ScoreCommand(tmp_path / name, server, disk) for name in ("a", "b")]
+    with ExitStack() as stack:
+        for command in (calm, *commands):
+            stack.callback(command.send, signal.SIGKILL)
+        calm.start()
+        calm.finish()
+        assert calm.exit_code == 0
+        # Three readings of three texts each, and at most one comparison of each reading.
+        assert 3 * 3 * SAMPLES < len(server.replies) <= 3 * 4 * SAMPLES
+        assert set(server.requests.values()) == {1}
+
+        server.faults = True
+        for command in commands:
+            command.max_cost = calm.read_usage()["usd"] / 5
+        assert interrupt_repeatedly(commands, server, disk, random)
+        server.faults = False
+        for command in commands:
+            command.send(signal.SIGKILL)
+            command.finish(killed=True)
+            command.max_cost = 1.0
+            command.start()
+        for command in commands:
+            command.finish()
+            assert command.exit_code == 0
+
+    assert server.paths == {"/v1/chat/completions"}
+    for command in commands:
+        assert read_scores(command.run) == read_scores(calm.run)
+        assert {path.name for path in command.run.iterdir()} == {*RUN_FILES, ".lock"}
+        for name in RUN_FILES:
+            check_file(command.run / name)
+        assert Run(command.run).manifest["usage"] == command.read_usage()
+        assert format_report(command.read_usage()) in (command.run / "report.html").read_text()
+    for path in disk.folder.glob("completions.sqlite*"):
+        check_file(path)
+
+    replies = [reply for command in commands for reply in server.replies_to(command.api_keys)]
+    # Beyond what the calm run asks, there is at most one more request for each useless reply: with a note of the fault.
+    useless = [reply for reply in replies if not reply.useful and reply.tokens]
+    assert len(server.requests) <= len(server.replies_to(calm.api_keys)) + len(useless)
+    # A request with a useful reply is repeated only where the reply was lost with its process, or on the full disk.
+    useful = Counter(reply.request for reply in replies if reply.useful)
+    not_kept = Counter(reply.request for reply in replies if reply.useful and not disk.had_room_for(reply))
+    repeated = useful - Counter([*useful]) - not_kept - commands[0].lost - commands[1].lost
+    assert not [reply for reply in replies if reply.request in repeated], vars(disk)
