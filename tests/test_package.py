@@ -205,7 +205,8 @@ def test_the_example_of_a_metric() -> None:
 
 
 async def test_the_example_of_a_provider() -> None:
-    parrot = example("provider")["Parrot"]()
+    parrot = example("provider")["Parrot"]("grey")
+    assert parrot.identity == "parrot:grey"
     assert (await parrot.complete(Request((Message("user", "hello"),)))).text == "hello"
     with pytest.raises(ProviderError):
         await parrot.complete(Request(()))

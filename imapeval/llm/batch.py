@@ -1,9 +1,9 @@
-"""Requests out to files in the form of OpenAI's Batch API, and the results back in.
+"""Batches: requests are exported to files in the format of OpenAI's Batch API, and their results imported.
 
-A folder holds what was handed out: `requests-001.jsonl` and so on, which `vllm run-batch` reads as well, and
-`state.sqlite`, which says what the requests are in full and what became of them. A request is known by the key of the
-cache of completions, its `custom_id`. Good completions go into that cache, failures into the state. Both are written
-so that a process killed at any point leaves a folder to go on with.
+A batch folder contains the exported files, `requests-001.jsonl` and so on, which `vllm run-batch` also reads, and
+`state.sqlite` with the full requests and their outcomes. The `custom_id` of a request is its key in the completion
+cache. Completions are imported into that cache, failures into the state. A process that is killed at any point leaves a
+folder that can be used further.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 MAX_LINES = 50_000
 MAX_BYTES = 200_000_000
-"""Of one file: "up to 50,000 requests, and can be up to 200 MB in size" (openai 3.52, batches.create)."""
+"""Limits of a file: "up to 50,000 requests, and can be up to 200 MB in size" (openai 3.52, batches.create)."""
 
 ENDPOINT = "/v1/chat/completions"
-"""The one that every request names."""
+"""The endpoint that every request names."""
 
 _FORMAT = 1
-"""Of the state, kept in its user_version."""
+"""Version of the state's format, stored in its user_version."""
 
 _TABLES = """
 CREATE TABLE model (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, name TEXT NOT NULL);
@@ -51,11 +51,11 @@ CREATE TABLE failure (
     PRIMARY KEY (key, result)
 );
 """
-"""`file` is the number of the latest file with the request, in `failure` that at the time. `result` is the result's own
-id: the same failure imported again is not a new one."""
+"""`file` is the number of the latest file with the request; in `failure`, at the time of the failure. `result` is the
+id of the result, so that importing the same failure again does not add another one."""
 
 _NOT_FAILED = "NOT EXISTS (SELECT * FROM failure WHERE failure.key = request.key AND failure.file = request.file)"
-"""Of a request: no failure of it has been seen since it was last written."""
+"""Condition on a request: it has not failed since it was last exported."""
 
 _BUSY_SECONDS = 30.0
 """How long to wait for another process that writes to the same folder."""
@@ -63,7 +63,7 @@ _BUSY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class BatchFile:
-    """A file of requests, complete and ready to be handed in."""
+    """A complete file of requests, ready for submission."""
 
     path: Path
     requests: int
@@ -72,16 +72,16 @@ class BatchFile:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What the results of batches held. Places are texts such as "results.jsonl, line 7".
+    """What an import of batch results found. Places have the form "results.jsonl, line 7".
 
     Attributes:
-        new: Completions that were kept.
-        known: Results that say what was kept before.
-        differing: Places of results that say something else than what was kept before, which stays.
+        new: Number of completions that were added to the cache.
+        known: Number of results that equal the cached completion.
+        differing: Places of results that differ from the cached completion, which is kept.
         failures: Kind and message of the failures of requests that have no completion, by `custom_id`.
-        foreign: Places of results of requests that were never exported to the folder.
-        unreadable: Lines that are no result: what is wrong, by place.
-        prompt_tokens, completion_tokens: Of the new completions, as the server counted them.
+        foreign: Places of results whose requests were never exported to the folder.
+        unreadable: What is wrong with lines that are not results, by place.
+        prompt_tokens, completion_tokens: Tokens of the new completions, as the server counted them.
     """
 
     new: int = 0
@@ -95,14 +95,14 @@ class ImportReport:
 
 
 class BatchFolder:
-    """What was handed out to be answered in batches, and what became of it; used in a `with`.
+    """A folder of batches, with its requests and their outcomes; a context manager.
 
     Args:
-        path: The folder; made where it does not exist.
-        model: Identity and, in the server's word, name of the model that is asked; None for that of an existing folder.
+        path: The folder; created if it does not exist and `model` is given.
+        model: Identity of the model, and its name on the server; None for the model of an existing folder.
 
     Raises:
-        UsageError: The folder belongs to another model, or there is none yet.
+        UsageError: The folder belongs to another model, or it does not exist and `model` is None.
         ResourceError: The folder or its state cannot be used.
     """
 
@@ -110,14 +110,14 @@ class BatchFolder:
         self.path = path
         state = path / "state.sqlite"
         if model is None and not state.is_file():
-            raise UsageError(f"{path} is no folder of batches. `imapeval batch export ... --out {path}` makes one.")
+            raise UsageError(f"{path} is not a batch folder. Create one with `imapeval batch export ... --out {path}`.")
         with self._guarded():
             path.mkdir(parents=True, exist_ok=True)
             self._state = _connect(state)
             found: tuple[str, str] | None = self._state.execute("SELECT identity, name FROM model").fetchone()
         if found is None and model is None:
             self._state.close()
-            raise UsageError(f"{path} holds no requests. `imapeval batch export ... --out {path}` writes them.")
+            raise UsageError(f"{path} contains no requests. `imapeval batch export ... --out {path}` writes them.")
         self.identity, self._name = found or model or ("", "")
         if model is not None:
             self.require_model(model[0])
@@ -129,22 +129,22 @@ class BatchFolder:
         self._state.close()
 
     def require_model(self, identity: str) -> None:
-        """Make sure that the requests are to the model of that identity.
+        """Check that the folder belongs to the model with that identity.
 
         Raises:
-            UsageError: They are to another one.
+            UsageError: It belongs to another model.
         """
         if identity != self.identity:
             self._state.close()
             raise UsageError(
-                f"{self.path} holds requests to {self.identity}, not to {identity}. Choose another folder, or give the "
-                "same --llm and --base-url."
+                f"{self.path} contains requests to {self.identity}, not to {identity}. Choose another folder, or give "
+                "the same --llm and --base-url."
             )
 
     def failure_lookup(self) -> Callable[[Request], ProviderError]:
-        """Return what says of a request that has no completion why: it failed for a lasting reason, or is pending.
+        """Return a function from a request without a completion to its error: a permanent failure, or "pending".
 
-        It goes by what has been imported by now.
+        It reflects what has been imported so far.
         """
         rows = self._state.execute("SELECT key, kind, message, raw FROM failure ORDER BY rowid")
         failures = {key: (kind, message, raw) for key, kind, message, raw in rows if kind in PERMANENT_KINDS}
@@ -162,13 +162,13 @@ class BatchFolder:
 
     @contextlib.contextmanager
     def open_writer(self) -> Generator[BatchWriter]:
-        """Yield what writes requests to new files, which appear at the end, or not at all where that fails.
+        """Yield a writer of new files of requests, which appear when the context ends without an error.
 
         Raises:
             ResourceError: The folder cannot be written.
         """
         with self._guarded():
-            # Keeps a second process from writing to the same files.
+            # Prevents a second process from writing the same files.
             self._state.execute("BEGIN IMMEDIATE")
             for stale in self.path.glob("*.part"):
                 stale.unlink()
@@ -176,7 +176,7 @@ class BatchFolder:
             writer = BatchWriter(self, self._state)
             try:
                 yield writer
-                # The state first: results of a file that it does not know are lost, an absent file is written again.
+                # The state first: results of an unknown file would be lost, but a missing file is written again.
                 writer.close()
                 self._state.commit()
             except BaseException:
@@ -187,26 +187,26 @@ class BatchFolder:
                 _unfinished(file.path).replace(file.path)
 
     def import_results(self, results: Sequence[Path], *, cache: CachedModel) -> ImportReport:
-        """Keep the completions that are in files of results. Taking a file twice changes nothing.
+        """Import files of results. Importing a file twice changes nothing.
 
         Args:
             results: Files of results, in any order.
-            cache: Where the completions go; of the same model.
+            cache: The completion cache of the same model.
 
         Raises:
             InputError: A file cannot be read at all.
             ResourceError: The state or the cache cannot be written.
         """
-        taken = ImportReport()
+        report = ImportReport()
         with self._guarded():
             for path in results:
                 for line, content in read_lines(path):
-                    self._take(content, f"{path}, line {line}", taken, cache)
+                    self._import_line(content, f"{path}, line {line}", report, cache)
             self._state.commit()
-        return taken
+        return report
 
     def count_waiting(self) -> dict[str, int]:
-        """Return how many requests of each file have no result yet, by the name of the file."""
+        """Return how many requests of each file have no result yet, by file name."""
         rows = self._state.execute(
             f"SELECT file, count(*) FROM request WHERE NOT answered AND {_NOT_FAILED} GROUP BY file ORDER BY file"
         )
@@ -216,36 +216,36 @@ class BatchFolder:
         """Return the path of the file of that number, from 1."""
         return self.path / f"requests-{number:03}.jsonl"
 
-    def _take(self, content: bytes, place: str, taken: ImportReport, cache: CachedModel) -> None:
+    def _import_line(self, content: bytes, place: str, report: ImportReport, cache: CachedModel) -> None:
         try:
             result = ResultLine.model_validate_json(content)
         except ValidationError as error:
-            taken.unreadable[place] = error.errors(include_url=False)[0]["msg"]
+            report.unreadable[place] = error.errors(include_url=False)[0]["msg"]
             return
         key = result.custom_id
         row = self._state.execute("SELECT text, file FROM request WHERE key = ?", (key,)).fetchone()
         if row is None:
-            taken.foreign.append(place)
+            report.foreign.append(place)
             return
-        request = _restore(row[0])
-        kept = cache.get(request)
+        request = _parse_canonical(row[0])
+        cached = cache.get(request)
         try:
             completion = result.parse_completion(request, who=self._who)
         except (ProviderError, ServiceError) as error:
-            if kept is None:
-                taken.failures[key] = (error.kind, str(error))
+            if cached is None:
+                report.failures[key] = (error.kind, str(error))
                 self._note_failure(result, row[1], error, request)
             return
-        taken.failures.pop(key, None)
-        if kept is None:
+        report.failures.pop(key, None)
+        if cached is None:
             cache.store(request, completion)
-            taken.new += 1
-            taken.prompt_tokens += completion.usage.prompt_tokens
-            taken.completion_tokens += completion.usage.completion_tokens
-        elif kept.text == completion.text:
-            taken.known += 1
+            report.new += 1
+            report.prompt_tokens += completion.usage.prompt_tokens
+            report.completion_tokens += completion.usage.completion_tokens
+        elif cached.text == completion.text:
+            report.known += 1
         else:
-            taken.differing.append(place)
+            report.differing.append(place)
         self._state.execute("UPDATE request SET answered = 1 WHERE key = ?", (key,))
 
     def _note_failure(
@@ -256,7 +256,7 @@ class BatchFolder:
             result.error_reply(), self.request_body(request), self._refused
         )
         if refused is not None:
-            # Of no interest to whoever asked: the next file says the same in another way.
+            # Not a failure of the request: the next export omits or replaces the parameter.
             self._state.execute("INSERT OR IGNORE INTO refused VALUES (?)", (refused,))
             kind = "refused-parameter"
         raw = error.raw if isinstance(error, ProviderError) else None
@@ -266,19 +266,21 @@ class BatchFolder:
         )
 
     def request_body(self, request: Request) -> Any:
-        """Return what is sent to the server for a request, ready for JSON; see `chat_format.request_body`."""
-        limit = "max_completion_tokens" if self._own else "max_tokens"
+        """Return the body of a request, ready for JSON; see `chat_format.request_body`."""
+        limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         return chat_format.request_body(request, self._name, refused=self._refused, limit=limit)
 
     @property
-    def _own(self) -> bool:
-        """Whether it is OpenAI's own server: its identity has no address."""
+    def _is_openai(self) -> bool:
+        """Whether it is OpenAI's own server, so that the identity has no address."""
         return self.identity == f"openai:{self._name}"
 
     @property
     def _who(self) -> str:
-        """The model as a live one calls itself, so that failures read the same."""
-        address = "https://api.openai.com/v1" if self._own else self.identity.removeprefix(f"openai:{self._name}@")
+        """Model and server in error messages, as in those of `OpenAIModel`."""
+        address = (
+            "https://api.openai.com/v1" if self._is_openai else self.identity.removeprefix(f"openai:{self._name}@")
+        )
         return f"the model {self._name!r} at {address}"
 
     @property
@@ -291,9 +293,9 @@ class BatchFolder:
             yield
         except (sqlite3.Error, OSError) as error:
             raise ResourceError(
-                f"the folder of batches {self.path} cannot be used ({error}). Make sure that it can be written, that "
-                "the disk is not full and that no other process writes to it. If its state.sqlite is damaged, export "
-                "to a new folder."
+                f"the batch folder {self.path} cannot be used ({error}). Make sure that it is writable, that the disk "
+                "is not full and that no other process writes to it. If its state.sqlite is damaged, export to a new "
+                "folder."
             ) from error
 
 
@@ -301,9 +303,9 @@ class BatchWriter:
     """Writes requests to files of at most `MAX_LINES` and `MAX_BYTES`, each request once.
 
     Attributes:
-        files: What was written.
-        waiting: How many of the requests are in an earlier file of the folder that has no result of them yet. They are
-            not written again; once the file is gone they are.
+        files: The files written so far.
+        waiting: Number of requests that are in an earlier file of the folder and have no result yet. They are not
+            written again, unless that file was deleted.
     """
 
     def __init__(self, folder: BatchFolder, state: sqlite3.Connection) -> None:
@@ -317,7 +319,7 @@ class BatchWriter:
         self._lines = 0
 
     def add(self, request: Request) -> None:
-        """Write a request, unless it was added before or waits for its result."""
+        """Write a request, unless it was already added or is waiting for its result."""
         text = canonical_json(request, self._folder.identity)
         key = cache_key(text)
         if key in self._seen:
@@ -325,11 +327,11 @@ class BatchWriter:
         self._seen.add(key)
         if self._is_waiting(key):
             self.waiting += 1
-            # It may have been answered, and the completion dropped from the cache: its results are wanted again.
+            # If it was answered but its completion was deleted from the cache, its result is needed again.
             self._state.execute("UPDATE request SET answered = 0 WHERE key = ?", (key,))
             return
         record = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": self._folder.request_body(request)}
-        # Chinese as it is: readable, and half the size. But half a surrogate pair has no form other than its escape.
+        # Chinese is not escaped: it is readable and half the size. A lone surrogate can only be written as an escape.
         line = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         if self._file is None or self._lines == MAX_LINES or self._file.tell() + len(line) > MAX_BYTES:
             self.close()
@@ -342,7 +344,7 @@ class BatchWriter:
         self._state.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?, 0)", (key, text, self._number))
 
     def close(self) -> None:
-        """Finish the file that is being written, if any."""
+        """Finish the current file, if any."""
         if self._file is not None:
             self.files.append(BatchFile(self._folder.file_path(self._number), self._lines, self._file.tell()))
             self._file.close()
@@ -353,8 +355,8 @@ class BatchWriter:
         return row is not None and self._folder.file_path(row[0]).exists()
 
 
-def _restore(text: str) -> Request:
-    """Return the request of a canonical text."""
+def _parse_canonical(text: str) -> Request:
+    """Return the request of a canonical text; the inverse of `canonical_json`."""
     fields = json.loads(text)
     del fields["identity"]
     return Request(**fields | {"messages": tuple(Message(**message) for message in fields["messages"])})
@@ -365,13 +367,13 @@ def _unfinished(path: Path) -> Path:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Transactions are begun by hand: a batch of requests is one.
+    # Transactions are begun explicitly: an export is a single one.
     create_private_file(path)
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS)
     try:
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         if found not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"its format is {found}, this imapeval reads {_FORMAT}")
+            raise sqlite3.DatabaseError(f"its format is {found}, but this version of imapeval reads format {_FORMAT}")
         if found == 0:
             connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;")
     except BaseException:

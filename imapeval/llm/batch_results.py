@@ -1,4 +1,4 @@
-"""A line of a file of batch results: OpenAI's, and that of `vllm run-batch`, whose errors differ."""
+"""Read files of batch results, from OpenAI's Batch API and from `vllm run-batch`, whose errors differ."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
 _SHOWN = 300
-"""Characters of a server's own words that a message quotes."""
+"""Most characters of a server's reply that an error message quotes."""
 
 
 class _Response(BaseModel):
@@ -28,7 +28,7 @@ class _Response(BaseModel):
 
 
 class ResultLine(BaseModel):
-    """A line of results: OpenAI's, and vLLM's, whose errors differ."""
+    """A line of a file of results."""
 
     id: str | None = None
     custom_id: str
@@ -38,32 +38,36 @@ class ResultLine(BaseModel):
     @model_validator(mode="after")
     def _require_outcome(self) -> ResultLine:
         if self.response is None and self.error is None:
-            raise ValueError("neither a response nor an error: this is no line of results")
+            raise ValueError("neither a response nor an error: this is not a line of batch results")
         return self
 
     def parse_completion(self, request: Request, *, who: str) -> Completion:
         """Return the completion.
 
         Raises:
-            ProviderError: There is none for this request.
-            ServiceError: The server answered none like it; see `chat_format.to_error`.
+            ProviderError: This request has no completion.
+            ServiceError: The server would answer no request; see `chat_format.to_error`.
         """
         if self.response is not None and self.response.status_code == HTTPStatus.OK and self.error is None:
             return chat_format.parse_reply(json.dumps(self.response.body), request, who=who)
         fault = self.error_reply()
         if not fault.status:
-            # Never sent: OpenAI's batch expired or was cancelled.
+            # Never sent: the OpenAI batch expired or was cancelled.
             raise ProviderError(f"{who} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
         raise chat_format.to_error(fault, request, who=who)
 
     def error_reply(self) -> chat_format.ErrorReply:
-        """Return what is said in place of an answer; status 0 where nothing was sent."""
+        """Return the error reply; its status is 0 if the request was never sent."""
         status, body = (0, None) if self.response is None else (self.response.status_code, self.response.body)
         return chat_format.ErrorReply.parse(status, json.dumps(body if self.error is None else self.error))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their number."""
+    """Yield the non-blank lines with their numbers, from 1.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -72,5 +76,5 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     yield number, content
     except OSError as error:
         raise InputError(
-            f"it cannot be read ({error.strerror})", fix="Give files of results, as the server made them.", path=path
+            f"it cannot be read ({error.strerror})", fix="Give files of results as the server returned them.", path=path
         ) from error

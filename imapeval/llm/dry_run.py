@@ -1,4 +1,4 @@
-"""A model that never sends anything: it notes what it is asked, and gives what was paid for already."""
+"""A model for dry runs: it sends nothing, records requests, and returns completions that are already in the cache."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
 PENDING = "pending"
-"""Kind of the error of a request that nobody has answered yet."""
+"""Kind of the error for a request that has no completion yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A request that a rehearsal was asked.
+    """A request to a `DryRunModel`.
 
     Attributes:
-        request: As it would be sent.
-        known: The completion that was paid for already, if any.
-        error: What was raised in its place, if anything was.
+        request: The request as it would be sent.
+        known: The completion from the cache, if any.
+        error: The error that was raised instead, if any.
     """
 
     request: Request
@@ -32,17 +32,17 @@ class RecordedRequest:
 
 
 class DryRunModel:
-    """A `Model` in the place of another one that is not to be asked now.
+    """A `Model` that stands in for another model, to which nothing is to be sent.
 
-    It stands outside of the cache of completions, not behind it: what it makes up must never be kept.
+    It wraps the completion cache instead of being wrapped by it: simulated replies must never be cached.
 
     Args:
-        identity: Of the model it stands for, so that its requests are that model's.
-        find: Looks a completion up that was paid for.
-        reply: What to say to any other request: a completion, or the error to raise.
+        identity: Identity of the model that it stands in for.
+        find: Looks up a cached completion.
+        reply: Returns the reply to any other request: a completion, or an error to raise.
 
     Attributes:
-        asked: Where its requests are noted; None, as at first, to note nothing.
+        asked: List to which requests are appended; None (the default) to record nothing.
     """
 
     concurrency = 1
@@ -60,10 +60,10 @@ class DryRunModel:
         self._reply = reply
 
     async def complete(self, request: Request) -> Completion:
-        """Return the known completion or the made-up one.
+        """Return the cached completion or the simulated reply.
 
         Raises:
-            ProviderError: The reply is one.
+            ProviderError: The simulated reply is an error.
         """
         known = self._find(request)
         reply = known or self._reply(request)
@@ -76,5 +76,5 @@ class DryRunModel:
 
 
 def pending_error(request: Request) -> ProviderError:
-    """Return the error that says that a request has yet to be answered."""
+    """Return the error for a request that has no completion yet."""
     return ProviderError(f"a request ({request.schema_name}) has not been answered yet", kind=PENDING)

@@ -1,4 +1,4 @@
-"""What a token costs: a table of known models at their makers' own addresses, or what the user says."""
+"""Prices of tokens: from a table of known models at their makers' own addresses, or given by the user."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Usage
 
 TABLE = Path(__file__).with_name("prices.json")
-"""Made by docs/write_prices.py, from a list that names its source and date."""
+"""Written by docs/write_prices.py, with its source and date."""
 
 _PER = 1_000_000
-"""Tokens that a price is for."""
+"""Number of tokens that a price refers to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """In USD per million tokens.
+    """Prices in USD per million tokens.
 
     Attributes:
-        prompt: Of what is asked.
-        completion: Of what comes back.
-        reused: Of prompt tokens that the server had in its own cache; None where they cost like the others.
-        source: Where the price is from.
+        prompt: Price of prompt tokens.
+        completion: Price of completion tokens.
+        reused: Price of prompt tokens from the server's own cache; None if they cost as much as the others.
+        source: Where the prices are from.
     """
 
     prompt: float
@@ -39,7 +39,7 @@ class Price:
     source: str = ""
 
     def cost_of(self, usage: Usage) -> float:
-        """Return what the tokens cost, in USD."""
+        """Return the cost of the tokens in USD."""
         reused = self.prompt if self.reused is None else self.reused
         fresh_tokens = usage.prompt_tokens - usage.reused_tokens
         return (
@@ -48,14 +48,13 @@ class Price:
 
 
 def find_price(spec: str, *, base_url: str | None = None) -> Price | None:
-    """Return the price of a model, or None where it is not known.
+    """Return the price of a model, or None if it is unknown.
 
-    Known is only the exact name at its maker's own address: the same model costs something else elsewhere, and what
-    one's own server costs nobody knows.
+    Only exact names at the maker's own address are known: the same model has other prices elsewhere.
 
     Args:
         spec: "PROVIDER:NAME", as for `open_model`.
-        base_url: Address of the server, likewise.
+        base_url: Address of the server, as for `open_model`.
     """
     provider, _, name = spec.partition(":")
     if provider != "openai":
@@ -72,10 +71,10 @@ def find_price(spec: str, *, base_url: str | None = None) -> Price | None:
 
 
 def parse_price(text: str) -> Price:
-    """Read "IN,OUT", in USD per million tokens.
+    """Parse "IN,OUT", in USD per million tokens.
 
     Raises:
-        UsageError: It is not of that form.
+        UsageError: It does not have that form.
     """
     try:
         prompt, completion = map(float, text.split(","))

@@ -1,59 +1,56 @@
-"""Models by name, as in "openai:gpt-4.1-mini".
+"""Models by name, as in "openai:gpt-4.1-mini": the providers, and the middleware around every model.
 
-A new provider is a file beside this one and an entry in `PROVIDERS`.
+A provider is a callable `(name, *, base_url, concurrency) -> Model`, where `base_url` and `concurrency` may be None.
+Our own are listed in `PROVIDERS`. Another package adds providers through the entry-point group `imapeval.providers`;
+the name of the entry is the word before the colon:
+
+    [project.entry-points."imapeval.providers"]
+    parrot = "my_package.models:Parrot"
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Protocol, cast
 
-from imapeval.errors import UsageError
+from imapeval.errors import ResourceError, UsageError
 from imapeval.llm.middleware.budget import BudgetedModel, CountingModel
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from imapeval.llm.middleware.budget import Ledger
     from imapeval.llm.protocol import Model
 
+ENTRY_POINT_GROUP = "imapeval.providers"
 
-def _open_openai(name: str, base_url: str | None, concurrency: int | None) -> Model:
-    from imapeval.llm.providers.openai import OpenAIModel
-
-    return OpenAIModel(name, base_url=base_url, **({} if concurrency is None else {"concurrency": concurrency}))
-
-
-def _open_local(name: str, base_url: str | None, concurrency: int | None) -> Model:
-    from imapeval.llm.providers.llama_cpp import LlamaCppModel
-
-    if base_url is not None:
-        raise UsageError(
-            f"the model 'local:{name}' has a server of its own, started here: leave --base-url out. A server that runs "
-            "already is asked as 'openai:NAME' with its address."
-        )
-    return LlamaCppModel(name, **({} if concurrency is None else {"concurrency": concurrency}))
-
-
-def _open_vllm(name: str, base_url: str | None, concurrency: int | None) -> Model:
-    from imapeval.llm.providers.vllm import VLLMModel
-
-    if base_url is not None:
-        raise UsageError(
-            f"the model 'vllm:{name}' runs in this process: leave --base-url out. A vLLM server is asked as "
-            "'openai:NAME' with its address."
-        )
-    return VLLMModel(name) if concurrency is None else VLLMModel(name, concurrency=concurrency)
-
-
-PROVIDERS: Mapping[str, Callable[[str, str | None, int | None], Model]] = {
-    "openai": _open_openai,
-    "local": _open_local,
-    "vllm": _open_vllm,
+PROVIDERS: Mapping[str, str] = {
+    "openai": "imapeval.llm.providers.openai:OpenAIModel",
+    "local": "imapeval.llm.providers.llama_cpp:LlamaCppModel",
+    "vllm": "imapeval.llm.providers.vllm:VLLMModel",
 }
-"""What opens a model, by the word before the colon: called with its name, the server's address and the concurrency."""
+"""Our own providers by name, each as the value of an entry point."""
+
+
+class Provider(Protocol):
+    """Opens the models of a provider."""
+
+    def __call__(self, name: str, *, base_url: str | None, concurrency: int | None) -> Model:
+        """Return a model; nothing is sent yet.
+
+        Args:
+            name: The model's name, without the provider.
+            base_url: Address of the server; None for the provider's own.
+            concurrency: Most concurrent requests; None for the provider's default.
+
+        Raises:
+            UsageError: The name or address is invalid, or a key is missing.
+        """
+        ...
 
 
 def open_model(
@@ -66,28 +63,21 @@ def open_model(
     cache: Path | None = None,
     ledger: Ledger | None = None,
 ) -> Model:
-    """Open a model; nothing is sent yet.
+    """Open a model with middleware around it; nothing is sent yet.
 
     Args:
-        spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini". The name may hold colons itself.
-        base_url: Address of the server, where the provider's own is not meant.
-        concurrency: Most requests at a time; None for the provider's own default.
-        rpm: Most requests a minute; None for no limit.
-        tpm: Most tokens a minute, of prompts and completions together; None for no limit.
-        cache: File that keeps completions, made where it does not exist; None keeps nothing.
-        ledger: Where the calls are entered, and what limits their cost.
+        spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini". The name may contain colons.
+        base_url: Address of the server; None for the provider's own.
+        concurrency: Most concurrent requests; None for the provider's default.
+        rpm: Most requests per minute; None for no limit.
+        tpm: Most tokens per minute, of prompts and completions together; None for no limit.
+        cache: File of the completion cache, created if it does not exist; None for no cache.
+        ledger: Records the calls and limits their cost.
 
     Raises:
-        UsageError: There is no such provider, or the name, address or key is missing or cannot be meant.
+        UsageError: There is no such provider, or the name, address or key is missing or invalid.
     """
-    provider, _, name = spec.partition(":")
-    if provider not in PROVIDERS or not name.strip():
-        known = ", ".join(f"'{known}:NAME'" for known in PROVIDERS)
-        raise UsageError(
-            f"no model is called {spec!r}. Give a provider and a name: {known}; 'openai' is also right for every "
-            "server with an OpenAI-compatible API, together with its address (--base-url)."
-        )
-    model = PROVIDERS[provider](name.strip(), base_url, concurrency)
+    model = _open_bare(spec, base_url=base_url, concurrency=concurrency)
     return add_middleware(model, rpm=rpm, tpm=tpm, cache=cache, ledger=ledger)
 
 
@@ -99,7 +89,7 @@ def add_middleware(
     cache: Path | None = None,
     ledger: Ledger | None = None,
 ) -> Model:
-    """Return a bare model with patience, limits, ledger and cache around it; see `open_model`."""
+    """Return a bare model with retries, limits, ledger and cache around it; see `open_model`."""
     model = RetryingModel(model, rpm=rpm, tpm=tpm, ledger=ledger)
     if ledger is not None:
         model = BudgetedModel(model, ledger)
@@ -109,18 +99,44 @@ def add_middleware(
 
 
 def model_identity(spec: str, *, base_url: str | None = None) -> str:
-    """Return the identity of a model that is not to be asked now, so that no key is needed.
+    """Return the identity of a model without opening it for requests, so that no key is needed.
 
     Args:
-        spec: As of `open_model`.
-        base_url: As of `open_model`.
+        spec: See `open_model`.
+        base_url: See `open_model`.
 
     Raises:
-        UsageError: There is no such provider, or the name or address is missing or cannot be meant.
+        UsageError: There is no such provider, or the name or address is missing or invalid.
     """
     provider, _, name = spec.partition(":")
     if provider == "openai" and name.strip():
         from imapeval.llm.providers import openai
 
         return openai.model_identity(name.strip(), base_url=base_url)
-    return open_model(spec, base_url=base_url).identity
+    return _open_bare(spec, base_url=base_url, concurrency=None).identity
+
+
+def _open_bare(spec: str, *, base_url: str | None, concurrency: int | None) -> Model:
+    provider, _, name = spec.partition(":")
+    providers = _registered()
+    if provider not in providers or not name.strip():
+        known = ", ".join(f"'{known}:NAME'" for known in providers)
+        raise UsageError(
+            f"unknown model {spec!r}. Give a provider and a name: {known}. 'openai' also works with any server that "
+            "has an OpenAI-compatible API, together with its address (--base-url)."
+        )
+    open_bare = cast("Provider", providers[provider].load())
+    return open_bare(name.strip(), base_url=base_url, concurrency=concurrency)
+
+
+@cache
+def _registered() -> dict[str, metadata.EntryPoint]:
+    providers = {name: metadata.EntryPoint(name, value, ENTRY_POINT_GROUP) for name, value in PROVIDERS.items()}
+    for entry in metadata.entry_points(group=ENTRY_POINT_GROUP):
+        if entry.name in providers:
+            raise ResourceError(
+                f"the provider {entry.name!r} of {entry.value} has the name of another provider. Uninstall one of the "
+                "packages."
+            )
+        providers[entry.name] = entry
+    return providers

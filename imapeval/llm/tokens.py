@@ -1,4 +1,4 @@
-"""How many tokens a text has: exactly where the model's tokenizer lies on this computer, else a good guess."""
+"""Token counts: exact if the model's tokenizer is on this computer, else estimated."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
 
 _NARROW = 4.0
-"""Characters a token, of Latin script. See `estimate` for where it comes from."""
+"""Characters per token in Latin script; see `estimate`."""
 
 _WIDE = 1.1
-"""Characters a token, of Chinese."""
+"""Characters per token in Chinese."""
 
 
 def estimate(text: str) -> int:
-    """Return about how many tokens a text has in a current model, rounded up; 0 only for no text.
+    """Return the estimated number of tokens of a text in a current model, rounded up; 0 only for "".
 
-    Four Latin characters are one token, 1.1 Chinese ones are one. Measured on the 540 texts of the shipped samples
-    (estimate / count, over all texts of a language; 95% of single texts lie within the error in brackets):
+    A token is four Latin or 1.1 Chinese characters. Measured on the 540 texts of the shipped samples (estimate / count
+    over all texts of a language; in brackets the error that 95% of single texts stay within):
 
                       GPT-4o, GPT-4.1    DeepSeek-V3      Qwen2.5         SmolLM2
         English       1.12 (31%)         1.13 (32%)       1.09 (29%)      1.10 (35%)
         Chinese        .96 (20%)         1.30 (54%)       1.17 (44%)       .46 (58%)
 
-    and .99 to 1.20 on our prompts for the first three. Older tokenizers (GPT-4: .64) and small English models have
-    far more tokens for a Chinese text. The count of a whole run is better than that of a text: errors cancel out.
+    and .99 to 1.20 on our prompts for the first three. Older tokenizers (GPT-4: .64) and small English models need far
+    more tokens for Chinese. The estimate for a run is better than for a single text, because errors cancel out.
     """
-    # In UTF-8 a Chinese character has two bytes more than a Latin one, a letter with an accent one more: so this
-    # counts each by its width, without a look at every character.
+    # In UTF-8 a Chinese character takes two bytes more than a Latin one, an accented letter one more: the length in
+    # bytes gives the number of wide characters without examining each of them.
     wide = (len(text.encode(errors="surrogatepass")) - len(text)) / 2
     return -int(-((len(text) - wide) / _NARROW + wide / _WIDE) // 1)
 
 
 def estimate_prompt(request: Request) -> int:
-    """Return about how many tokens are sent with a request."""
+    """Return the estimated number of prompt tokens of a request."""
     return estimate(request.given) + sum(estimate(message.content) for message in request.messages)
 
 
 def count(spec: str, texts: Iterable[str]) -> tuple[int, bool]:
-    """Return how many tokens the texts have together, and whether that is exact. Nothing is downloaded for it.
+    """Return the total number of tokens of the texts, and whether it is exact. Nothing is downloaded.
 
-    It is exact with `tokenizers` installed for a model that is a local folder, or the name of one that Hugging Face's
-    cache holds, and with `tiktoken` for OpenAI's own models once its table has been downloaded. What a chat template
-    puts around the texts is not counted.
+    It is exact if `tokenizers` is installed and the model is a local folder or in the Hugging Face cache, or if
+    `tiktoken` is installed, the model is OpenAI's and its encoding has been downloaded. The tokens that a chat template
+    adds are not counted.
 
     Args:
         spec: "PROVIDER:NAME", as for `open_model`.
-        texts: What to count.
+        texts: The texts to count.
     """
     _, _, name = spec.partition(":")
     exact = _find_tokenizer(name)
@@ -67,7 +67,7 @@ def _find_tokenizer(name: str) -> Callable[[str], int] | None:
     file = _find_tokenizer_file(name) if installed("tokenizers") else None
     if file is not None:
         tokenizer = import_module("tokenizers").Tokenizer.from_file(str(file))
-        # The file may also say that every text is filled up or cut to one length.
+        # The file may enable padding or truncation to a fixed length.
         tokenizer.no_padding()
         tokenizer.no_truncation()
         return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
@@ -77,7 +77,7 @@ def _find_tokenizer(name: str) -> Callable[[str], int] | None:
             encoding = tiktoken.encoding_name_for_model(name)
         except KeyError:
             return None
-        if _downloaded(encoding):
+        if _is_downloaded(encoding):
             table = tiktoken.get_encoding(encoding)
             return lambda text: len(table.encode_ordinary(text))
     return None
@@ -97,10 +97,10 @@ def _find_tokenizer_file(name: str) -> Path | None:
     return None
 
 
-def _downloaded(encoding: str) -> bool:
-    """Say whether tiktoken has the table of an encoding; without it, it would fetch it (tiktoken/load.py)."""
+def _is_downloaded(encoding: str) -> bool:
+    """Return whether tiktoken has an encoding in its cache; otherwise it would download it (tiktoken/load.py)."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if folder == "":  # its word for "keep nothing"
+    if folder == "":  # disables its cache
         return False
     url = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()

@@ -74,13 +74,13 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def take(tmp_path, folder, cache):
+def import_results(tmp_path, folder, cache):
     def take_lines(*lines: dict[str, object] | bytes):
         path = tmp_path / "results.jsonl"
         path.write_bytes(
             b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
         )
-        return folder.take([path], cache=cache)
+        return folder.import_results([path], cache=cache)
 
     return take_lines
 
@@ -104,7 +104,7 @@ requests = st.builds(
 
 @given(requests)
 def test_a_request_comes_back_from_its_canonical_text(request_):
-    assert batch._restore(canonical_json(request_, IDENTITY)) == request_
+    assert batch._parse_canonical(canonical_json(request_, IDENTITY)) == request_
 
 
 @pytest.mark.parametrize("url", [URL, None])
@@ -131,7 +131,7 @@ def test_the_body_is_what_a_live_run_sends(tmp_path, monkeypatch, url, request_)
 def test_any_text_survives_the_file(folder):
     text = "头痛 \ud83d <b>\u2028 \x00"
     write(folder, Request((Message("user", text),)))
-    (line,) = folder.file(1).read_bytes().splitlines()
+    (line,) = folder.file_path(1).read_bytes().splitlines()
     assert json.loads(line)["body"]["messages"][0]["content"] == text
     assert "头痛" in line.decode()
 
@@ -159,49 +159,49 @@ def test_the_limits_are_those_of_openai():
 def test_what_waits_is_not_written_twice(folder):
     write(folder, ask(1), ask(2))
     second = write(folder, ask(2), ask(3))
-    assert keys_in(folder.file(2)) == [key(ask(3))]
+    assert keys_in(folder.file_path(2)) == [key(ask(3))]
     assert second.waiting == 1
     assert folder.count_waiting() == {"requests-001.jsonl": 2, "requests-002.jsonl": 1}
-    folder.file(1).unlink()
+    folder.file_path(1).unlink()
     write(folder, ask(2))
-    assert keys_in(folder.file(3)) == [key(ask(2))]
+    assert keys_in(folder.file_path(3)) == [key(ask(2))]
 
 
 def test_good_results_are_kept(folder, cache, take):
     write(folder, ask(1), ask(2))
-    taken = take(good(ask(2), "two"), good(ask(1), "one"))
-    assert (taken.new, taken.known, taken.prompt_tokens, taken.completion_tokens) == (2, 0, 20, 6)
-    found = cache.find(ask(1))
+    report = import_results(good(ask(2), "two"), good(ask(1), "one"))
+    assert (report.new, report.known, report.prompt_tokens, report.completion_tokens) == (2, 0, 20, 6)
+    found = cache.get(ask(1))
     assert (found.text, found.model, found.usage.prompt_tokens) == ("one", "m-2026", 10)
     assert folder.count_waiting() == {}
-    again = take(good(ask(2), "two"), good(ask(1), "one"))
+    again = import_results(good(ask(2), "two"), good(ask(1), "one"))
     assert (again.new, again.known, again.differing) == (0, 2, [])
 
 
 def test_the_first_good_result_wins_and_others_are_told(folder, cache, take, tmp_path):
     write(folder, ask(1))
-    taken = take(bad(ask(1), id_="r1"), good(ask(1), "one", "r2"), good(ask(1), "uno", "r3"), bad(ask(1), id_="r4"))
-    assert (taken.new, taken.failures) == (1, {})
-    assert taken.differing == [f"{tmp_path / 'results.jsonl'}, line 3"]
-    assert cache.find(ask(1)).text == "one"
+    report = import_results(bad(ask(1), id_="r1"), good(ask(1), "one", "r2"), good(ask(1), "uno", "r3"), bad(ask(1), id_="r4"))
+    assert (report.new, report.failures) == (1, {})
+    assert report.differing == [f"{tmp_path / 'results.jsonl'}, line 3"]
+    assert cache.get(ask(1)).text == "one"
 
 
 def test_lines_that_are_no_results_are_told_and_left_out(folder, cache, take, tmp_path):
     write(folder, ask(1), ask(2))
     whole = json.dumps(good(ask(2))).encode()
-    taken = take(
+    report = import_results(
         b"\xef\xbb\xbf" + json.dumps(good(ask(1))).encode() + b"\r\n",
         b"\n",
         b'{"custom_id": 7, "error": "x"}\n',
         b"\xff\xfe\n",
-        folder.file(1).read_bytes().splitlines()[0] + b"\n",
+        folder.file_path(1).read_bytes().splitlines()[0] + b"\n",
         json.dumps({**good(ask(1)), "custom_id": "someone else's"}).encode() + b"\n",
         whole[:-20],
     )
-    assert taken.new == 1
-    assert taken.foreign == [f"{tmp_path / 'results.jsonl'}, line 6"]
-    assert [int(place.rpartition(" ")[2]) for place in taken.unreadable] == [3, 4, 5, 7]
-    assert cache.find(ask(2)) is None
+    assert report.new == 1
+    assert report.foreign == [f"{tmp_path / 'results.jsonl'}, line 6"]
+    assert [int(place.rpartition(" ")[2]) for place in report.unreadable] == [3, 4, 5, 7]
+    assert cache.get(ask(2)) is None
 
 
 def test_what_was_answered_waits_again_once_the_cache_is_lost(folder, take):
@@ -253,12 +253,12 @@ FAILURES = [
 def test_what_failed_is_named_and_written_again(folder, cache, take, outcome, kind):
     write(folder, ask(1))
     result = {"id": "r1", "custom_id": key(ask(1)), "error": None, **outcome}
-    taken = take(result)
-    assert [found for found, _ in taken.failures.values()] == [kind]
-    assert cache.find(ask(1)) is None
-    recalled = folder.recall()(ask(1))
+    report = import_results(result)
+    assert [found for found, _ in report.failures.values()] == [kind]
+    assert cache.get(ask(1)) is None
+    recalled = folder.failure_lookup()(ask(1))
     assert recalled.kind == (kind if kind in PERMANENT_KINDS else "pending")
-    assert folder.recall()(ask(2)).kind == "pending"
+    assert folder.failure_lookup()(ask(2)).kind == "pending"
     assert len(write(folder, ask(1)).files) == 1
     # The old failure again says nothing about the new file.
     take(result)
@@ -269,17 +269,17 @@ def test_the_output_of_a_real_vllm(folder, cache, take):
     # `vllm run-batch` 0.32.0 on the CPU with SmolLM2-135M-Instruct; only the custom_ids are made to fit.
     lines = [json.loads(line) for line in (Path(__file__).parent / "vllm-run-batch.jsonl").read_text().splitlines()]
     write(folder, *(ask(line["custom_id"]) for line in lines))
-    taken = take(*(line | {"custom_id": key(ask(line["custom_id"]))} for line in lines))
+    report = import_results(*(line | {"custom_id": key(ask(line["custom_id"]))} for line in lines))
     kinds = {key(ask(line["custom_id"])): line["custom_id"] for line in lines}
-    assert {kinds[found]: kind for found, (kind, _) in taken.failures.items()} == {
+    assert {kinds[found]: kind for found, (kind, _) in report.failures.items()} == {
         "b-too-long": "too-long",
         "c-truncated": "truncated",
         "d-wrong-model": "not-found",
         "e-bad-schema": "unsupported",
         "f-seed": "truncated",
     }
-    assert (taken.new, taken.prompt_tokens, taken.completion_tokens) == (1, 34, 16)
-    assert json.loads(cache.find(ask("a")).text) == {"drug": "Drug"}
+    assert (report.new, report.prompt_tokens, report.completion_tokens) == (1, 34, 16)
+    assert json.loads(cache.get(ask("a")).text) == {"drug": "Drug"}
 
 
 def test_what_was_cut_off_is_recalled_with_its_text(folder, take):
@@ -287,21 +287,21 @@ def test_what_was_cut_off_is_recalled_with_its_text(folder, take):
     result = good(ask(1))
     result["response"]["body"] = chat("half of it", reason="length")
     take(result)
-    assert folder.recall()(ask(1)).raw == "half of it"
+    assert folder.failure_lookup()(ask(1)).raw == "half of it"
 
 
 def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(folder, take):
     write(folder, ask(1), ask(2))
     refusal = "Unsupported value: 'temperature' does not support 0.0 with this model."
     take(bad(ask(1), 400, refusal), good(ask(2)))
-    assert folder.recall()(ask(1)).kind == "pending"
+    assert folder.failure_lookup()(ask(1)).kind == "pending"
     write(folder, ask(1))
-    assert "temperature" not in json.loads(folder.file(2).read_text())["body"]
+    assert "temperature" not in json.loads(folder.file_path(2).read_text())["body"]
 
 
 def test_nothing_appears_where_writing_fails(folder):
     def write_and_fail():
-        with folder.write() as writer:
+        with folder.open_writer() as writer:
             writer.add(ask(1))
             raise KeyError("elsewhere")
 
@@ -335,7 +335,7 @@ def test_kill_9_while_writing_leaves_a_folder_to_go_on_with(tmp_path, moment):
 
         Path.replace = rename
         identity = "openai:m@http://127.0.0.1:9/v1"
-        with batch.BatchFolder(Path(sys.argv[1]), model=(identity, "m")) as folder, folder.write() as writer:
+        with batch.BatchFolder(Path(sys.argv[1]), model=(identity, "m")) as folder, folder.open_writer() as writer:
             for number in range(5):
                 if moment == "writing" and number == 3:
                     stop()
@@ -367,16 +367,16 @@ def test_results_are_known_by_a_new_process(tmp_path, cache):
 
 
 def test_what_cannot_be_a_folder_of_batches(tmp_path, cache):
-    with pytest.raises(UsageError, match="is no folder of batches"):
+    with pytest.raises(UsageError, match=str(tmp_path)):
         BatchFolder(tmp_path / "absent")
     with BatchFolder(tmp_path / "b", model=MODEL) as folder:
         write(folder, ask(1))
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="absent"):
             folder.import_results([tmp_path / "absent.jsonl"], cache=cache)
-    with pytest.raises(UsageError, match="not to openai:other"):
+    with pytest.raises(UsageError, match="openai:other"):
         BatchFolder(tmp_path / "b", model=("openai:other", "other"))
     (tmp_path / "b" / "state.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(ResourceError, match="export to a new folder"):
+    with pytest.raises(ResourceError, match=r"state\.sqlite"):
         BatchFolder(tmp_path / "b", model=MODEL)
 
 
@@ -386,5 +386,5 @@ def test_a_newer_state_is_refused(tmp_path):
     connection = sqlite3.connect(tmp_path / "b" / "state.sqlite")
     connection.execute("PRAGMA user_version = 9")
     connection.close()
-    with pytest.raises(ResourceError, match="its format is 9"):
+    with pytest.raises(ResourceError, match="9"):
         BatchFolder(tmp_path / "b")

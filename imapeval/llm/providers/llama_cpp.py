@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from imapeval._optional import installed
-from imapeval.errors import MissingExtraError, ProviderError, ServiceError
+from imapeval.errors import MissingExtraError, ProviderError, ServiceError, UsageError
 from imapeval.llm.providers import weights
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.redaction import get_logger
@@ -60,21 +60,27 @@ class LlamaCppModel:
 
     Args:
         name: Path of a GGUF file, or a name; see `imapeval.llm.providers.weights`.
-        concurrency: Requests computed at the same time. On a CPU, more than one gains nothing.
+        base_url: Must be None.
+        concurrency: Requests computed at the same time; None for 1. On a CPU, more than one gains nothing.
 
     Raises:
         MissingExtraError: xllamacpp is not installed.
-        UsageError: There is no such file, it is not a GGUF file, or the name is unknown.
+        UsageError: There is no such file, it is not a GGUF file, or the name is unknown; or there is a `base_url`.
         ResourceError: The name is known, but its file is not on this computer.
     """
 
-    def __init__(self, name: str, *, concurrency: int = 1) -> None:
+    def __init__(self, name: str, *, base_url: str | None = None, concurrency: int | None = None) -> None:
+        if base_url is not None:
+            raise UsageError(
+                f"the model 'local:{name}' runs on a server that imapeval starts: leave --base-url out. For a server "
+                "that is already running, use 'openai:NAME' with its address."
+            )
         if not installed("xllamacpp"):
             raise MissingExtraError("xllamacpp", extra="local", needed_for=f"the model 'local:{name}'")
         self._path = weights.find_file(name).absolute()
         self._name = name
-        self.concurrency = concurrency
-        self._server = _Server(self._path, slots=concurrency)
+        self.concurrency = concurrency or 1
+        self._server = _Server(self._path, slots=self.concurrency)
         self._model: OpenAIModel | None = None
         self._identity: str | None = None
         weakref.finalize(self, self._server.stop)

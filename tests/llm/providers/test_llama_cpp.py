@@ -71,15 +71,15 @@ def test_without_the_package_the_extra_is_named(gguf, monkeypatch):
 
 @needs_llama
 def test_what_is_not_there_is_told_at_once(tmp_path):
-    with pytest.raises(ResourceError, match="imapeval models pull qwen3-8b"):
+    with pytest.raises(ResourceError, match="qwen3-8b"):
         open_model("local:qwen3-8b")
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match=r"\.gguf"):
         open_model(f"local:{tmp_path / 'absent.gguf'}")
 
 
 @needs_llama
 def test_an_address_makes_no_sense(gguf):
-    with pytest.raises(UsageError, match=r"leave --base-url out.*'openai:NAME'"):
+    with pytest.raises(UsageError, match="--base-url"):
         open_model(f"local:{gguf}", base_url="http://127.0.0.1:1/v1")
 
 
@@ -108,7 +108,7 @@ async def test_weights_that_llama_cannot_read_end_the_run(gguf):
     model = LlamaCppModel(str(gguf))
     for _ in range(2):
         with pytest.raises(
-            ServiceError, match=r"cannot serve .*broken\.gguf: it ended with status 1\. It said: .*GGUF"
+            ServiceError, match=r"broken\.gguf.* status 1\..*GGUF"
         ) as caught:
             await model.complete(WORD)
         assert caught.value.kind == "unreachable"
@@ -117,7 +117,7 @@ async def test_weights_that_llama_cannot_read_end_the_run(gguf):
 async def test_a_process_that_cannot_be_made_ends_the_run(gguf, monkeypatch):
     monkeypatch.setattr(llama_cpp, "installed", lambda _: True)
     monkeypatch.setattr(sys, "executable", "/absent/python")
-    with pytest.raises(ServiceError, match=r"llama\.cpp does not start"):
+    with pytest.raises(ServiceError, match=r"llama\.cpp"):
         await LlamaCppModel(str(gguf)).complete(WORD)
 
 
@@ -165,7 +165,7 @@ async def test_a_server_that_dies_ends_the_run():
     model = LlamaCppModel("smollm2")
     await answer(model)
     os.kill(model._server._process.pid, signal.SIGKILL)
-    with pytest.raises(ServiceError, match=r"'local:smollm2' was killed by signal 9 \(.*memory.*\)\.") as caught:
+    with pytest.raises(ServiceError, match=r"'local:smollm2'.* signal 9 ") as caught:
         await model.complete(WORD)
     assert caught.value.kind == "unreachable"
 

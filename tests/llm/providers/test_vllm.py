@@ -131,15 +131,15 @@ async def test_a_broken_engine_fails_all_under_way_and_is_not_asked_again(engine
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "mend"),
+    ("error", "kind", "quoted"),
     [
         (ValueError("No available memory for the cache blocks."), "unreachable", "max_model_len=8192"),
         (OSError("'x' is not a valid model identifier listed on 'https://huggingface.co/models'"), "not-found", "Hub"),
-        (RuntimeError("something\n   new"), "unreachable", "something new.*VLLM_LOGGING_LEVEL"),
+        (RuntimeError("something\n   new"), "unreachable", "something new"),
         (SystemExit(2), "unreachable", "SystemExit"),
     ],
 )
-async def test_an_engine_that_does_not_start_says_why_and_is_built_once(error, kind, mend):
+async def test_an_engine_that_does_not_start_says_why_and_is_built_once(error, kind, quoted):
     built = []
 
     def build(_name, _arguments):
@@ -150,7 +150,7 @@ async def test_an_engine_that_does_not_start_says_why_and_is_built_once(error, k
     told = await asyncio.gather(*(model.complete(ask("1")) for _ in range(3)), return_exceptions=True)
     assert {type(one) for one in told} == {ServiceError}
     assert {one.kind for one in told} == {kind}
-    with pytest.raises(ServiceError, match=mend):
+    with pytest.raises(ServiceError, match=quoted):
         await model.complete(ask("1"))
     assert len(built) == 1
 
@@ -217,7 +217,7 @@ async def test_without_vllm_it_says_what_to_install():
 
 
 def test_an_address_is_refused():
-    with pytest.raises(UsageError, match="openai:NAME"):
+    with pytest.raises(UsageError, match="--base-url"):
         open_model("vllm:m", base_url="http://127.0.0.1:8000/v1")
 
 
@@ -244,12 +244,12 @@ def test_arguments_are_json_or_text_and_those_that_tell_are_part_of_the_identity
 
 @pytest.mark.parametrize("query", ["max_model_len", "a=1&", "=", "a=", "=1", "a=1&b"])
 def test_unreadable_arguments_are_refused(query):
-    with pytest.raises(UsageError, match="max_model_len=8192&dtype"):
+    with pytest.raises(UsageError, match="vllm:"):
         VLLMModel(f"m?{query}")
 
 
 def test_a_folder_is_known_by_its_content_wherever_it_lies(tmp_path, monkeypatch):
-    monkeypatch.setattr(vllm, "_WHOLE", 1000)
+    monkeypatch.setattr(vllm, "_HASHED_WHOLE", 1000)
 
     def make(place, weights):
         folder = tmp_path / place / "my model"
@@ -424,10 +424,10 @@ class TestReal:
 
     async def test_what_is_no_model_is_said_so(self, tmp_path):
         (tmp_path / "empty").mkdir()
-        with pytest.raises(ServiceError, match="Give a folder") as caught:
+        with pytest.raises(ServiceError, match="vLLM") as caught:
             await VLLMModel(str(tmp_path / "empty")).complete(ask("1"))
         assert caught.value.kind == "not-found"
-        with pytest.raises(UsageError, match=r"dtyp.*arguments of vllm\.LLM"):
+        with pytest.raises(UsageError, match="dtyp"):
             await VLLMModel(f"{MODEL}?dtyp=bfloat16").complete(ask("1"))
 
     async def test_a_model_that_the_server_does_not_have_ends_the_run(self, server_url):

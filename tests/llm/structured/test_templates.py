@@ -103,7 +103,7 @@ def test_a_text_that_holds_a_place_is_not_filled():
 
 def test_the_texts_must_fit_the_template():
     template = templates.PromptTemplate("t.en.v1", (Message("user", "{{question}}"),))
-    with pytest.raises(ResourceError, match=r"t\.en\.v1 has places for \['question'\], but is given \['answer'\]"):
+    with pytest.raises(ResourceError, match=r"t\.en\.v1.*'question'.*'answer'"):
         template.render(answer="x")
 
 
