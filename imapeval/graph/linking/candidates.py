@@ -6,16 +6,15 @@ sibling alone. So both propose, and `imapeval.graph.linking.ranking` weighs what
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.graph.index.ngram_index import MAX_CHARACTERS
-from imapeval.graph.index.ngrams import extract_features, make_feature_sets, unique_pairs, word_keys
+from imapeval.graph.index.ngrams import extract_features, make_feature_sets, word_keys
 from imapeval.graph.index.preprocessing import fold_case
+from imapeval.graph.linking.features import FEATURES, CandidateSet, Hits, compute_features
 from imapeval.graph.linking.series import find_in_series
-from imapeval.graph.linking.spelling import find_distinctive_parts
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
     from imapeval.graph.index.ngram_index import NgramIndex
-    from imapeval.graph.index.ngrams import FeatureSets, Occurrences
+    from imapeval.graph.index.ngrams import Occurrences
     from imapeval.graph.store.graph import Graph, NameRow
     from imapeval.types import Lang
 
@@ -48,57 +47,6 @@ INITIALS_HITS = 20
 
 _MIN_ABBREVIATION, _MAX_ABBREVIATION = 2, 6
 """Letters of an abbreviation: one letter may be anything, and longer ones are rare."""
-
-FEATURES = (
-    "same",
-    "letters",
-    "letters squared",
-    "letters of text",
-    "letters of name",
-    "words",
-    "words of text",
-    "words of name",
-    "encoder",
-    "encoder squared",
-    "letters and encoder",
-    "first word",
-    "last word",
-    "initials",
-    "series",
-    "marks differ",
-    "letters of all names",
-    "words of all names",
-    "names found",
-)
-"""What speaks for a concept, all in 0..1, the best of its names that were found unless said otherwise.
-
-same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of groups of letters and words; of text,
-of name: share of the text's (the name's) letters that the other has. words: the same for whole words, the first as a
-Dice coefficient. encoder: cosine; of names that the encoder did not find, the least of those it found. first word, last
-word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is a wording of the text
-as a code (see `imapeval.graph.linking.series`). marks differ: numbers, single letters or opposites differ in the name that is
-nearest (see `find_distinctive_parts`). of all names: share of the text's letters and words that all found names have
-together. names found: their number, n / (n + 1).
-"""
-
-
-class CandidateSet(NamedTuple):
-    """The concepts that a text may mean.
-
-    Attributes:
-        concepts: Ids.
-        names: The nearest name of each.
-        features: Shape (concepts, `FEATURES`).
-    """
-
-    concepts: list[str]
-    names: list[NameRow]
-    features: Floats
-
-    def filter(self, kept: Sequence[bool]) -> CandidateSet:
-        """Return only some of the candidates."""
-        places = [place for place, keep in enumerate(kept) if keep]
-        return CandidateSet([self.concepts[p] for p in places], [self.names[p] for p in places], self.features[places])
 
 
 class CandidateFinder:
@@ -161,7 +109,7 @@ class CandidateFinder:
             return [CandidateSet([], [], np.zeros((0, len(FEATURES)))) for _ in texts]
         rows = np.unique(hits.rows).tolist()
         known = dict(zip(rows, self._graph.names_at(rows), strict=True))
-        return self._compute_features(norms, features, hits, [known[row] for row in hits.rows.tolist()])
+        return compute_features(norms, features, hits, [known[row] for row in hits.rows.tolist()], ngrams=self._ngrams)
 
     def _find_abbreviated(self, texts: Sequence[str], norms: Sequence[str], initials: Occurrences) -> list[Integers]:
         """Return the rows of names that each text abbreviates, or that abbreviate it."""
@@ -190,7 +138,7 @@ class CandidateFinder:
         encoded: tuple[Integers, Cosines],
         abbreviated: Sequence[Integers],
         series: Sequence[tuple[Integers, Cosines]],
-    ) -> _Hits:
+    ) -> Hits:
         """Return the names that were found in one way at least, given by text."""
         base = len(self._ngrams) + 1
 
@@ -211,170 +159,4 @@ class CandidateFinder:
         np.maximum.at(
             in_series, np.searchsorted(numbers, ways[3]), np.concatenate([nearness for _, nearness in series])
         )
-        return _Hits(texts, numbers % base, np.clip(encoder, 0.0, 1.0), np.isin(numbers, ways[2]), in_series)
-
-    def _compute_features(
-        self, norms: Sequence[str], features: FeatureSets, hits: _Hits, names: Sequence[NameRow]
-    ) -> list[CandidateSet]:
-        groups, words, _ = extract_features([name.norm for name in names])
-        shared = _SharedFeatures(features, hits.texts, groups, words)
-        meant = _group_by_concept(hits.texts, names)
-        weights = self._ngrams.squared_idf(features.keys)
-        letters = shared.compare(weights, self._ngrams.vector_lengths(hits.rows).astype(np.float64) ** 2, meant)
-        # A word counts once a name, however often it stands there.
-        keys, holders = unique_pairs(words)
-        masses = np.bincount(holders, weights=self._ngrams.squared_idf(keys), minlength=len(names)).astype(np.float64)
-        whole = shared.compare(np.where(features.keys < 0, weights, 0.0), masses, meant)
-        nearest = letters.cosine + hits.encoder
-        texts = hits.texts.tolist()
-        firsts, lasts = [_first_word(norm) for norm in norms], [_last_word(norm) for norm in norms]
-        of_names: dict[str, npt.ArrayLike] = {
-            "same": [name.norm == norms[text] for name, text in zip(names, texts, strict=True)],
-            "letters": letters.cosine,
-            "letters squared": letters.cosine**2,
-            "letters of text": letters.of_text,
-            "letters of name": letters.of_name,
-            "words": whole.dice,
-            "words of text": whole.of_text,
-            "words of name": whole.of_name,
-            "encoder": hits.encoder,
-            "encoder squared": hits.encoder**2,
-            "letters and encoder": nearest / 2,
-            "first word": [_first_word(name.norm) == firsts[text] for name, text in zip(names, texts, strict=True)],
-            "last word": [_last_word(name.norm) == lasts[text] for name, text in zip(names, texts, strict=True)],
-            "initials": hits.abbreviated,
-            "series": hits.in_series,
-        }
-        table = np.zeros((len(names), len(FEATURES)))
-        for feature, values in of_names.items():
-            table[:, FEATURES.index(feature)] = values
-        table = np.maximum.reduceat(table[meant.order], meant.begins)
-        # The last write wins, so that the nearest name comes last.
-        best = np.zeros(len(meant.begins), dtype=np.int64)
-        order = np.argsort(nearest, kind="stable")
-        best[meant.owners[order]] = order
-        likely = [names[place] for place in best.tolist()]
-        marks = [find_distinctive_parts(norm) for norm in norms]
-        asked = hits.texts[best]
-        table[:, FEATURES.index("marks differ")] = [
-            find_distinctive_parts(name.norm) != marks[text] for name, text in zip(likely, asked.tolist(), strict=True)
-        ]
-        table[:, FEATURES.index("letters of all names")] = letters.together
-        table[:, FEATURES.index("words of all names")] = whole.together
-        counts = np.bincount(meant.owners)
-        table[:, FEATURES.index("names found")] = counts / (counts + 1)
-        bounds = np.searchsorted(asked, np.arange(len(norms) + 1)).tolist()
-        return [
-            CandidateSet([name.concept for name in likely[low:high]], likely[low:high], table[low:high])
-            for low, high in pairwise(bounds)
-        ]
-
-
-class _Hits(NamedTuple):
-    """The names that texts may mean, sorted by text, then row id.
-
-    Attributes:
-        texts: Place of the text.
-        rows: Row id of the name.
-        encoder: Cosine of the two, in 0..1; of names that the encoder did not find, the least of those it found.
-        abbreviated: Whether one of the two abbreviates the other.
-        in_series: How near the name is to what the text stands for as a code, in 0..1.
-    """
-
-    texts: Integers
-    rows: Integers
-    encoder: Floats
-    abbreviated: Flags
-    in_series: Floats
-
-
-class _ConceptGroups(NamedTuple):
-    """Which hits of a text are names of one concept: its group. Groups are sorted by text.
-
-    Attributes:
-        owners: The group of each hit.
-        order: The hits, sorted by group.
-        begins: Where each group begins in that order.
-    """
-
-    owners: Integers
-    order: Integers
-    begins: Integers
-
-
-def _group_by_concept(texts: Integers, names: Sequence[NameRow]) -> _ConceptGroups:
-    numbers: dict[str, int] = {}
-    concepts = np.array([numbers.setdefault(name.concept, len(numbers)) for name in names])
-    _, firsts, owners = np.unique(texts * len(numbers) + concepts, return_index=True, return_inverse=True)
-    # As a text's names come, whatever the other texts are.
-    owners = np.argsort(np.argsort(firsts))[owners]
-    order = np.argsort(owners, kind="stable")
-    return _ConceptGroups(owners, order, np.flatnonzero(np.diff(owners[order], prepend=-1)))
-
-
-class _SharedFeatures:
-    """Which features of its text each name has.
-
-    Args:
-        texts: The features of the texts.
-        asked: The text of each name.
-        letters: The features of the names.
-    """
-
-    def __init__(self, texts: FeatureSets, asked: Integers, *letters: Occurrences) -> None:
-        self._asked = asked
-        self._owners = texts.owners
-        self._places = np.arange(len(texts.keys)) - texts.bounds[self._owners]
-        self._shape = (len(texts.bounds) - 1, int(self._places.max()) + 1)
-        known, numbers = np.unique(texts.keys, return_inverse=True)
-        table = np.full((len(texts.bounds) - 1, len(known)), -1, dtype=np.int64)
-        table[self._owners, numbers] = self._places
-        self._has = np.zeros((len(asked), self._shape[1]), dtype=np.bool_)
-        for part in letters:
-            found = np.minimum(np.searchsorted(known, part.keys), len(known) - 1)
-            equal = known[found] == part.keys
-            holders = part.owners[equal]
-            places = table[asked[holders], found[equal]]
-            self._has[holders[places >= 0], places[places >= 0]] = True
-
-    def compare(self, weights: Floats, masses: Floats, meant: _ConceptGroups) -> _Overlaps:
-        """Compare texts with names, and with all names of a concept together.
-
-        Args:
-            weights: What each feature of the texts says.
-            masses: What all features of each name say.
-            meant: The names of each concept.
-        """
-        spread = np.zeros(self._shape)
-        spread[self._owners, self._places] = weights
-        totals = np.maximum(spread.sum(axis=1), 1e-9)
-        total = totals[self._asked]
-        common = np.einsum("ij,ij->i", self._has, spread[self._asked])
-        masses = np.maximum(masses, 1e-9)
-        together = np.logical_or.reduceat(self._has[meant.order], meant.begins)
-        texts = self._asked[meant.order[meant.begins]]
-        return _Overlaps(
-            cosine=np.minimum(common / np.sqrt(masses * total), 1.0),
-            dice=2 * common / (masses + total),
-            of_text=common / total,
-            of_name=common / masses,
-            together=np.einsum("ij,ij->i", together, spread[texts]) / totals[texts],
-        )
-
-
-class _Overlaps(NamedTuple):
-    """How much of a text names have, in 0..1; `together` by concept, the others by name."""
-
-    cosine: Floats
-    dice: Floats
-    of_text: Floats
-    of_name: Floats
-    together: Floats
-
-
-def _first_word(norm: str) -> str:
-    return norm.partition(" ")[0] if norm.isascii() else norm[:1]
-
-
-def _last_word(norm: str) -> str:
-    return norm.rpartition(" ")[2] if norm.isascii() else norm[-1:]
+        return Hits(texts, numbers % base, np.clip(encoder, 0.0, 1.0), np.isin(numbers, ways[2]), in_series)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
-    from imapeval.graph.linking.candidates import CandidateSet
+    from imapeval.graph.linking.features import CandidateSet
     from imapeval.graph.model import ConceptType, LinkKind
     from imapeval.graph.store.graph import Graph
     from imapeval.types import Lang

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.graph.linking.candidates import FEATURES
+from imapeval.graph.linking.features import FEATURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from imapeval.graph.linking.candidates import CandidateSet
+    from imapeval.graph.linking.features import CandidateSet
 
     Floats = npt.NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class Candidate:
         name: The nearest of its names, as the graph writes it.
         score: Estimated probability that it is the one that is meant, in 0..1; those of all candidates of a text and of
             "none of them" add up to 1.
-        evidence: What speaks for it, each in 0..1 (see `imapeval.graph.linking.candidates.FEATURES`).
+        evidence: What speaks for it, each in 0..1 (see `imapeval.graph.linking.features.FEATURES`).
     """
 
     concept: str

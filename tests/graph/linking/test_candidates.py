@@ -4,7 +4,8 @@ import pytest
 from imapeval.graph.encoder import open_encoder
 from imapeval.graph.index.names import NameIndex
 from imapeval.graph.index.ngram_index import NgramIndex
-from imapeval.graph.linking.candidates import FEATURES, NGRAM_NEIGHBOURS, CandidateFinder
+from imapeval.graph.linking.candidates import NGRAM_NEIGHBOURS, CandidateFinder
+from imapeval.graph.linking.features import FEATURES
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from imapeval.graph.linking.candidates import FEATURES, CandidateSet
+from imapeval.graph.linking.features import FEATURES, CandidateSet
 from imapeval.graph.linking.ranking import (
     MODEL_FEATURES,
     NONE_LOGIT,
