@@ -74,7 +74,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def import_results(tmp_path, folder, cache):
+def take(tmp_path, folder, cache):
     def take_lines(*lines: dict[str, object] | bytes):
         path = tmp_path / "results.jsonl"
         path.write_bytes(
@@ -169,18 +169,18 @@ def test_what_waits_is_not_written_twice(folder):
 
 def test_good_results_are_kept(folder, cache, take):
     write(folder, ask(1), ask(2))
-    report = import_results(good(ask(2), "two"), good(ask(1), "one"))
+    report = take(good(ask(2), "two"), good(ask(1), "one"))
     assert (report.new, report.known, report.prompt_tokens, report.completion_tokens) == (2, 0, 20, 6)
     found = cache.get(ask(1))
     assert (found.text, found.model, found.usage.prompt_tokens) == ("one", "m-2026", 10)
     assert folder.count_waiting() == {}
-    again = import_results(good(ask(2), "two"), good(ask(1), "one"))
+    again = take(good(ask(2), "two"), good(ask(1), "one"))
     assert (again.new, again.known, again.differing) == (0, 2, [])
 
 
 def test_the_first_good_result_wins_and_others_are_told(folder, cache, take, tmp_path):
     write(folder, ask(1))
-    report = import_results(bad(ask(1), id_="r1"), good(ask(1), "one", "r2"), good(ask(1), "uno", "r3"), bad(ask(1), id_="r4"))
+    report = take(bad(ask(1), id_="r1"), good(ask(1), "one", "r2"), good(ask(1), "uno", "r3"), bad(ask(1), id_="r4"))
     assert (report.new, report.failures) == (1, {})
     assert report.differing == [f"{tmp_path / 'results.jsonl'}, line 3"]
     assert cache.get(ask(1)).text == "one"
@@ -189,7 +189,7 @@ def test_the_first_good_result_wins_and_others_are_told(folder, cache, take, tmp
 def test_lines_that_are_no_results_are_told_and_left_out(folder, cache, take, tmp_path):
     write(folder, ask(1), ask(2))
     whole = json.dumps(good(ask(2))).encode()
-    report = import_results(
+    report = take(
         b"\xef\xbb\xbf" + json.dumps(good(ask(1))).encode() + b"\r\n",
         b"\n",
         b'{"custom_id": 7, "error": "x"}\n',
@@ -253,7 +253,7 @@ FAILURES = [
 def test_what_failed_is_named_and_written_again(folder, cache, take, outcome, kind):
     write(folder, ask(1))
     result = {"id": "r1", "custom_id": key(ask(1)), "error": None, **outcome}
-    report = import_results(result)
+    report = take(result)
     assert [found for found, _ in report.failures.values()] == [kind]
     assert cache.get(ask(1)) is None
     recalled = folder.failure_lookup()(ask(1))
@@ -269,7 +269,7 @@ def test_the_output_of_a_real_vllm(folder, cache, take):
     # `vllm run-batch` 0.32.0 on the CPU with SmolLM2-135M-Instruct; only the custom_ids are made to fit.
     lines = [json.loads(line) for line in (Path(__file__).parent / "vllm-run-batch.jsonl").read_text().splitlines()]
     write(folder, *(ask(line["custom_id"]) for line in lines))
-    report = import_results(*(line | {"custom_id": key(ask(line["custom_id"]))} for line in lines))
+    report = take(*(line | {"custom_id": key(ask(line["custom_id"]))} for line in lines))
     kinds = {key(ask(line["custom_id"])): line["custom_id"] for line in lines}
     assert {kinds[found]: kind for found, (kind, _) in report.failures.items()} == {
         "b-too-long": "too-long",

@@ -107,9 +107,7 @@ def test_nothing_starts_before_the_first_request(gguf, monkeypatch):
 async def test_weights_that_llama_cannot_read_end_the_run(gguf):
     model = LlamaCppModel(str(gguf))
     for _ in range(2):
-        with pytest.raises(
-            ServiceError, match=r"broken\.gguf.* status 1\..*GGUF"
-        ) as caught:
+        with pytest.raises(ServiceError, match=r"broken\.gguf.* status 1\..*GGUF") as caught:
             await model.complete(WORD)
         assert caught.value.kind == "unreachable"
 
