@@ -177,8 +177,8 @@ def split_commas(text: str) -> list[str]:
     return [name for name in (part.strip() for part in text.split(",")) if name]
 
 
-def parse_names(text: str | None, option: str) -> list[str] | None:
-    """Return the names of a comma-separated text, each once; None for None.
+def parse_names(text: str | None, option: str, *, unique: bool = True) -> list[str] | None:
+    """Return the names of a comma-separated text, with `unique` each once; None for None.
 
     Raises:
         UsageError: It names nothing.
@@ -188,7 +188,7 @@ def parse_names(text: str | None, option: str) -> list[str] | None:
     names = split_commas(text)
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names with commas.")
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(names)) if unique else names
 
 
 def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Metric]":

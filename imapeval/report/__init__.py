@@ -1,1 +1,1 @@
-"""The numbers of a run in short, and one self-contained HTML page."""
+"""Reports of a run: summary, thresholds, HTML page, JUnit XML and Markdown."""

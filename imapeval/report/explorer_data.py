@@ -1,4 +1,4 @@
-"""The data that the page's script reads: every sample, its facts and its scores, each text once."""
+"""The data that the script of a page reads: samples, facts and scores, with each text stored once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome, Sample
 
 _UNSAFE = ("<", ">", "&", "\u2028", "\u2029")
-"""What could end a script element or a line inside one. They stand in JSON's strings only, so they can be escaped."""
+"""Characters that could end a script element or a line in it. In JSON they occur only in strings, as escapes."""
 
 
 class _TextTable:
-    """A table of texts, each of them once: systems share questions, and values share evidence."""
+    """A table of texts, each stored once: systems share questions, and values share evidence."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -73,7 +73,7 @@ def collect_explorer_data(
 
 
 def dump_for_script(payload: Any) -> str:
-    """Write JSON that can stand in a script element: nothing in it can end the element."""
+    """Write JSON for a script element: nothing in it can end the element."""
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in _UNSAFE:
         text = text.replace(character, f"\\u{ord(character):04x}")

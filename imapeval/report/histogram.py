@@ -1,4 +1,4 @@
-"""A row of the distribution column: histogram, mean and interval on one axis, as inline SVG."""
+"""A cell of the distribution column: histogram, mean and interval on one axis, as inline SVG."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class Axis:
 
     @classmethod
     def around(cls, values: Sequence[float]) -> Axis:
-        """Return an axis from round number to round number that holds 0 and all values."""
+        """Return an axis between round numbers that contains 0 and all values."""
         low, high = 0.0 - _round_up(-min(values, default=0.0)), _round_up(max(values, default=0.0))
         return cls(low, high if high > low else low + 1.0)
 
     def bin_of(self, value: float) -> int:
-        """Return the number of the bin a value falls into, 0-based; the axis's end belongs to the last."""
+        """Return the 0-based bin of a value; the end of the axis belongs to the last bin."""
         return min(BINS - 1, int((value - self.low) / (self.high - self.low) * BINS))
 
     def percent(self, value: float) -> float:
-        """Return where a value stands, in percent of the axis."""
+        """Return the position of a value in percent of the axis."""
         return 100 * (value - self.low) / (self.high - self.low)
 
 
 def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
-    """Return a histogram that fills its width; its highest bar fills the height.
+    """Return a histogram as an `svg` element; the highest bar has the full height.
 
     Args:
         values: The scores.
-        row: Their mean and interval.
+        row: Mean and interval of the scores.
         axis: Shared by all histograms of the metric.
     """
     counts = [0] * BINS
@@ -79,9 +79,9 @@ def _describe(values: Sequence[float]) -> str:
 
 
 def _round_up(value: float) -> float:
-    """Return the next round number of at least this size; 0 where the value is not positive."""
+    """Return the smallest round number that is not smaller; 0 if the value is not positive."""
     if value <= 0:
         return 0.0
     scale = 10 ** math.floor(math.log10(value))
-    # The tolerance keeps 1.0000000001, a sum of floats, on the axis that ends at 1.
+    # The tolerance keeps 1.0000000001, a sum of floats, on an axis that ends at 1.
     return next((nice * scale for nice in _ROUND_NUMBERS if value <= nice * scale * (1 + 1e-9)), 10 * scale)

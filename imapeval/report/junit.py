@@ -1,6 +1,6 @@
-"""A run as JUnit XML, which CI servers show as a table of tests: one test for each answer and for each threshold.
+"""A run as JUnit XML, which CI servers show as a table of tests: one test per answer and per threshold.
 
-Its elements and attributes are those that Jenkins allows (junit-10.xsd of its xUnit plugin), which GitLab reads, too.
+Elements and attributes are those that Jenkins allows (junit-10.xsd of its xUnit plugin); GitLab reads them too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from imapeval.report.thresholds import AnyVerdict
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write (section 2.2), and the delete character."""
+"""Characters that XML 1.0 cannot represent (section 2.2), and the delete character."""
 
 _NO_TIME = "0"
-"""Some readers want a time of every test; a run does not keep how long one answer took."""
+"""Some readers require a time per test; a run does not record how long one answer took."""
 
 
 def write_junit(
@@ -34,15 +34,15 @@ def write_junit(
 ) -> str:
     """Return the document.
 
-    An answer that some metric could not score is an `<error>` with the reason, a threshold that is not met a
-    `<failure>`. The scores stand in `<system-out>`.
+    An answer that some metric could not score is an `<error>` with the reason; a threshold that is not met is a
+    `<failure>`. The scores are in `<system-out>`.
 
     Args:
-        answers: Of the run.
-        verdicts: What became of the thresholds.
-        name: Of the data.
-        signatures: Of the metrics, by name: they become properties.
-        started: When the run began, as ISO 8601.
+        answers: Answers of the run.
+        verdicts: Results of the thresholds.
+        name: Name of the data.
+        signatures: Signatures of the metrics by name, written as properties.
+        started: Start of the run in ISO 8601.
     """
     errors = sum(bool(answer.unscored) for answer in answers)
     missed = sum(not verdict.met for verdict in verdicts)
@@ -64,7 +64,7 @@ def write_junit(
 
 
 def _add_answer(suite: Element, answer: ScoredAnswer, name: str) -> None:
-    # Readers take what stands before a dot for a package.
+    # Readers take the part before a dot for a package.
     group = "/".join(part.replace(".", "_") for part in (name, answer.system) if part)
     case = SubElement(
         suite, "testcase", classname=_replace_non_xml(group), name=_replace_non_xml(answer.sample.id), time=_NO_TIME
@@ -106,5 +106,5 @@ def _make_attributes(name: str, tests: int, failures: int, errors: int) -> dict[
 
 
 def _replace_non_xml(text: str) -> str:
-    """Return a text that XML can hold, with what it cannot hold as pytest shows it, such as "#x07"."""
+    """Replace characters that XML cannot represent, in the style of pytest: "#x07"."""
     return _NOT_XML.sub(lambda found: f"#x{ord(found[0]):02X}", text)

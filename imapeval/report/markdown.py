@@ -1,4 +1,4 @@
-"""A run in short as GitHub-flavoured Markdown: for the summary of a CI job, or a comment."""
+"""A summary of a run in GitHub-flavoured Markdown, for a CI job or a comment."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from imapeval.types import Failure
 
 MAX_WORST, MAX_REASONS, MAX_IDS, MAX_ROWS = 10, 20, 3, 200
-"""Worst answers, reasons, ids named for a reason, and rows of the table of means that are shown; what is beyond is
-counted. GitHub shows no summary of more than 1 MiB."""
+"""Worst answers, reasons, ids per reason, and rows of the table of means that are listed; the rest is counted.
+GitHub shows no summary of more than 1 MiB."""
 
 _MAX_CHARACTERS = 300
-"""Characters of a text from outside that are shown; there may be any number."""
+"""Characters of a text from the data that are shown."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&$@#]|:(?=\S)|(?<=www)\.", re.IGNORECASE)
-"""What means something within a line of GitHub-flavoured Markdown, or makes a link, a mention or a formula of it."""
+"""Characters with a meaning within a line of GitHub-flavoured Markdown, or that make links, mentions or formulas."""
 
 _ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "$": "&#36;", "@": "&#64;", "#": "&#35;"}
-"""Of those what something besides Markdown looks for, which a backslash need not stop; the others get one."""
+"""Those that other processors than Markdown look for, so that a backslash may not be enough; the others get one."""
 
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn what follows them round."""
+"""Characters that change the direction of the text after them."""
 
 
 def write_markdown(
@@ -42,16 +42,16 @@ def write_markdown(
     name: str,
     higher_is_better: Mapping[str, bool],
 ) -> str:
-    """Return the summary: thresholds, means with their intervals, what was not scored and why, the worst answers.
+    """Return the summary: thresholds, means with intervals, answers that were not scored and why, the worst answers.
 
-    Texts from outside, such as ids, are shown as they are: nothing in them is markup.
+    Texts from the data, such as ids, are escaped.
 
     Args:
-        answers: Of the run.
-        rows: Means of the run (`imapeval.report.summary.summarise`).
-        verdicts: What became of the thresholds.
-        name: Of the data.
-        higher_is_better: Which way is good, by metric; the worst answers are those by the first one.
+        answers: Answers of the run.
+        rows: Means of the run, from `imapeval.report.summary.summarise`.
+        verdicts: Results of the thresholds.
+        name: Name of the data.
+        higher_is_better: Direction of each metric; the worst answers are chosen by the first one.
     """
     parts = [
         f"## imapeval: {_escape(name)}",
@@ -89,7 +89,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
         ]
         for row in rows[:MAX_ROWS]
     ]
-    more = f"\n\nand {len(rows) - MAX_ROWS} rows more" if len(rows) > MAX_ROWS else ""
+    more = f"\n\nand {len(rows) - MAX_ROWS} more rows" if len(rows) > MAX_ROWS else ""
     return _tabulate(titles, lines, right=4 + counted) + more
 
 
@@ -106,7 +106,7 @@ def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
         for (kind, message), found in often[:MAX_REASONS]
     ]
     count = sum(bool(answer.unscored) for answer in answers)
-    more = f"\n\nand {len(often) - MAX_REASONS} reasons more" if len(often) > MAX_REASONS else ""
+    more = f"\n\nand {len(often) - MAX_REASONS} more reasons" if len(often) > MAX_REASONS else ""
     table = _tabulate(["reason", "answers", "such as"], lines)
     return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
 
@@ -149,7 +149,7 @@ def _format_number(number: float | None) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return a text from outside, in one line, so that it is shown as it is."""
+    """Return a text from the data in one line, escaped and cut."""
     line = " ".join(text.split())
     cut = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
     plain = "".join("\ufffd" if _is_invisible(character) else character for character in cut)

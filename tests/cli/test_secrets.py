@@ -141,7 +141,7 @@ def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: Echo
     command = json.loads((data.parent / "run/manifest.json").read_text())["command"]
     assert echo.url.replace("//", "//[redacted]@") + "?version=[redacted]&sig=[redacted]" in command
     if form == "refused key":
-        assert "To go on: imapeval score" in done.stderr
+        assert "To resume: imapeval score" in done.stderr
     check(data.parent, done)
 
 

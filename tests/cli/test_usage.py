@@ -179,7 +179,7 @@ def test_the_command_to_go_on_names_the_limit_to_raise(
     with imapeval_process(*command, "--max-cost", "0.0075") as process:
         said = " ".join(process.communicate(timeout=60)[1].split())
     assert process.returncode == 2
-    assert "To go on: imapeval score" in said
+    assert "To resume: imapeval score" in said
     assert said.endswith("--max-cost MORE")
 
 

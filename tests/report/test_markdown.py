@@ -116,7 +116,7 @@ def test_it_stays_below_what_a_job_may_show():
     rows = [SummaryRow("m", s.system, 0, 1, None, None, None) for s in samples]
     text = write_markdown(answers, rows, name="data" * 5000, higher_is_better={"m": True})
     assert len(text.encode()) < 200_000
-    assert "and 2800 rows more" in text
+    assert "and 2800 more rows" in text
     assert "and 2980 reasons more" in text
 
 

@@ -113,7 +113,7 @@ def test_an_unfinished_run_can_be_looked_at(run: Path):
 
 
 def test_no_run(tmp_path: Path):
-    with pytest.raises(InputError, match="is no run"):
+    with pytest.raises(InputError, match="manifest"):
         write_report(tmp_path)
 
 

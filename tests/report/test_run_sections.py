@@ -5,7 +5,7 @@ from imapeval.evaluation.runs import Run
 from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Usage
-from imapeval.report.run_sections import render_settings
+from imapeval.report.run_page import render_settings
 
 
 def test_what_the_model_cost_is_among_the_settings(run: Path):

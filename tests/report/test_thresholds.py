@@ -26,7 +26,7 @@ def test_the_direction_is_the_metrics():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["imapscore"], r"--t 'imapscore' is not METRIC=VALUE. Write, for example, --t imapscore=0.35."),
+        (["imapscore"], r"--t 'imapscore' is not METRIC=VALUE"),
         (["imapscore>=0.3"], "'imapscore>' is not among the metrics: imapscore"),
         (["imapscore=good"], "is not METRIC=VALUE"),
         (["imapscore=nan"], "is not METRIC=VALUE"),
@@ -42,15 +42,15 @@ def test_what_cannot_be_meant(texts: list[str], message: str):
 
 
 def test_a_name_that_comes_near():
-    with pytest.raises(UsageError, match=r"unknown metric 'imapscor'\. Did you mean imapscore"):
+    with pytest.raises(UsageError, match=r"'imapscor'.*imapscore"):
         parse_thresholds(["imapscor=0.3"], option="--t")
 
 
 def test_a_percentage_is_noticed():
-    with pytest.raises(UsageError, match="--t imapscore=35: the metric goes from 0 to 1"):
+    with pytest.raises(UsageError, match=r"--t imapscore=35: .* 0 to 1"):
         check_ranges(parse_thresholds(["imapscore=35"], IMAPSCORE, option="--t"), IMAPSCORE, option="--t")
     perplexity = [registry.get("perplexity")]
-    with pytest.raises(UsageError, match=r"the metric goes from \d+ upwards"):
+    with pytest.raises(UsageError, match=r"from \d+ upwards"):
         check_ranges(parse_thresholds(["perplexity=-1"], perplexity, option="--t"), perplexity, option="--t")
 
 
@@ -129,10 +129,8 @@ def test_contradictions_are_those_of_all_systems():
 
 def test_nobody_counts_contradictions():
     rows = [SummaryRow("rouge1", "", 3, 0, 0.5, None, None)]
-    with pytest.raises(
-        UsageError, match=r"--max-contradictions: none of the metrics counts .*: rouge1\. Add imapscore"
-    ):
+    with pytest.raises(UsageError, match=r"--max-contradictions.*: rouge1\. .*imapscore"):
         check_contradictions(4, rows, samples=3)
     rows.append(SummaryRow("imapscore", "", 3, 0, 0.5, None, None))
-    with pytest.raises(UsageError, match="an earlier version made them"):
+    with pytest.raises(UsageError, match="--max-contradictions.*imapscore"):
         check_contradictions(4, rows, samples=3)

@@ -59,7 +59,7 @@ def closed(
         predicted,
         scores,
         positive,
-        None if order is None else tuple(parse_names(order, "--order") or ()),
+        None if order is None else tuple(parse_names(order, "--order", unique=False) or ()),
         None if scale is None else _parse_scale(scale),
     )
     families, answers = read_closed_answers(file, columns, task=task)  # pyright: ignore[reportArgumentType]  # checked above

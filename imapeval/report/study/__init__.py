@@ -1,1 +1,1 @@
-"""The findings of a study: one self-contained HTML page, CSV and LaTeX tables."""
+"""Reports of a study: one self-contained HTML page, CSV and LaTeX tables."""

@@ -1,8 +1,9 @@
-"""From a matplotlib figure to SVG that can stand in a page: no style attributes, colours by name, words as words.
+"""Matplotlib figures as SVG elements for a page.
 
-The page's policy allows no inline style, so styles become presentation attributes. Colours become the page's CSS
-variables, so that one drawing serves light, dark and paper. Words are drawn as stand-ins and put in afterwards: the
-browser has fonts for Chinese and emoji that matplotlib lacks, and no name is taken for a formula.
+The content security policy of the page forbids inline styles, so styles become presentation attributes. Colours become
+CSS variables of the page, so that one drawing works in light and dark mode and in print. Texts are drawn as
+placeholders and inserted afterwards: the browser has fonts for Chinese and emoji that matplotlib lacks, and no name is
+parsed as a formula.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 INK, SOFT, LINE, FAINT = "#22262b", "#5d646d", "#e2dfd8", "#f2f0eb"
-"""Text and marks; less of it; axes and grids; what hardly shows."""
+"""Text and marks; secondary text; axes and grids; backgrounds."""
 
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours that colour-blind readers can tell apart (Okabe and Ito 2008, "Color Universal Design")."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito 2008, "Color Universal Design")."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
-"""A shape beside each colour, for those who see none and for grey print."""
+"""A shape for each colour, for colour-blind readers and grey print."""
 
 BETTER, WORSE = SERIES[0], SERIES[1]
 
 TEXT_SIZE = 10.5
-"""Of words, in units of the drawing. At 420 units to a phone's 328 pixels that is 8 pixels high."""
+"""Font size in units of the drawing. With 420 units on the 328 pixels of a phone, text is 8 pixels high."""
 
 _MAX_SCALE = 1.35
-"""Pixels of a unit where the page has room: words are then as large as those around the drawing."""
+"""Maximum pixels per unit: text is then as large as that around the drawing."""
 
 _VARIABLES = {
     INK: "var(--ink)",
@@ -47,7 +48,7 @@ _VARIABLES = {
 
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
-    # Names inside the file are hashes with this salt; without it no two files would be the same.
+    # Ids in the file are hashes with this salt; without it they would differ in each file.
     "svg.hashsalt": "imapeval",
     "font.size": TEXT_SIZE,
     "text.color": SOFT,
@@ -73,7 +74,7 @@ _REFERENCE = "href"
 
 
 class Canvas:
-    """A drawing of a width and height in units, which become smaller where the page has no room for all of them."""
+    """A drawing with a width and height in units, which shrink on narrow pages."""
 
     def __init__(self, width: float, height: float) -> None:
         figures = require_matplotlib("figure")
@@ -83,20 +84,20 @@ class Canvas:
         self._texts: dict[str, str] = {}
 
     def add_axes(self, left: float, top: float, *, width: float, height: float) -> Any:
-        """Return matplotlib axes at a place, in units from the left and upper edge."""
+        """Return matplotlib axes at a position in units from the left and upper edge."""
         return self.figure.add_axes(
             (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
         )
 
     def add_overlay(self) -> Any:
-        """Return axes without lines over the whole canvas, in its units from the left and upper edge."""
+        """Return invisible axes over the whole canvas, in units from the left and upper edge."""
         page = self.add_axes(0, 0, width=self.width, height=self.height)
         page.set(xlim=(0, self.width), ylim=(self.height, 0))
         page.axis("off")
         return page
 
     def format_axis(self, axis: Any, write: Callable[[float], str], *, most: int) -> None:
-        """Give an axis round numbers, written our way; about `most` of them."""
+        """Label an axis with about `most` round numbers, formatted by `write`."""
         axis.set_major_locator(require_matplotlib("ticker").MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
 
         def format_tick(value: float, _: int | None) -> str:
@@ -105,19 +106,19 @@ class Canvas:
         axis.set_major_formatter(format_tick)
 
     def placeholder(self, text: str) -> str:
-        """Return what to give matplotlib in place of a text, which stands in the drawing in the end."""
+        """Return a placeholder for matplotlib, which `render` replaces with the text."""
         return self._store("word", " ".join(text.split()))
 
     def tooltip(self, text: str) -> str:
-        """Return the `gid` of an element that shows a text when it is pointed at."""
+        """Return the `gid` of an element that shows a text on hover."""
         return self._store("hint", text)
 
     def render(self, name: str, *, label: str) -> str:
         """Return the drawing as an `svg` element.
 
         Args:
-            name: Unique within the page; begins the ids inside.
-            label: What the drawing shows, for those who do not see it.
+            name: Unique within the page; prefix of the ids inside.
+            label: Description of the drawing for screen readers.
         """
         buffer = io.BytesIO()
         self.figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -130,7 +131,7 @@ class Canvas:
             "height": f"{_MAX_SCALE * self.height:g}",
             "role": "img",
             "aria-label": " ".join(label.split()),
-            # What matplotlib says in a style element, which would hold for the whole page.
+            # From matplotlib's style element, which would apply to the whole page.
             "stroke-linejoin": "round",
             "stroke-linecap": "butt",
         }
@@ -142,7 +143,7 @@ class Canvas:
         return key
 
     def _rewrite(self, element: ElementTree.Element) -> None:
-        """Make an element, and all in it, fit for the page."""
+        """Rewrite an element and its children for the page."""
         element.tag = _NAMESPACE.sub("", element.tag)
         element.attrib = _clean_attributes(element)
         element.text, element.tail = self._texts.get(element.text or "", (element.text or "").strip()), None
@@ -163,7 +164,7 @@ class Canvas:
 
 @contextmanager
 def open_canvas(width: float, height: float) -> Generator[Canvas]:
-    """Yield a canvas with our settings and nobody else's, which hold until the block ends: render inside it.
+    """Yield a canvas with fixed matplotlib settings, which apply within the block: render inside it.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -187,19 +188,19 @@ def require_matplotlib(module: str = "") -> Any:
 
 
 def shorten(text: str, room: float) -> str:
-    """Return a text that fits into a width, in units; the middle is left out of a longer one.
+    """Return a text that fits into a width in units, if necessary without its middle.
 
-    Names that belong together begin alike and differ at the end, so both are kept.
+    Related names often begin alike and differ at the end, so both ends are kept.
     """
     text = " ".join(text.split())
-    # A letter of a wide sans-serif (DejaVu, Verdana) needs .6 of its size on average, a Chinese one all of it.
+    # A letter of a wide sans-serif (DejaVu, Verdana) is .6 of its size wide on average, a Chinese one as wide as high.
     letters = [TEXT_SIZE * (1.0 if east_asian_width(letter) in "WF" else 0.6) for letter in text]
     if sum(letters) <= room:
         return text
     room -= TEXT_SIZE
     head, tail = 0, len(text)
     while head < tail:
-        # The end gets the larger half.
+        # The end gets the larger part.
         side = head if sum(letters[:head]) * 1.2 < sum(letters[tail:]) else tail - 1
         if sum(letters[:head]) + sum(letters[tail:]) + letters[side] > room:
             break
@@ -208,7 +209,7 @@ def shorten(text: str, room: float) -> str:
 
 
 def _clean_attributes(element: ElementTree.Element) -> dict[str, str]:
-    """Return an element's attributes with its style among them, short numbers and the page's colours."""
+    """Return the attributes of an element, with its style as attributes, short numbers and CSS colours."""
     given = {_NAMESPACE.sub("", name): value for name, value in element.attrib.items()}
     pairs = (part.split(":", 1) for part in given.pop("style", "").split(";") if ":" in part)
     for name, value in ((name.strip(), value.strip()) for name, value in pairs):
@@ -229,7 +230,7 @@ def _clean_attributes(element: ElementTree.Element) -> dict[str, str]:
 
 
 def _lift_shared_attributes(element: ElementTree.Element) -> None:
-    """Say once in a group what all of its marks say: thousands of points have one colour."""
+    """Move attributes that all marks of a group share to the group: thousands of points have one colour."""
     marks = list(element)
     if element.tag != "g" or len(marks) < 2 or any(mark.tag != "use" for mark in marks):
         return
@@ -241,7 +242,7 @@ def _lift_shared_attributes(element: ElementTree.Element) -> None:
 
 
 def _prefix_ids(root: ElementTree.Element, name: str) -> None:
-    """Keep the ids that something refers to, in an order that is the same each time, and begin them with a name."""
+    """Keep only ids that are referred to, renamed reproducibly with a prefix."""
     wanted = dict.fromkeys(
         reference.removeprefix("#") for element in root.iter() if (reference := element.get(_REFERENCE)) is not None
     )

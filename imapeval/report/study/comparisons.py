@@ -1,21 +1,11 @@
-"""Metric against metric: who agrees better with the raters after Holm's correction, and who resembles whom."""
+"""Comparisons of metrics: which agrees better with the raters after Holm's correction, and which are similar."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_interval,
-    format_p,
-    label_dimension,
-    pluralize,
-)
-from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
-from imapeval.report.study.markup import (
+from imapeval.report.markup import (
     Markup,
     join,
     render_details,
@@ -26,6 +16,16 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    format_p,
+    label_dimension,
+    pluralize,
+)
+from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
 from imapeval.report.study.selection import order_dimensions, rank_metrics
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import Comparison, MetricMatrix, Study
 
 MAX_ROWS = 120
-"""Comparisons that the page lists one by one; the tables have all."""
+"""Comparisons that the page lists; the CSV table has all."""
 
 
 def render_comparisons(study: Study) -> Markup:
-    """Return the section; "" where there is one metric only."""
+    """Return the section; "" if there is only one metric."""
     if len(study.rated.metrics) < 2:
         return Markup("")
     title = "Metric against metric"
@@ -69,7 +69,7 @@ def render_comparisons(study: Study) -> Markup:
 def _render_dimension(
     study: Study, rows: Sequence[Comparison], dimension: str, ranked: Sequence[str], *, number: int
 ) -> list[Markup]:
-    """Return the sentences on neighbours, the figure and the table of one dimension."""
+    """Return the figure, the sentences on neighbours and the table of one dimension."""
     found = {(row.first, row.second): row for row in rows if row.dimension == dimension}
     found_either = {frozenset(pair): row for pair, row in found.items()}
     metrics = [metric for metric in ranked if any(metric in pair for pair in found)]
@@ -79,13 +79,13 @@ def _render_dimension(
     tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
     told = sum(p < alpha for p in tested)
     untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
-    parts = [render_heading(f"Who is better: {label_dimension(dimension)}")] if number == 0 else []
+    parts = [render_heading(f"Which metric is better: {label_dimension(dimension)}")] if number == 0 else []
     parts.append(
         render_note(
-            f"{told:,} of {pluralize(len(found), 'pair')} can be told apart at a level of {alpha:.2g}{untested}. Blue and "
-            "+: the row's metric agrees better with the raters; orange and −: worse; grey: the two cannot be told "
-            "apart; blank: not compared, or no result. Rows are in order of their coefficient, columns are the rows' "
-            "numbers."
+            f"{told:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}{untested}. "
+            "Blue and +: the row's metric agrees better with the raters; orange and −: worse; grey: no significant "
+            "difference; blank: not compared, or no result. Rows are in order of their coefficient, columns are the "
+            "rows' numbers."
         )
     )
     drawing = draw_winners(
@@ -147,7 +147,7 @@ def _render_table(rows: Sequence[Comparison]) -> Markup:
 
 
 def render_metric_matrix(study: Study) -> Markup:
-    """Return the section on metrics among each other; "" where there is one metric only."""
+    """Return the section on correlations between metrics; "" if there is only one metric."""
     matrix = study.matrix
     if matrix is None:
         return Markup("")
@@ -156,13 +156,13 @@ def render_metric_matrix(study: Study) -> Markup:
     drawing = draw_metric_matrix(matrix, name="matrix", label=label)
     return render_section(
         "likeness",
-        "Metrics among each other",
+        "Correlations between metrics",
         render_note(
             f"{coefficient} between the metrics' scores, each pair on the answers that both scored "
             f"({matrix.n:,} have all), blue where it is positive, orange where it is negative; blank is undefined. "
             "Metrics that agree with each other "
             "stand together; in the tree, the further right two branches meet, the less they agree (average linkage). "
-            "Columns are the rows' numbers. Metrics that nearly repeat each other are no independent evidence."
+            "Columns are the rows' numbers. Metrics that nearly repeat each other are not independent evidence."
         ),
         render_figure(drawing, f"Agreement between {pluralize(len(matrix.metrics), 'metric')}"),
         render_details("Nearest and farthest pairs", _render_extremes(matrix)),

@@ -1,22 +1,15 @@
-"""How far each metric agrees with the raters: forest plots, and all correlations by level."""
+"""How far each metric agrees with the raters: forest plots, and tables of all correlations by level."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_interval,
-    label_dimension,
-    label_system,
-)
-from imapeval.report.study.markup import (
+from imapeval.report.markup import (
     Markup,
     escape_text,
     join,
+    render_bold,
+    render_coefficient,
     render_details,
     render_figure,
     render_figures,
@@ -26,13 +19,22 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
+from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_interval,
+    label_dimension,
+    label_system,
+)
 from imapeval.report.study.selection import CorrelationTable, list_levels, main_correlations, main_dimension
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level, Study
+    from imapeval.study.data.findings import Ceiling, CoefficientName, Correlation, Level, Slice, Study
 
 
 def render_correlations(study: Study) -> Markup:
@@ -45,9 +47,9 @@ def render_correlations(study: Study) -> Markup:
         "metrics",
         "Metrics and raters",
         render_note(
-            f"{name}. A line is a metric: the dot is its coefficient, the bar the {study.confidence:.0%} interval, n "
-            "the answers with a rating and a score, failed those with a rating and no score, which enter no "
-            "coefficient. Of a metric of which low is good the scores are turned round."
+            f"{name}. A line is a metric: the dot is its coefficient, the bar its {study.confidence:.0%} interval, n "
+            "the number of answers with a rating and a score, failed that of answers with a rating only, which enter "
+            "no coefficient. Scores of metrics for which low is good are reversed."
         ),
         _render_forests(study),
         render_heading("All correlations"),
@@ -62,7 +64,7 @@ def _render_forests(study: Study) -> Markup:
             f"The study has no {COEFFICIENTS[study.coefficient]} at the level that it draws conclusions at "
             f"({LEVELS[study.level]})."
         )
-    # One order for all plots, so that a metric stands at the same height in each.
+    # One order for all plots, so that a metric is at the same height in each.
     ranked = grid.rank(first)
     rows_by_dimension = {
         dimension: [row for metric in ranked if (row := grid.find(metric, dimension)) is not None]
@@ -89,7 +91,7 @@ def _render_forests(study: Study) -> Markup:
             label=label,
         )
         figures.append(
-            render_figure(drawing, join([_render_bold(label_dimension(dimension)), _describe_ceiling(ceiling)]))
+            render_figure(drawing, join([render_bold(label_dimension(dimension)), _describe_ceiling(ceiling)]))
         )
     missing = (
         (f"no ceiling: {ceiling.reason or 'no reason given'}", label_dimension(dimension))
@@ -97,10 +99,6 @@ def _render_forests(study: Study) -> Markup:
         if ceiling is not None and ceiling.value is None
     )
     return join([render_figures(figures), render_reasons(missing)])
-
-
-def _render_bold(text: str) -> Markup:
-    return Markup(f"<b>{escape_text(text)}</b>")
 
 
 def _find_ceiling(study: Study, dimension: str) -> Ceiling | None:
@@ -114,7 +112,7 @@ def _describe_ceiling(ceiling: Ceiling | None) -> str:
     interval = format_interval(ceiling.low, ceiling.high, digits=2)
     within = f" ({interval})" if interval else ""
     value = format_coefficient(ceiling.value, digits=2)
-    return f". Dashed: the ceiling {value}{within}, what a perfect metric could be expected to reach"
+    return f". Dashed: the ceiling {value}{within}, the expected coefficient of a perfect metric"
 
 
 def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> Markup:
@@ -131,7 +129,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
         parts.append(render_table(["metric", *map(label_dimension, grid.columns)], lines))
     parts.append(_render_reasons(rows))
     systems = [system for system in dict.fromkeys(row.system for row in rows) if system != ALL]
-    # Of one system the table above shows all there is.
+    # For a single system the table above shows everything.
     if len(systems) > 1:
         parts.append(_render_systems(rows, systems, grid))
     if (level, coefficient) != (study.level, study.coefficient):
@@ -152,13 +150,11 @@ def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: C
     return render_details("System by system", render_table(["metric", *heads], lines))
 
 
-def render_cell(row: Correlation | None) -> Markup:
-    """Return a coefficient with its interval and n below, or a dash; why there is none is told below the table."""
+def render_cell(row: Correlation | Slice | None) -> Markup:
+    """Return a coefficient with its interval and n below it; reasons for missing ones are listed below the table."""
     if row is None:
         return Markup("")
-    interval = format_interval(row.low, row.high)
-    below = f"{interval}, n {row.n}" if interval else f"n {row.n}"
-    return Markup(f"{escape_text(format_coefficient(row.value))}<small>{escape_text(below)}</small>")
+    return render_coefficient(format_coefficient(row.value), format_interval(row.low, row.high), row.n)
 
 
 def _render_reasons(rows: Sequence[Correlation]) -> Markup:

@@ -1,4 +1,4 @@
-"""Answers that a metric and the raters place far apart: a table, and the texts and matches behind them."""
+"""Answers on which a metric and the raters disagree most: a table, and their texts and matches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from urllib.parse import quote
 import numpy as np
 
 from imapeval.report import explorer_data
+from imapeval.report.markup import Markup, escape_text, render_note, render_section, render_table
 from imapeval.report.page_frame import load_explorer
 from imapeval.report.study.formatting import format_coefficient, format_measure, label_dimension
-from imapeval.report.study.markup import Markup, escape_text, render_note, render_section, render_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 MAX_ROWS = 60
-"""Disagreements that the page lists, with the texts of their answers; disagreements.csv has all."""
+"""Disagreements that the page lists with the texts of their answers; disagreements.csv has all."""
 
 
 def list_disagreements(study: Study) -> list[Disagreement]:
-    """Return those that the page shows, the widest gap first."""
+    """Return the disagreements that the page lists, the largest first."""
     return sorted(study.disagreements, key=lambda row: -abs(row.score_rank - row.rating_rank))[:MAX_ROWS]
 
 
 def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: bool) -> Markup:
-    """Return the section; "" where there are none.
+    """Return the section; "" if there are no disagreements.
 
     Args:
-        rows: Of `list_disagreements`.
-        study: Where they come from.
-        linked: Whether the page has the texts, so that an id leads to them.
+        rows: From `list_disagreements`.
+        study: The study.
+        linked: Whether the page has the texts, so that ids can link to them.
     """
     if not rows:
         return Markup("")
@@ -66,14 +66,14 @@ def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: 
         render_table(heads, lines, texts=(0, 1, 2, 7)),
         Markup(load_explorer())
         if linked
-        else render_note("The runs were not given, so the page has no texts of them."),
+        else render_note("The page has no texts of them, because the runs were not given."),
     )
 
 
 def collect_disagreements(rows: Sequence[Disagreement], study: Study, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Return what the page's script shows of the answers (see `explorer_data.collect_explorer_data`); None where no run has any.
+    """Return the data of the explorer of these answers (see `collect_explorer_data`); None if no run has them.
 
-    Ratings are the study's, which may come from another file than the run's samples.
+    The ratings are those of the study, which may come from another file than the samples of the run.
     """
     wanted = dict.fromkeys(row.id for row in rows)
     samples: dict[str, Sample] = {}
@@ -88,7 +88,7 @@ def collect_disagreements(rows: Sequence[Disagreement], study: Study, runs: Sequ
         of_run: dict[str, list[ImapRecord]] = {}
         for record in run.find_imaps(wanted):
             of_run.setdefault(record.id, []).append(record)
-        # Two runs may have read the same answer; one reading is shown.
+        # If two runs have read the same answer, the first reading is shown.
         imaps = {**of_run, **imaps}
     if not samples:
         return None

@@ -36,7 +36,7 @@ def draw_forest(
         ceiling: Drawn where it has a value.
         confidence: Of the intervals, for the words that are shown when a line is pointed at.
         name: Unique within the page.
-        label: What the drawing shows, for those who do not see it.
+        label: Description of the drawing for screen readers.
     """
     height = _ROW * len(rows)
     width = _LABELS + _GAP + _PLOT + 3 * _COLUMN

@@ -1,4 +1,4 @@
-"""Names and numbers as a reader sees them."""
+"""Names and numbers as they are printed on the page."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ COEFFICIENTS = _CoefficientTitles(
 )
 
 NO_VALUE = "–"
-"""Stands where there is no number; the reason is told beside it."""
+"""Printed in place of a missing number, whose reason is given nearby."""
 
 
 def label_dimension(dimension: str) -> str:
-    """Return a dimension's name, or what stands for the mean over all."""
+    """Return the label of a dimension, or of the mean over all."""
     return "mean of dimensions" if dimension == ALL else dimension
 
 
 def label_system(system: str) -> str:
-    """Return a system's name, or what stands for all of them, or for the one that nobody named."""
+    """Return the label of a system, of all systems, or of an unnamed one."""
     return "all systems" if system == ALL else system or "unnamed system"
 
 
 def format_coefficient(value: float | None, *, digits: int = 3) -> str:
-    """Write a number between -1 and 1 the way journals do: .574, −.020, 1.000."""
+    """Format a number between -1 and 1 as journals do: .574, −.020, 1.000."""
     if value is None:
         return NO_VALUE
     text = f"{value:.{digits}f}"
@@ -63,26 +63,26 @@ def format_coefficient(value: float | None, *, digits: int = 3) -> str:
 
 
 def format_tick(value: float) -> str:
-    """Write a number beside an axis of coefficients, with as few digits as it needs: 0, .2, −.25, 1."""
+    """Format a tick label of an axis of coefficients, with as few digits as possible: 0, .2, −.25, 1."""
     return re.sub(r"^(-?)0\.", r"\1.", f"{value:.3g}").replace("-", "−")
 
 
 def format_interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
-    """Write the two ends; "" where there is none."""
+    """Format the ends of an interval; "" if there is none."""
     if low is None or high is None:
         return ""
     return f"{format_coefficient(low, digits=digits)} to {format_coefficient(high, digits=digits)}"
 
 
 def format_p(p: float | None) -> str:
-    """Write a p-value: .031, < .001."""
+    """Format a p-value: .031, < .001."""
     if p is None:
         return NO_VALUE
     return "< .001" if p < 0.001 else format_coefficient(p)
 
 
 def format_measure(value: float | None) -> str:
-    """Write a score or a rating with as many digits as are worth reading: 4.5, 0.31, 87.2."""
+    """Format a score or a rating with as many digits as are worth reading: 4.5, 0.31, 87.2."""
     if value is None:
         return NO_VALUE
     text = f"{value:.{1 if abs(value) >= 10 else 3}f}".rstrip("0").rstrip(".")
@@ -90,5 +90,5 @@ def format_measure(value: float | None) -> str:
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Write a number and its noun: "1 answer", "2,000 answers"."""
+    """Format a number and its noun: "1 answer", "2,000 answers"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

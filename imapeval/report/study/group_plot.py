@@ -25,7 +25,7 @@ def draw_group_plot(
         groups: In their order from the left; one at least.
         cells: By metric and group; a missing one, or one without a value, interrupts the line.
         name: Unique within the page.
-        label: What the drawing shows, for those who do not see it.
+        label: Description of the drawing for screen readers.
     """
     with open_canvas(_LEFT + _WIDTH + 6, _TOP + _HEIGHT + _BOTTOM) as canvas:
         plot = canvas.add_axes(_LEFT, _TOP, width=_WIDTH, height=_HEIGHT)

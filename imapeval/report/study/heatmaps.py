@@ -48,10 +48,10 @@ def draw_winners(metrics: Sequence[str], winners: Mapping[Cell, int], *, name: s
 
     Args:
         metrics: Rows and columns, in their order from above.
-        verdicts: By row and column: 1 where the row's metric is better, -1 where it is worse, 0 where the two cannot
-            be told apart; absent where they were not compared.
+        winners: By row and column: 1 if the row's metric is better, -1 if it is worse, 0 if the difference is not
+            significant; absent if they were not compared.
         name: Unique within the page.
-        label: What the drawing shows, for those who do not see it.
+        label: Description of the drawing for screen readers.
     """
     layers = [
         _Layer(colour, opacity, [cell for cell, verdict in winners.items() if verdict == wanted])
@@ -71,7 +71,7 @@ def draw_metric_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
     Args:
         matrix: Merges count metrics in the matrix's own order.
         name: Unique within the page.
-        label: What the drawing shows, for those who do not see it.
+        label: Description of the drawing for screen readers.
     """
     size = len(matrix.metrics)
     numbered = size <= _MAX_NUMBERED

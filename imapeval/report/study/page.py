@@ -1,17 +1,12 @@
-"""A study's findings as one self-contained HTML page: opens from a file, loads nothing, prints as it stands."""
+"""The findings of a study as one self-contained HTML page: opens from a file, loads nothing, can be printed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.report.page_frame import render_page, write_page
-from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
-from imapeval.report.study.correlations import render_correlations
-from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
-from imapeval.report.study.formatting import pluralize
-from imapeval.report.study.markup import (
+from imapeval.report.markup import (
     Markup,
-    escape_text,
+    render_code,
     render_definitions,
     render_heading,
     render_list,
@@ -19,6 +14,11 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
+from imapeval.report.page_frame import render_page, write_page
+from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
+from imapeval.report.study.correlations import render_correlations
+from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
+from imapeval.report.study.formatting import pluralize
 from imapeval.report.study.methods import describe_methods, list_sources
 from imapeval.report.study.raters import render_raters
 from imapeval.report.study.slices import render_scatters, render_slices
@@ -35,10 +35,10 @@ def write_study(study: Study, path: Path, *, runs: Sequence[Run] = ()) -> None:
     """Write the page.
 
     Args:
-        study: What was found.
-        path: The file; replaced where it exists.
-        runs: Where the answers' texts and matches stand, for the largest disagreements. Without them the page names
-            those answers only.
+        study: The findings.
+        path: The file; replaced if it exists.
+        runs: Runs with the texts and matches of the answers, for the largest disagreements. Without them the page
+            has only the ids of these answers.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -93,7 +93,9 @@ def _describe_counts(study: Study) -> str:
 
 def _render_conclusions(study: Study) -> Markup:
     if not study.conclusions:
-        return render_section("conclusions", "Conclusions", render_note("Nothing can be concluded from these answers."))
+        return render_section(
+            "conclusions", "Conclusions", render_note("No conclusion can be drawn from these answers.")
+        )
     return render_section("conclusions", "Conclusions", render_list(study.conclusions, kind="conclusions"))
 
 
@@ -112,9 +114,7 @@ def _render_methods(study: Study) -> Markup:
 def _render_signatures(study: Study) -> Markup:
     if not study.signatures:
         return Markup("")
-    rows = [
-        [metric, Markup(f"<code>{escape_text(signature)}</code>")] for metric, signature in study.signatures.items()
-    ]
+    rows = [[metric, render_code(signature)] for metric, signature in study.signatures.items()]
     return render_section(
         "signatures",
         "Signatures",

@@ -1,9 +1,17 @@
-"""How far raters agree with each other, and what that leaves for a metric to reach."""
+"""How far raters agree with each other, and what a metric can reach against them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.report.markup import (
+    Markup,
+    render_heading,
+    render_note,
+    render_reasons,
+    render_section,
+    render_table,
+)
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
     NO_VALUE,
@@ -11,14 +19,6 @@ from imapeval.report.study.formatting import (
     format_interval,
     format_measure,
     label_dimension,
-)
-from imapeval.report.study.markup import (
-    Markup,
-    render_heading,
-    render_note,
-    render_reasons,
-    render_section,
-    render_table,
 )
 from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.agreement.measure import find_title
@@ -49,8 +49,8 @@ def render_raters(study: Study) -> Markup:
         parts += [
             render_heading("The ceiling"),
             render_note(
-                "What a metric could reach at best against the mean of these raters, because the raters themselves "
-                "do not fully agree."
+                "The best that a metric could reach against the mean of these raters, who do not fully agree with each "
+                "other."
             ),
             *_render_ceilings(study.ceilings, study.confidence),
         ]
@@ -58,8 +58,8 @@ def render_raters(study: Study) -> Markup:
     if len(parts) == 1 and not raters:
         parts.append(
             render_note(
-                "Without single ratings neither agreement among raters nor a ceiling can be told: give a ratings file "
-                "with a column that names the rater."
+                "Agreement among raters and the ceiling need the ratings of single raters. Give a ratings file with a "
+                "column that names the rater."
             )
         )
     return render_section("raters", "Raters", *parts)
@@ -124,7 +124,7 @@ def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]
 
 
 def _render_corrected(rows: Sequence[Corrected], leading: Sequence[str], confidence: float) -> list[Markup]:
-    """Return the best metrics' coefficients corrected; nothing where none could be: the ceilings say why."""
+    """Return the corrected coefficients of the best metrics, if any; the ceilings explain missing ones."""
     lines = [
         [
             row.metric,

@@ -57,7 +57,7 @@ def draw_scatter(
         scale: Of the ratings, where it is known.
         seed: Of the jitter.
         name: Unique within the page.
-        label: What the drawing shows, for those who do not see it.
+        label: Description of the drawing for screen readers.
     """
     both = ~(np.isnan(scores) | np.isnan(ratings))
     x, y = scores[both], ratings[both]

@@ -1,4 +1,4 @@
-"""What of a study is shown first: the rows that conclusions are drawn from, and the metrics in their order."""
+"""Which findings of a study are shown first: the correlations behind the conclusions, and the order of metrics."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Correlation, Level, Study
 
 TOP_METRICS = 4
-"""Metrics that scatter and bucket plots show: more lines than that cannot be told apart in one plot."""
+"""Metrics in scatter and group plots; more lines cannot be distinguished in one plot."""
 
 
 class CorrelationTable:
-    """The correlations at one level and coefficient that stand for all systems, by metric and dimension.
+    """The correlations over all systems at one level and coefficient, by metric and dimension.
 
     Attributes:
-        columns: Dimensions; the mean over them first where there are several.
+        columns: Dimensions; the mean over them comes first if there are several.
     """
 
     def __init__(self, study: Study, *, level: Level, coefficient: CoefficientName) -> None:
         rows = [row for row in study.correlations if (row.level, row.coefficient) == (level, coefficient)]
         systems = {row.system for row in rows if row.system != ALL}
-        # With several systems only the rows that average over them, or pool them, stand for all; one system does so
-        # itself.
+        # With several systems, only rows that average over them or pool them represent all; a single system
+        # represents itself.
         own = systems if len(systems) == 1 else set[str]()
         standing = [row for row in rows if row.system in own] + [row for row in rows if row.system == ALL]
-        # Where there is one dimension, what stands for all of them is its own.
+        # With one dimension, the mean over dimensions is that dimension.
         only = study.rated.dimensions[0] if len(study.rated.dimensions) == 1 else ALL
         self._rows = {(row.metric, only if row.dimension == ALL else row.dimension): row for row in standing}
         found = {dimension for _, dimension in self._rows}
@@ -57,7 +57,7 @@ def main_correlations(study: Study) -> CorrelationTable:
 
 
 def main_dimension(study: Study) -> str | None:
-    """Return the dimension that metrics are ranked by: the mean over all, or the only one; None without any."""
+    """Return the dimension that metrics are ranked by: the mean over all, or the only one; None if there is none."""
     return next(iter(main_correlations(study).columns), None)
 
 
@@ -69,7 +69,7 @@ def rank_metrics(study: Study) -> list[str]:
 
 
 def select_top_metrics(study: Study) -> list[str]:
-    """Return the few metrics that are shown in single plots: the best of those that have a coefficient."""
+    """Return the best metrics that have a coefficient, for plots of single metrics."""
     grid, dimension = main_correlations(study), main_dimension(study)
     if dimension is None:
         return []

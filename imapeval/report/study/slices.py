@@ -1,26 +1,14 @@
-"""Where metrics agree with the raters and where not: score against rating, and the coefficients of groups."""
+"""Where metrics agree with the raters: scores against ratings, and coefficients within groups of answers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.canvas import SERIES
-from imapeval.report.study.formatting import (
-    COEFFICIENTS,
-    LEVELS,
-    format_coefficient,
-    format_interval,
-    format_p,
-    label_dimension,
-    label_system,
-    pluralize,
-)
-from imapeval.report.study.group_plot import draw_group_plot
-from imapeval.report.study.markup import (
+from imapeval.report.markup import (
     Markup,
-    escape_text,
     join,
+    render_bold,
     render_details,
     render_figure,
     render_figures,
@@ -32,6 +20,18 @@ from imapeval.report.study.markup import (
     render_section,
     render_table,
 )
+from imapeval.report.study.canvas import SERIES
+from imapeval.report.study.correlations import render_cell
+from imapeval.report.study.formatting import (
+    COEFFICIENTS,
+    LEVELS,
+    format_coefficient,
+    format_p,
+    label_dimension,
+    label_system,
+    pluralize,
+)
+from imapeval.report.study.group_plot import draw_group_plot
 from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter
 from imapeval.report.study.selection import main_correlations, order_dimensions, select_top_metrics
 from imapeval.study.data.findings import ALL
@@ -48,7 +48,7 @@ def render_scatters(study: Study) -> Markup:
     if not leading:
         return Markup("")
     rated, grid = study.rated, main_correlations(study)
-    # Systems in order of their answers; what has no colour of its own would need a legend that nobody reads.
+    # Systems by their number of answers. More systems than colours are drawn in one colour, without a legend.
     frequent = [system for system, _ in Counter(rated.systems).most_common()]
     colours = frequent if 1 < len(frequent) <= len(SERIES) else []
     plots: list[Markup] = []
@@ -69,9 +69,7 @@ def render_scatters(study: Study) -> Markup:
                 label=f"Scatter plot of {metric} against ratings of {dimension}, with the distribution of each.",
             )
             said = "" if row is None else f": {format_coefficient(row.value, digits=2)}, n {row.n:,}"
-            figures.append(
-                render_figure(figure, join([Markup(f"<b>{escape_text(metric)}</b>, "), f"{dimension}{said}"]))
-            )
+            figures.append(render_figure(figure, join([render_bold(metric), f", {dimension}{said}"])))
         plots.append(render_figures(figures, kind="figures-small"))
     crowded = len(rated.ids) > MAX_POINTS
     points = (
@@ -98,17 +96,17 @@ def render_slices(study: Study) -> Markup:
     if not study.slices:
         return Markup("")
     leading = [metric for metric in select_top_metrics(study) if any(row.metric == metric for row in study.slices)]
-    # A study may have divided the answers for one metric only, and that one need not lead.
+    # A study may have grouped the answers for one metric only, which need not be among the best.
     divided = list(dict.fromkeys(row.metric for row in study.slices))
     leading = leading or divided[:1]
-    # By dimension all metrics stand in the table of correlations already.
+    # The table of correlations already has all metrics by dimension.
     facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
     numeric = [facet for facet in facets if facet in study.rated.covariates]
     parts: list[str] = [
         render_note(
             f"{COEFFICIENTS[study.slices[0].coefficient]} among some of the answers, for the best metrics. Groups are "
-            "smaller than the whole, so their intervals are wider: a difference between groups whose intervals "
-            f"overlap widely is no finding. slices.csv has {pluralize(len(divided), 'metric')}."
+            "smaller than the whole, so their intervals are wider: do not read a difference between groups whose "
+            f"intervals overlap widely as a finding. slices.csv has {pluralize(len(divided), 'metric')}."
         )
     ]
     if numeric:
@@ -119,12 +117,12 @@ def render_slices(study: Study) -> Markup:
 
 
 def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup]:
-    """Return whether groups differ by more than chance: a sentence where they do, all tests folded."""
+    """Return whether groups differ significantly: a sentence per difference, and all tests in a folded table."""
     rows = [row for row in study.heterogeneities if row.metric in metrics]
     if not rows:
         return []
     alpha = 1 - study.confidence
-    # What holds for the mean over dimensions is not said again for each of them; the table has all.
+    # Sentences on the mean over dimensions are not repeated for each of them; the table has all.
     told = ALL if any(row.dimension == ALL for row in rows) else None
     found = [
         row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and told in (None, row.dimension)
@@ -145,9 +143,7 @@ def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup
         for row in rows
     ]
     heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
-    none = (
-        f"Between groups nothing differs by more than chance would (p of {alpha:.2g} or more after Holm's correction)."
-    )
+    none = f"No difference between groups is significant (p of {alpha:.2g} or more after Holm's correction)."
     return [
         render_heading("Do groups differ?"),
         render_list([row.sentence for row in found], kind="sentences") if found else render_note(none),
@@ -163,7 +159,7 @@ def _render_numeric_facets(study: Study, facets: Sequence[str], metrics: Sequenc
     for facet in facets:
         rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
         found = order_dimensions(study, (row.dimension for row in rows))
-        # The mean over dimensions says it in one plot; without it each dimension has its own.
+        # One plot for the mean over dimensions; without it, one per dimension.
         for dimension in [ALL] if ALL in found else found:
             groups = _list_groups(rows, dimension)
             cells = {(row.metric, row.group): row for row in rows if row.dimension == dimension}
@@ -175,14 +171,12 @@ def _render_numeric_facets(study: Study, facets: Sequence[str], metrics: Sequenc
                 name=f"buckets-{number}",
                 label=f"Coefficients of {len(metrics)} metrics in {len(groups)} groups of answers by {facet}.",
             )
-            figures.append(
-                render_figure(drawing, join([Markup(f"<b>{escape_text(facet)}</b>, "), label_dimension(dimension)]))
-            )
+            figures.append(render_figure(drawing, join([render_bold(facet), f", {label_dimension(dimension)}"])))
     return figures
 
 
 def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
-    """Return the tables of one division: a row per group, a column per metric."""
+    """Return the tables of one facet: a row per group, a column per metric."""
     rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
     if not rows:
         return Markup("")
@@ -191,7 +185,7 @@ def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
         of = [row for row in rows if row.dimension == dimension]
         cells = {(row.metric, row.group): row for row in of}
         lines = [
-            [group or "unknown", *(_render_cell(cells.get((metric, group))) for metric in metrics)]
+            [group or "unknown", *(render_cell(cells.get((metric, group))) for metric in metrics)]
             for group in _list_groups(of, dimension)
         ]
         table = render_table([facet, *metrics], lines)
@@ -210,11 +204,3 @@ def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
 
 def _list_groups(rows: Sequence[Slice], dimension: str) -> list[str]:
     return list(dict.fromkeys(row.group for row in rows if row.dimension == dimension))
-
-
-def _render_cell(row: Slice | None) -> Markup:
-    if row is None:
-        return Markup("")
-    interval = format_interval(row.low, row.high)
-    below = f"{interval}, n {row.n}" if interval else f"n {row.n}"
-    return Markup(f"{escape_text(format_coefficient(row.value))}<small>{escape_text(below)}</small>")

@@ -60,10 +60,10 @@ def test_info_for_people_and_machines(imapeval: Command):
 def test_clear_asks_first(cache: Path):
     refused = CliRunner().invoke(app, ["cache", "clear"], input="n\n")
     assert refused.exit_code == 1
-    assert f"completions to be dropped from {cache}: 2\n" in refused.output
+    assert f"completions to delete from {cache}: 2\n" in refused.output
     agreed = CliRunner().invoke(app, ["cache", "clear", "--model", "openai:one"], input="y\n")
     assert agreed.exit_code == 0
-    assert f"completions dropped from {cache}: 1\n" in agreed.output
+    assert f"completions deleted from {cache}: 1\n" in agreed.output
 
 
 @pytest.mark.usefixtures("two_models")
@@ -72,7 +72,7 @@ def test_clear_without_asking(imapeval: Command):
     assert json.loads(imapeval("cache", "clear", "--yes", "--json").stdout)["dropped"] == 1
     unknown = imapeval("cache", "clear", "--yes", "--model", "openai:one")
     assert unknown.returncode == 2
-    assert "none yet" in unknown.stderr
+    assert "openai:one" in unknown.stderr
 
 
 @pytest.fixture
@@ -108,15 +108,15 @@ def test_indexes_are_told(imapeval: Command, cache: Path, graph: Graph):
 def test_indexes_are_cleared_and_completions_stay(imapeval: Command, cache: Path):
     refused = CliRunner().invoke(app, ["cache", "clear", "--indexes"], input="n\n")
     assert refused.exit_code == 1
-    assert f"indexes to be dropped from {cache.parent}: 3, " in refused.output
+    assert f"indexes to delete from {cache.parent}: 3, " in refused.output
     dropped = json.loads(imapeval("cache", "clear", "--indexes", "--yes", "--json").stdout)["dropped"]
     assert [index["kind"] for index in dropped] == ["letters", "names", "names"]
     assert [file for file in cache.parent.rglob("*") if file.is_file()] == [cache]
-    assert imapeval("cache", "clear", "--indexes", "--yes").stdout == f"indexes dropped from {cache.parent}: 0\n"
+    assert imapeval("cache", "clear", "--indexes", "--yes").stdout == f"indexes deleted from {cache.parent}: 0\n"
     assert json.loads(imapeval("cache", "info", "--json").stdout)["entries"] == 2
 
 
 def test_indexes_have_no_model(imapeval: Command):
     refused = imapeval("cache", "clear", "--indexes", "--model", "openai:one")
     assert refused.returncode == 2
-    assert "Give one of the two" in refused.stderr
+    assert "--indexes" in refused.stderr

@@ -144,7 +144,7 @@ ROW = {"right": "a", "given": "b", "p": 0.5, "tags": ["B-X"]}
         ([ROW, {"right": "a"}], COLUMNS, "line 2: there is no column 'given'"),
         ([ROW | {"right": ""}], COLUMNS, "line 1: 'right' is '', which is no label"),
         ([ROW | {"given": {}}], COLUMNS, "line 1: 'given' is {}, which is no label"),
-        ([ROW], (*COLUMNS, "--task", "label"), "unknown --task 'label'. Tasks: labels, multilabel,"),
+        ([ROW], (*COLUMNS, "--task", "label"), "unknown --task 'label'"),
         ([ROW], (*COLUMNS, "--metrics", "f1"), "unknown metric 'f1'. This task has: accuracy,"),
         ([ROW], (*COLUMNS, "--metrics", ","), "--metrics ',' names nothing"),
         ([ROW], (*COLUMNS, "--positive", "a"), "Add --scores"),

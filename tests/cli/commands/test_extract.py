@@ -29,7 +29,7 @@ def test_without_a_reference_question_and_response_are_read(imapeval: Command, w
         "extract", write_data([SAMPLES[0], Sample("c", "What helps against a fever?", (), "Take aspirin.")])
     )
     assert done.returncode == 0, done.stderr
-    assert "1 of 2 samples have no reference: their imaps are of question and response alone." in done.stderr
+    assert "1 of 2 samples have no reference" in done.stderr
     *_, record = [record for _, record in imap_files.read_records(tmp_path / "data-imaps.jsonl")]
     assert (record.id, record.imap.reference) == ("c", ())
     assert record.imap.query

@@ -138,7 +138,7 @@ def test_no_score_is_shown_as_nothing(imapeval: Command):
     [
         (("search", "fever", "--type", "sickness"), "disease, symptom"),
         (("search", " "), "empty"),
-        (("relate", "a", "b", "--lang", "fr"), "en or zh"),
+        (("relate", "a", "b", "--lang", "fr"), "--lang 'fr'"),
         (("relate", "", "fever"), "empty"),
         (("info", ""), "empty"),
         (("info", "\udcff"), "not UTF-8"),

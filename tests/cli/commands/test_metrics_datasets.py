@@ -28,7 +28,7 @@ def test_metrics_for_machines_and_people(imapeval: Command):
 
 def test_a_metric_is_explained(imapeval: Command):
     shown = imapeval("metrics", "show", "rouge1+imap").stdout
-    for text in ("rouge1+imap: ROUGE-1", "Lin 2004", "needs:      imap, reference", "0 .. 1", "lacks here: nothing"):
+    for text in ("rouge1+imap: ROUGE-1", "Lin 2004", "needs:      imap, reference", "0 .. 1", "missing:    nothing"):
         assert text in shown
     told = json.loads(imapeval("metrics", "show", "imapscore", "--json").stdout)
     assert (told["name"], told["installed"], told["options"]) == ("imapscore", True, [])

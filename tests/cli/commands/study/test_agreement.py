@@ -60,7 +60,7 @@ def test_table_for_people(imapeval: Command, file: Path):
     ):
         assert words.lower() in done.stdout.lower()
     assert "50 resamples of answers, seed 0" in done.stdout
-    assert "No scale is declared for safe: with --scale safe=LOW:HIGH:STEP" in done.stdout
+    assert "--scale safe=LOW:HIGH:STEP" in done.stdout
 
 
 def test_all_statistics(imapeval: Command, file: Path):

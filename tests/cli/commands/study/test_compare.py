@@ -76,9 +76,9 @@ def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compare", "RUN", "--test", "t"), "--test: there is no 't'"),
-        (("compare", "RUN", "--level", "l"), "--level: there is no 'l'"),
-        (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "--coefficient: there is no"),
+        (("compare", "RUN", "--test", "t"), "--test 't'"),
+        (("compare", "RUN", "--level", "l"), "--level 'l'"),
+        (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "--coefficient 'soft_pairwise_accuracy'"),
         (("compare", "RUN", "--against", "none"), "there is no metric 'none'"),
         (("compare", "RUN", "--metrics", "good"), "two metrics or more"),
         (("power",), "give the folder of a run"),

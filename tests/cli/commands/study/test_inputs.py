@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imapeval.cli.commands.study.inputs import read_rated
+from imapeval.cli.commands.study.inputs import StudyOptions
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.study.data.scales import Scale
@@ -24,20 +24,20 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_the_datas_own_ratings(run: Path, capsys: pytest.CaptureFixture[str]):
-    joined = read_rated([run], metrics="bleu, rouge1,bleu", scales=["accuracy=0:5:1"])
+    joined = StudyOptions(metrics="bleu, rouge1,bleu", scales=["accuracy=0:5:1"]).read([run])
     assert joined.rated.metrics == ("bleu", "rouge1")
     assert joined.signatures == {"bleu": "bleu|v:1", "rouge1": "rouge1|v:1"}
     assert joined.rated.scales == {"accuracy": Scale(0, 5, 1)}
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines() == list(joined.account.to_sentences())
+    assert err.splitlines() == list(joined.report.to_sentences())
     assert err.startswith("3 answers in 1 run, 3 of them rated: accuracy 3.\n")
 
 
 def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "r.csv"
     path.write_text("answer,tone,note\na0,poor,x\na2,good,y\nb,good,z\n")
-    joined = read_rated([run], path, dimensions="tone", mapping=["id=answer"], labels="poor=1,good=3")
+    joined = StudyOptions(ratings=path, dimensions="tone", mapping=["id=answer"], labels="poor=1,good=3").read([run])
     assert joined.rated.ids == ("a0", "a2")
     np.testing.assert_array_equal(joined.rated.ratings, [[1], [3]])
     err = capsys.readouterr().err
@@ -49,8 +49,8 @@ def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"mapping": ["id=answer"]}, "--map says how a file of ratings is read. Give it with --ratings"),
-        ({"labels": "poor=1"}, "--labels says how a file of ratings is read"),
+        ({"mapping": ["id=answer"]}, "--map .*--ratings"),
+        ({"labels": "poor=1"}, "--labels .*--ratings"),
         ({"metrics": ","}, "--metrics ',' names nothing"),
         ({"metrics": "chrf"}, "the run has no metric 'chrf'"),
         ({"dimensions": "tone"}, "nobody rated 'tone'"),
@@ -59,4 +59,4 @@ def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 )
 def test_options_that_mean_nothing_here(run: Path, options: dict[str, str], problem: str):
     with pytest.raises(UsageError, match=problem):
-        read_rated([run], **options)  # pyright: ignore[reportArgumentType]
+        StudyOptions(**options).read([run])  # pyright: ignore[reportArgumentType]

@@ -99,14 +99,14 @@ def test_stability_over_readings(imapeval: Command, tmp_path: Path):
 def test_nothing_was_done_again(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "robustness", write(tmp_path / "1", SAMPLES, [1.0] * 12))
     assert done.returncode == 2
-    assert "nothing was done again in these runs. Name a run of the same data scored again" in done.stderr
+    assert "repeat nothing" in done.stderr
 
 
 def test_a_run_repeats_nothing_of_itself(imapeval: Command, tmp_path: Path):
     run = write(tmp_path / "1", SAMPLES, [1.0] * 12)
     done = imapeval("study", "robustness", run, tmp_path / "2" / ".." / "1")
     assert done.returncode == 2
-    assert "is named twice, and a run repeats nothing of itself" in done.stderr
+    assert "is named twice" in done.stderr
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_slices_as_tables(imapeval: Command, run: Path):
     assert done.returncode == 0, done.stderr
     for part in ("Kendall's tau-b by language", "Kendall's tau-b by response characters", "0 to 22", "33 to 55", "n 6"):
         assert part in done.stdout
-    assert "nothing shows that the groups differ" in done.stdout
+    assert "the groups do not differ significantly" in done.stdout
     assert "Hedges and Olkin" in done.stdout
 
 
@@ -117,13 +117,13 @@ def test_disagreements_to_be_read(imapeval: Command, run: Path):
     done = imapeval("study", "disagreements", run, "--metric", "m", "--count", "2")
     assert done.returncode == 0, done.stderr
     high, _, low = done.stdout.partition("m is too low")
-    assert "m is too high, beside accuracy: 1 of the 2 largest gaps" in high
-    assert "en0: score 0.6 (place 0.95), accuracy 1 (place 0.05)" in high
-    assert "en5: score 0.1 (place 0.05), accuracy 5 (place 0.95)" in low
+    assert "m is too high, relative to accuracy: 1 of the 2 largest gaps" in high
+    assert "en0: score 0.6 (rank 0.95), accuracy 1 (rank 0.05)" in high
+    assert "en5: score 0.1 (rank 0.05), accuracy 5 (rank 0.95)" in low
     for part in ("question: qen0?", "reference: ibuprofen", "painkillers", "belonging", "0.30", "said so", "200 mg"):
         assert part in high
     assert "unmatched" in high
-    assert "There is no imap in the run" in low
+    assert "The run has no imaps" in low
 
 
 def test_disagreements_show_contradictions_first(imapeval: Command, tmp_path: Path):

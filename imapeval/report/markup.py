@@ -1,4 +1,4 @@
-"""Sections, tables and figures of the page. Texts are escaped here and nowhere else."""
+"""HTML of sections, tables and figures. All texts are escaped here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _SHAPES = dict(zip(MARKERS, "●■▲◆▼✚", strict=True))
-"""The markers of the drawings as letters."""
+"""The markers of the drawings as characters."""
 
 _MAX_ROOMY_COLUMNS = 5
-"""Columns up to which a table has room to spare."""
+"""Columns up to which a table is set wide."""
 
 
 class Markup(str):
-    """A text that is HTML already. Any other text is escaped before it comes into the page."""
+    """A text that is HTML. Any other text is escaped before it is put into a page."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ def escape_text(text: str) -> Markup:
 
 
 def join(parts: Sequence[str], *, between: str = "") -> Markup:
-    """Return texts one after the other."""
+    """Return texts joined together."""
     return Markup(between.join(map(escape_text, parts)))
 
 
@@ -42,13 +42,29 @@ def render_section(name: str, title: str, *parts: str) -> Markup:
 
 
 def render_note(text: str) -> Markup:
-    """Return a paragraph that explains."""
+    """Return an explanatory paragraph."""
     return Markup(f'<p class="note">{escape_text(text)}</p>')
 
 
 def render_heading(text: str) -> Markup:
-    """Return the title of a part of a section."""
+    """Return a heading within a section."""
     return Markup(f"<h3>{escape_text(text)}</h3>")
+
+
+def render_code(text: str) -> Markup:
+    """Return a text in a fixed-width font."""
+    return Markup(f"<code>{escape_text(text)}</code>")
+
+
+def render_bold(text: str) -> Markup:
+    """Return a text in bold."""
+    return Markup(f"<b>{escape_text(text)}</b>")
+
+
+def render_coefficient(value: str, interval: str, n: int) -> Markup:
+    """Return a coefficient with its interval and the number of answers below it."""
+    below = f"{interval}, n {n}" if interval else f"n {n}"
+    return Markup(f"{escape_text(value)}<small>{escape_text(below)}</small>")
 
 
 def render_list(items: Sequence[str], *, kind: str) -> Markup:
@@ -57,10 +73,10 @@ def render_list(items: Sequence[str], *, kind: str) -> Markup:
 
 
 def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
-    """Return why numbers are absent, each reason once with all that it is about; "" where there are none.
+    """Return why numbers are missing, each reason once with all items it applies to; "" if there are none.
 
     Args:
-        reasons: Pairs of a reason and what it is about.
+        reasons: Pairs of a reason and an item it applies to.
     """
     found: dict[str, dict[str, None]] = {}
     for reason, about in reasons:
@@ -68,16 +84,16 @@ def render_reasons(reasons: Iterable[tuple[str, str]]) -> Markup:
     if not found:
         return Markup("")
     items = [join([Markup(f"<b>{escape_text(reason)}</b>: "), "; ".join(about)]) for reason, about in found.items()]
-    return join([render_note("What is undefined or was left out, and why:"), render_list(items, kind="reasons")])
+    return join([render_note("Undefined or left out:"), render_list(items, kind="reasons")])
 
 
 def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Sequence[int] = (0,)) -> Markup:
-    """Return a table that can be moved sideways where the page is narrow. The first cell of a row names it.
+    """Return a table that scrolls sideways on narrow pages. The first cell of a row is its heading.
 
     Args:
-        heads: Titles of the columns. The last column is left out where all its cells are empty: reasons are rare.
+        heads: Titles of the columns. The last column is left out if all its cells are empty, as reasons often are.
         rows: Cells, as many as titles.
-        texts: Columns that hold words; all others are set as numbers.
+        texts: Columns of words; all others are set as numbers.
     """
     if rows and not any(cells[-1] for cells in rows):
         heads, rows = heads[:-1], [cells[:-1] for cells in rows]
@@ -92,7 +108,7 @@ def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: 
         + "</tr>"
         for cells in rows
     )
-    # Few columns have room for an interval beside its number, where the page is wide.
+    # On wide pages, tables with few columns have room for an interval beside its number.
     kind = "findings roomy" if len(heads) <= _MAX_ROOMY_COLUMNS else "findings"
     return Markup(
         '<div class="wide-table" tabindex="0" role="region" aria-label="Table">'
@@ -101,17 +117,17 @@ def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: 
 
 
 def render_figure(drawing: str, caption: str) -> Markup:
-    """Return a drawing (an `svg` element) with what it shows."""
+    """Return a drawing (an `svg` element) with a caption."""
     return Markup(f"<figure><figcaption>{escape_text(caption)}</figcaption>{drawing}</figure>")
 
 
 def render_figures(figures: Sequence[Markup], *, kind: str = "figures-row") -> Markup:
-    """Return figures beside each other, as many as there is room for."""
+    """Return figures in rows, as many as fit."""
     return Markup(f'<div class="{kind}">{join(figures)}</div>')
 
 
 def render_legend(names: Sequence[str]) -> Markup:
-    """Return what colours and shapes of a drawing stand for, in their order."""
+    """Return the legend of colours and markers, in their order."""
     items = "".join(
         f'<li><span class="series-{place}" aria-hidden="true">{_SHAPES[marker]}</span> {escape_text(name)}</li>'
         for place, (name, marker) in enumerate(zip(names, MARKERS, strict=False), 1)
@@ -120,11 +136,11 @@ def render_legend(names: Sequence[str]) -> Markup:
 
 
 def render_details(summary: str, *parts: str) -> Markup:
-    """Return parts that open when one asks for them."""
+    """Return parts that are folded until they are opened."""
     return Markup(f"<details><summary>{escape_text(summary)}</summary>{join(parts)}</details>")
 
 
 def render_definitions(terms: Mapping[str, str]) -> Markup:
-    """Return names with what stands for them."""
+    """Return a list of terms with their definitions."""
     lines = "".join(f"<dt>{escape_text(name)}</dt><dd>{escape_text(value)}</dd>" for name, value in terms.items())
     return Markup(f'<dl class="settings">{lines}</dl>')
