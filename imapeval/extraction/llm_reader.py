@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format, parsing, selection
 from imapeval.extraction.injection_filter import is_about_score
-from imapeval.extraction.offload import offload
+from imapeval.extraction.protocols import offload
 from imapeval.extraction.source import SourceText
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates

@@ -1,14 +1,14 @@
-"""What the graph knows of two values: the same concept, one a kind of the other, or one a part of the other.
+"""Relate two values by the graph: the same concept, or one is a kind or a part of the other.
 
-A value may have several links (an ambiguous name), so that several findings may compete. They are resolved in this
-order, the first difference deciding:
+A value may have several links (an ambiguous name), so several findings may compete. The first of these criteria that
+differs decides:
 
 1. the same concept, before any path;
-2. links that were found by a name, before those whose head was taken for a name (composition);
-3. typed concepts, before those of type "other", of which no source says what they are;
+2. links by name, before links by the head of the value alone (composition);
+3. typed concepts, before those of type "other", whose type no source gives;
 4. is-a, before part-of;
 5. fewer steps, before more;
-6. the meanings that the links name first.
+6. meanings listed first in the links.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from imapeval.graph.store.graph import Graph
 
 MAX_STEPS = 6
-"""Is-a steps that still count; what lies further above says too little of what was meant."""
+"""Longest is-a path that counts; concepts further above are too general."""
 
 MAX_PART_STEPS = 4
-"""Steps of a path with part-of that still count: a glomerulus is part of the kidney by way of nephron and cortex, and
-what lies further out (trunk, body) says nothing of the place any more."""
+"""Longest path with part-of steps that counts: a glomerulus is part of the kidney by way of nephron and cortex, and
+anything further out (trunk, body) hardly locates it."""
 
 UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
-"""Why two values are not related; see `explain_unrelated`."""
+"""Why two values are unrelated; see `explain_unrelated`."""
 
 _COMPATIBLE_TYPES: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
     {
         ("disease", "symptom"),  # pulmonary edema is an edema, a bunion is a musculoskeletal symptom
-        ("symptom", "disease"),  # what one source calls a finding is a disorder elsewhere: vasculitis, premature beat
+        ("symptom", "disease"),  # a finding in one source is a disorder in another: vasculitis, premature beat
         (
             "procedure",
             "test",
-        ),  # esophagoscopy is an endoscopy; but an endoscopy is no surgery, though MeSH has it there
-        ("lifestyle", "procedure"),  # and about diets and exercise as treatment
+        ),  # esophagoscopy is an endoscopy; but an endoscopy is not surgery, though MeSH files it there
+        ("lifestyle", "procedure"),  # diets and exercise as treatment
         ("procedure", "lifestyle"),
         ("disease", "factor"),  # pregnancy and malnutrition are risk factors
         ("lifestyle", "factor"),
     }
 )
-"""(type, type of what it may be a kind of), where they differ. Sources put no symptom below the
-disease that shows it, nor a drug below what it treats: such a path would come from an error."""
+"""Pairs of different types (type, type of what it may be a kind of). Sources file neither a symptom below the disease
+that shows it nor a drug below what it treats: such a path would be an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,21 @@ def relate_links(
 ) -> tuple[Relation, dict[str, Any]] | None:
     """Relate a reference value to a response value by their concepts.
 
-    A link of the kind "kind" stands for an unnamed concept right below its own: a "duodenal lymphoma" is a lymphoma,
-    and two kinds of lymphoma need not be the same. A link of the kind "treatment" stands for its drug, so that
-    penicillin belongs to antibiotic therapy. Concepts that are general (`Graph.is_general`) are nobody's kind here.
+    A link with `how` "kind" means an unnamed concept directly below its own: a "duodenal lymphoma" is a lymphoma, and
+    two kinds of lymphoma need not be the same. A link with `how` "treatment" means its drug, so penicillin belongs to
+    antibiotic therapy. General concepts (`Graph.is_general`) have no kinds here.
 
-    A path may change the type of its concepts only where both may name one thing. Part-of counts between
-    body parts alone: "a step of a procedure" and "a symptom of a disease" are no parts of a meaning. A part of a whole
-    is said as the kind is: who answers "heart" for "left ventricle" is right and says less.
+    A path may change the type of its concepts only between types that may name one thing. Part-of counts only between
+    body parts: "a step of a procedure" and "a symptom of a disease" are not parts in this sense. A part is reported
+    like a kind: "heart" as the answer for "left ventricle" is right but less specific.
 
     Returns:
         The relation, never "unmatched", and the evidence: `reference` and `response` (concept, label, Chinese label
         `zh` where there is one, name that was hit, how and with what score), `path` (concepts from the narrower one to
-        the broader one), `steps` ("is a" or "part of" between two neighbours of the path) and `confidence`: "low" where
-        a link is a guess (the nearest name, or a head), where the path changes its type (a syndrome below its main
-        finding), or where fewer than half of the meanings of the two values are related; else "high".
-        None where the graph does not relate the two, which does not mean that nothing does.
+        the broader one), `steps` ("is a" or "part of" for each pair of neighbours of the path) and `confidence`: "low"
+        if a link is a guess (the nearest name, or a head), if the path changes its type (a syndrome below its main
+        finding), or if fewer than half of the meanings of the two values are related; else "high".
+        None if the graph does not relate the two, which does not mean that they are unrelated.
     """
     findings = [
         finding
@@ -105,16 +105,16 @@ def relate_links(
 
 
 def explain_unrelated(graph: Graph, reference: Sequence[Link], response: Sequence[Link]) -> dict[str, Any]:
-    """Say why the graph does not relate two values, by the links that are trusted most.
+    """Return why the graph does not relate two values, by their first links.
 
     Returns:
-        `reference` and `response`, where they are linked, and `reason`:
-        "no link": one of the two means nothing that the graph knows;
-        "two kinds": both are, or one is, an unnamed kind of what the other is, too;
-        "general": one lies below the other, which says too little;
-        "far": one lies below the other, by too many steps;
-        "types": one lies below the other, by a path that is no kinship; or they are different sorts of things, and
-        nothing but a general concept is above both;
+        `reference` and `response`, if they are linked, and `reason`:
+        "no link": one of them is linked to no concept;
+        "two kinds": both are unnamed kinds of one concept, or one is an unnamed kind of a concept above the other;
+        "general": one is below the other, which is too general;
+        "far": one is below the other, by too many steps;
+        "types": one is below the other, by a path between incompatible types; or they have different types and only
+        general concepts in common;
         "siblings": both are kinds of the concept `under`, the nearest that is not general;
         "unrelated": none of these.
     """
@@ -147,12 +147,12 @@ def _rank(graph: Graph, below: Link, path: Sequence[str], place: int) -> tuple[i
 
 
 def _is_composed(link: Link) -> bool:
-    """Tell whether a value's head was taken for its name; a narrower name that a source gives is sure."""
+    """Return whether a link is by the head of the value alone; a narrower name from a source is certain."""
     return link.how == "kind" and link.score < 1
 
 
 def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
-    """Return the path from one link's concept up to the other's, or nothing."""
+    """Return the path from one link's concept up to the other's; empty if there is none."""
     if above.how == "kind" or graph.is_general(above.concept):
         return ()
     if below.concept == above.concept:
@@ -172,7 +172,7 @@ def _find_part_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
 
 
 def _is_compatible_path(graph: Graph, path: Sequence[str]) -> bool:
-    """Tell whether the ends of an is-a path and all its steps are of one type, or of two that may name one thing."""
+    """Return whether the ends and all steps of an is-a path have the same type, or compatible ones."""
     types = [kind for concept in path if (kind := graph.concept(concept).type) != "other"]
     ends = (types[0], types[-1]) if types else ("other", "other")
     return all(low == high or (low, high) in _COMPATIBLE_TYPES for low, high in (ends, *pairwise(types)))

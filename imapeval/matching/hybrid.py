@@ -1,10 +1,10 @@
-"""Who decides how two values relate, in which order; and how similar they are.
+"""Relate values by wording, graph and encoder, in a fixed order, and measure their similarity.
 
-1. recorded: relations that came with the imap are used as they are;
+1. recorded: relations that came with the imap are used unchanged;
 2. text: the same wording is exact; another polarity, amount or side of the same thing is a contradiction;
-3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts where the polarity differs;
-4. text again: one value is the other with words before it that only narrow it (composition, of low confidence);
-5. encoder: nobody knew, so the pair is unmatched and only its similarity earns credit.
+3. graph: both values are linked to concepts, and is-a or part-of decides, or contradicts if the polarity differs;
+4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
+5. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 The similarity of two values is the mean of two numbers in 0..1: the encoder's cosine after removing what all names have
 in common (see `NameIndex.centre`), 0 where negative, which sees paraphrases; and the Dice coefficient of their tokens,
@@ -54,12 +54,12 @@ _BY_WORDING: Mapping[WordingVerdict, Relation] = {
 
 @dataclass(frozen=True)
 class HybridMatcher:
-    """The `Matcher` that ships.
+    """The default `Matcher`, which needs no language model.
 
     Attributes:
         graph: Decides exact, belonging and containment of linked values.
-        encoder: Its cosine is half of the similarity.
-        index: Names of the graph in the encoder's space; links values that no name equals, and knows the centre.
+        encoder: The sentence encoder, whose cosine is half of the similarity.
+        index: Names of the graph as vectors of the encoder; links values that equal no name, and centres vectors.
     """
 
     graph: Graph
@@ -75,7 +75,7 @@ class HybridMatcher:
         return self.make_signature("text/graph/encoder")
 
     def make_signature(self, order: str, **others: str | int) -> str:
-        """Return the signature of a matcher that asks others besides, in that order."""
+        """Return the signature of a matcher with this order of deciders and these further settings."""
         return signature(
             "matcher",
             order=order,
@@ -89,7 +89,7 @@ class HybridMatcher:
     async def match(
         self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
     ) -> list[tuple[Match, ...] | Failure]:
-        """Judge many imaps, in a thread of its own, whatever was asked; see `Matcher.match`.
+        """Relate the facts of many imaps in a separate thread; see `Matcher.match`. The questions are not used.
 
         Raises:
             ValueError: `langs` and `imaps` differ in length.
@@ -116,21 +116,21 @@ class HybridMatcher:
                 verdicts.update(
                     (pair, compare_wordings(*pair)) for pair in product(reference, response) if pair not in verdicts
                 )
-        # Only what the wording leaves open is looked for in the graph.
+        # Only values that the wording does not decide are linked to the graph.
         link = list(dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair))
         links = self._link(link, lang)
-        # In small letters: the encoder tells cases apart, and people do not.
+        # In lower case: the encoder distinguishes case, and people do not.
         vectors = self.index.centre(self.encoder.encode([value.lower() for value in values]), lang)
         return _BatchValues(list(values), vectors, verdicts, links)
 
     def _link(self, values: Sequence[str], lang: Lang) -> dict[str, _Linked]:
-        """Tie values to concepts: by their own wording, else by what they are about, "aspirin" in "avoid aspirin"."""
+        """Link values to concepts by their wording, else by their subject: "aspirin" in "avoid aspirin"."""
         phrases = [parse_phrase(value) for value in values]
         whole = self._linker.link_many([phrase.core for phrase in phrases], lang=lang)
         open_ = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
         about = dict(zip(open_, self._linker.link_many(open_, lang=lang), strict=True))
         return {
-            # 睡不着觉 is a name: its 不 denies nothing.
+            # 睡不着觉 is a name, so its 不 denies nothing.
             value: _Linked(links, denies=False)
             if links
             else _Linked(about[phrase.stance.subject], denies=phrase.stance.denies)
@@ -148,11 +148,11 @@ class _Linked:
 
 @dataclass(frozen=True)
 class _FactSets:
-    """What is to be judged of an imap: every fact of the reference beside every fact of the response.
+    """The facts of an imap that are to be related.
 
     Attributes:
         reference, response: Their facts, as term and value.
-        recorded: The relations that came with it, by the two facts; None where none did.
+        recorded: The relations that came with the imap, by the two facts; None if there are none.
     """
 
     reference: Sequence[_Fact]
@@ -174,10 +174,9 @@ def _collect_facts(imap: Imap) -> _FactSets:
 
 
 class _BatchValues:
-    """What is known of all values of one language in a batch.
+    """All values of one language in a batch: their vectors, the verdict of each pair's wording, and concept links.
 
-    Their vectors; and of those that are to be judged what the wording of each pair says, and the links of the values
-    where it says nothing.
+    Values have links only if some pair is not decided by its wording.
     """
 
     def __init__(
@@ -195,8 +194,7 @@ class _BatchValues:
     def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of every reference value to every response value, shape (reference, response).
 
-        Rounded to 4 digits, so that the last bits of a matrix product, which depend on what else was in the
-        batch, do not show.
+        Rounded to 4 digits, because the last bits of a matrix product depend on the rest of the batch.
         """
         rows, columns = ([self._rows[value] for value in values] for values in (reference, response))
         cosines = np.clip(self._vectors[rows] @ self._vectors[columns].T, 0.0, 1.0)
@@ -242,10 +240,10 @@ def _match_pair(
 def _apply_stance(
     relation: Relation, evidence: dict[str, Any], reference: _Linked, response: _Linked
 ) -> tuple[Relation, dict[str, Any]]:
-    """Return what concepts and stances together say: "avoid NSAIDs" and "take ibuprofen" contradict each other."""
+    """Combine the relation of concepts with their stances: "avoid NSAIDs" contradicts "take ibuprofen"."""
     if reference.denies == response.denies:
         return relation, evidence
-    # Who advises against ibuprofen may allow another NSAID.
+    # Advice against ibuprofen may allow another NSAID.
     broader_denied = Relation.CONTAINMENT if reference.denies else Relation.BELONGING
     if relation in (Relation.EXACT, broader_denied):
         return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OPPOSITE.value}

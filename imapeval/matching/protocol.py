@@ -1,4 +1,4 @@
-"""The protocol by which values are compared, and how two values alone are."""
+"""The protocol `Matcher`, which relates the values of imaps, and a function for two single values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Matcher(Protocol):
-    """Judges every pair of a fact of the reference and a fact of the response.
+    """Relates every fact of the reference to every fact of the response.
 
     Attributes:
         signature: Everything that can change a match, as `name|key:value|...`.
@@ -25,25 +25,23 @@ class Matcher(Protocol):
     async def match(
         self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
     ) -> list[tuple[Match, ...] | Failure]:
-        """Judge many imaps at once, so that all values are encoded in one batch.
+        """Relate the facts of many imaps at once, so that all values are encoded in one batch.
 
         Args:
-            imaps: What to judge. Where `relations` are recorded they are used as they are, and only the
-                similarity is computed.
+            imaps: The imaps. Recorded `relations` are used unchanged, and only the similarity is computed.
             langs: Language of each imap's sample, as many as imaps.
-            questions: What was asked, as many as imaps, for those who judge in the light of it; None where the
-                values stand alone.
+            questions: Question of each imap's sample, for matchers that use it; None if there are none.
 
         Returns:
-            For each imap the matches of every fact of the reference with every fact of the response, unmatched ones
-            and those under two terms included, in the order of the facts. Duplicated pairs count once. A `Failure`
-            where one imap alone cannot be judged.
+            For each imap the matches of every fact of the reference with every fact of the response, including
+            unmatched ones and those with different terms, in the order of the facts. Duplicate pairs count once. A
+            `Failure` for an imap that cannot be matched.
         """
         ...
 
 
 async def relate_values(matcher: Matcher, reference: str, response: str, *, lang: Lang) -> Match | Failure:
-    """Judge one pair of values, of no term in particular."""
+    """Relate two values, under an arbitrary term."""
     imap = Imap((), (), (Pair("value", reference),), (Pair("value", response),))
     (matches,) = await matcher.match([imap], langs=[lang])
     return matches if isinstance(matches, Failure) else matches[0]

@@ -1,10 +1,10 @@
-"""Composition: of two values of which one ends in the other, the longer is often a kind of the shorter.
+"""Relate two values of which one ends in the other: the longer one is often a kind of the shorter one.
 
-"Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, known to a graph or not: in both languages the
-last words of a noun phrase say what it is. Not always: German measles are no measles, and hay fever is no fever. So
-what stands before must be of the sorts that leave the thing what it is: a degree, a course, a side, an age or the place
-in the body; and the longer value must not be known for an idiom, as lay words are ("stomach flu"), or for a drug, whose
-kind the graph alone can tell. It is a guess from words, the last resort of all.
+"Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, whether or not a graph knows them: in both
+languages the head of a noun phrase comes last. Not always: German measles is not measles, and hay fever is not fever.
+So the words before the head must be a degree, a course, a side, an age or a place in the body; and the longer value
+must not be a lay name ("stomach flu") or a drug, whose kind only the graph knows. It is a guess, tried only after all
+else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEGREE_ADJECTIVES = (
     "generalized diffuse focal multiple single solitary massive extensive minor major juvenile pediatric childhood "
     "infantile neonatal adult senile elderly nocturnal daily regular routine general oral topical intravenous"
 )
-# Adjectives; nouns ("knee pain") are looked up in the graph.
+# Adjectives of place; nouns ("knee pain") are looked up in the graph.
 _PLACE_ADJECTIVES = (
     "abdominal anal aortic articular axillary biliary bronchial cardiac cardiovascular carotid cerebral cervical "
     "colonic colorectal coronary cranial cutaneous dental dermal duodenal endometrial epigastric esophageal facial "
@@ -37,20 +37,20 @@ _PLACE_ADJECTIVES = (
     "vaginal valvular vascular venous vertebral vesical visceral vulvar"
 )
 _NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".split())
-"""English words that leave what they stand before what it is."""
+"""English words that only narrow the noun after them."""
 
 
 def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
-    """Relate two values of which one is the other with words before it that only narrow it.
+    """Relate two values of which one is the other preceded by words that only narrow it.
 
     Args:
-        graph: Knows the names of the parts of the body, lay words and drugs.
+        graph: The source of names of body parts, lay names and drugs.
         reference: The reference's value.
         response: The response's value.
 
     Returns:
         Belonging or containment, and the evidence: `head` and `modifier` in normal form, and the `confidence`, which
-        is "low". None where neither ends in the other, or the words before it may make something else of it.
+        is "low". None if neither ends in the other, or the words before it may change its meaning.
     """
     a, b = normalise(reference), normalise(response)
     if is_enumeration(reference) or is_enumeration(response) or not (is_phrase(a) and is_phrase(b)):
@@ -64,9 +64,9 @@ def relate_by_head(graph: Graph, reference: str, response: str) -> tuple[Relatio
 
 
 def _find_modifier(norm: str, head: str) -> str:
-    """Return what stands before the head, "" where the head is not what it ends in."""
+    """Return the words before the head, "" if the value does not end in the head."""
     if has_chinese(head):
-        # Of one character, 病 and 炎, too many words are made that are no kinds of it.
+        # Too many words end in a single character, such as 病 and 炎, without being a kind of it.
         return norm[: -len(head)] if len(head) > 1 and norm.endswith(head) else ""
     return norm.removesuffix(f" {head}") if head and norm.endswith(f" {head}") else ""
 
@@ -80,7 +80,7 @@ def _only_narrows(graph: Graph, modifier: str) -> bool:
 
 
 def _is_one_name(graph: Graph, norm: str) -> bool:
-    """Tell whether a value is a name whose words say nothing of what it is, such as "stomach flu" and 左氧氟沙星."""
+    """Return whether a value is a name whose words do not say what it is, such as "stomach flu" and 左氧氟沙星."""
     for concept in graph.lookup(norm):
         if graph.concept(concept).type == "drug":
             return True

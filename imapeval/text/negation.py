@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from imapeval.types import Certainty, Polarity
+    from collections.abc import Mapping
+
+    from imapeval.types import Certainty, Lang, Polarity
 
 # Wordings that contain a negator but deny nothing, or that are about amounts or certainty. Matched first.
 _HARMLESS = re.compile(
@@ -247,6 +249,21 @@ def find_governor(text: str) -> str:
     ('avoid', '48小时内不要', '')
     """
     found = _GOVERNOR.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
+    return found[0] if found else ""
+
+
+# The negator at the start of a governor: "do not" of "do not take".
+_NEGATOR: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t)\b)?", re.IGNORECASE
+    ),
+    "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
+}
+
+
+def find_negator(governor: str, lang: Lang) -> str:
+    """Return the negator of a governor, "do not" of "do not take"; "" if it only advises against something."""
+    found = _NEGATOR[lang].match(governor)
     return found[0] if found else ""
 
 

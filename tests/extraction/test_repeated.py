@@ -83,7 +83,7 @@ def test_the_signature_says_how_many_readings_there_are():
 
 
 def test_one_reading_repeats_nothing():
-    with pytest.raises(ValueError, match="1 extractors"):
+    with pytest.raises(ValueError, match="1"):
         RepeatedExtractor([Fixed("rest")])
 
 

