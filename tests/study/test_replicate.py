@@ -42,7 +42,7 @@ def test_side_by_side():
     assert (first.metric, first.paper, first.value, first.low, first.n) == ("rouge1", 0.17, 0.2, 0.1, 100)
     assert rows[1].paper is None
     assert (rows[-1].metric, rows[-1].paper, rows[-1].value, rows[-1].reason) == ("bertscore", 0.3, None, "was not run")
-    with pytest.raises(UsageError, match="the system 'HMedQA/GPT-5', which is not here"):
+    with pytest.raises(UsageError, match="'HMedQA/GPT-5'"):
         compare_with_paper(correlations, {("rouge1", "HMedQA/GPT-5", "accuracy"): 0.1})
 
 
@@ -72,10 +72,10 @@ def test_the_papers_table(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("metric,system,value\nrouge1,x,.1\n", "line 2: there is no dimension"),
-        ("metric,system,dimension,value\nrouge1,x,y,17\n", "'17' is no correlation"),
+        ("metric,system,value\nrouge1,x,.1\n", "line 2"),
+        ("metric,system,dimension,value\nrouge1,x,y,17\n", "'17'"),
         ("metric,system,dimension,value\nrouge1,x,y,\n", "is no correlation"),
-        ("metric,system,dimension,value\nr,x,y,.1\nr,x,y,.2\n", "line 3: r x y stands there twice"),
+        ("metric,system,dimension,value\nr,x,y,.1\nr,x,y,.2\n", "line 3"),
     ],
 )
 def test_tables_that_are_none(tmp_path: Path, content: str, message: str):

@@ -61,9 +61,9 @@ class _Cell:
     path: Path
     line: int
 
-    def refuse(self, what: str, mend: str) -> InputError:
+    def refuse(self, what: str, fix: str) -> InputError:
         return InputError(
-            f"{self.column!r} is {short_repr(self.value)}, {what}", path=self.path, line=self.line, fix=mend
+            f"{self.column!r} is {short_repr(self.value)}, {what}", path=self.path, line=self.line, fix=fix
         )
 
 

@@ -1,6 +1,6 @@
-"""What a study finds, as types: what the statistics return, and what tables, charts and JSON are made of.
+"""Result types of a study: what the statistics return, and what tables, charts and JSON are made of.
 
-None stands where a number is undefined, and `reason` then says why; nothing is dropped in silence.
+An undefined number is None, and `reason` says why; nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 ALL = "*"
-"""Stands for the system or the dimension in a row that averages over them."""
+"""In place of the system or the dimension in a row that averages over them."""
 
 Level = Literal["global", "within-system", "within-question", "system"]
 """What is correlated with what (Deutsch et al. 2021, "A Statistical Analysis of Summarization Evaluation Metrics
@@ -43,16 +43,16 @@ class Correlation:
         system: Whose answers; `ALL` in a mean, and where systems are taken together.
         dimension: Of the ratings; `ALL` in a mean over them.
         coefficient: The coefficient.
-        value: -1..1 (accuracies 0..1), or None where it is undefined.
-        low, high: Bounds of the 95% interval; None where the value is, or where there is one question only.
+        value: -1..1 (accuracies 0..1), or None if it is undefined.
+        low, high: Bounds of the 95% interval; None if the value is, or if there is only one question.
         n: Answers with a rating and a score.
         n_missing: Answers with a rating and no score.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
         level: How answers were grouped.
-        groups: How many coefficients a mean was taken of; 1 where none was.
-        questions: Different questions among the n answers; fewer than n: answers were drawn by question.
-        epsilon: Of a pairwise accuracy: scores that differ by no more were taken for tied (tie calibration).
-        interval: How it was made: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
+        groups: Number of coefficients in a mean; 1 for a single coefficient.
+        questions: Number of different questions among the n answers, which are drawn by question.
+        epsilon: Of a pairwise accuracy: scores that differ by no more count as tied (tie calibration).
+        interval: Method: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
     """
 
     metric: str
@@ -82,14 +82,14 @@ class Comparison:
         first_value, second_value: The coefficients on the answers that both scored; None where undefined.
         difference: The first minus the second.
         low, high: Bounds of the difference's 95% interval.
-        interval: How it was made: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
+        interval: Method: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
         test: Which: "williams", "steiger", "perm-both", "perm-inputs".
         p: Two-sided, above 0.
         p_adjusted: After Holm's correction over the table that the row belongs to.
         n: Answers that were rated and that both metrics scored.
         questions: Different questions among them.
-        reason: Why there is no result, or what speaks against it.
-        sentence: The same in plain words.
+        reason: Why there is no result, or a caveat.
+        sentence: The result in plain words.
     """
 
     first: str
@@ -114,15 +114,15 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far raters agree in one dimension, by one statistic.
+    """Agreement among raters in one dimension, by one statistic.
 
     Attributes:
         dimension: The rating dimension.
         statistic: Such as "krippendorff_alpha_interval", "icc_2_1", "weighted_kappa_quadratic", "exact", "mad".
         value: None where it is undefined.
         low, high: Bounds of the 95% interval.
-        n: Answers that went in.
-        raters: Raters that went in.
+        n: Number of answers used.
+        raters: Number of raters used.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
     """
 
@@ -194,7 +194,7 @@ class Corrected:
         corrected: The value by the ceiling, which chance may carry above 1; None where there is none.
         low, high: Bounds of its 95% interval.
         n: Answers with a rating and a score.
-        reason: Why there is no corrected value or no interval, or what to know of one above 1.
+        reason: Why there is no corrected value or no interval, or a remark on one above 1.
     """
 
     metric: str
@@ -247,7 +247,7 @@ class Heterogeneity:
         p_adjusted: After Holm's correction over the table that the row belongs to.
         n: Answers in the groups that were compared.
         reason: Why there is no result.
-        sentence: The same in plain words.
+        sentence: The result in plain words.
     """
 
     metric: str
@@ -268,14 +268,14 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer that a metric and the raters place far apart.
+    """An answer that a metric and the raters rank very differently.
 
     Attributes:
         id: The answer's.
         metric: Name of the metric.
         dimension: The rating dimension.
         score, rating: What they gave.
-        score_rank, rating_rank: Where that stands among the answers with both, 0 (worst) to 1 (best).
+        score_rank, rating_rank: Relative rank among the answers with both, 0 (worst) to 1 (best).
     """
 
     id: str
@@ -310,7 +310,7 @@ class MetricMatrix:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Everything that a report shows.
+    """All results of a study, as shown in a report.
 
     Attributes:
         title: Of the page.
@@ -319,7 +319,7 @@ class Study:
         account: Sentences on what was read and what did not join.
         correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, disagreements:
             See there.
-        matrix: Metrics among each other; None with fewer than two.
+        matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
         seed, resamples, confidence: How intervals were made.

@@ -1,4 +1,4 @@
-"""What was read and what did not join, in numbers and in sentences."""
+"""Report of what was read and how runs and ratings matched."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _NAMED = 3
-"""Ids that a sentence names."""
+"""Ids listed in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """How scores and ratings came together.
+    """How scores and ratings were joined.
 
     Attributes:
         runs: Their folders.
         answers: Of all runs.
-        rated: Answers that somebody rated in one of the dimensions.
+        rated: Answers with a rating in at least one dimension.
         not_rated: Ids of the others.
         by_dimension: Rated answers by dimension.
-        raters: How many; 0 where only averages are known.
-        raters_per_answer: How many answers have how many raters.
+        raters: Number of raters; 0 if only averages are known.
+        raters_per_answer: Number of answers by their number of raters.
         rated_ids: Different ids among the ratings.
-        strays: Ids among them that are in no run.
-        failures: Answers that a metric failed on, by metric; of those that are taken, as below.
+        strays: Rated ids that are in no run.
+        failures: Answers for which a metric failed, by metric, among the answers included.
         not_scored: Answers that no run has an outcome for, by metric.
-        unknown_metrics: Metrics that are not installed here, so that nobody says which way is good.
-        left_out: What was passed over in the ratings, as a phrase in the plural, with its number.
+        unknown_metrics: Metrics that are not installed, so that it is unknown whether high scores are good.
+        left_out: What was skipped in the ratings: a plural phrase and its count.
         unread: Columns of the ratings that were not read.
-        notes: Sentences that came with the ratings.
+        notes: Remarks of the ratings reader.
     """
 
     runs: tuple[str, ...]
@@ -51,7 +51,7 @@ class JoinReport:
     notes: tuple[str, ...] = ()
 
     def to_sentences(self) -> tuple[str, ...]:
-        """Return the account as sentences: first what joined, then what did not."""
+        """Return the report as sentences: first what matched, then what did not."""
         runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
         if self.rated:
             sentences = [
@@ -70,18 +70,16 @@ class JoinReport:
                 f"{len(self.not_rated)} of {self.answers} answers are not rated: {list_first(self.not_rated)}."
             )
         if self.failures:
-            sentences.append(f"Answers without a score, because the metric failed: {_enumerate(self.failures)}.")
+            sentences.append(f"Answers without a score because the metric failed: {_enumerate(self.failures)}.")
         if self.not_scored:
-            sentences.append(f"Answers that no run scored: {_enumerate(self.not_scored)}.")
+            sentences.append(f"Answers not scored in any run: {_enumerate(self.not_scored)}.")
         if self.unknown_metrics:
-            sentences.append(
-                f"Not installed here, so a high score is taken for a good one: {', '.join(self.unknown_metrics)}."
-            )
+            sentences.append(f"Not installed (high scores are assumed to be good): {', '.join(self.unknown_metrics)}.")
         return (*sentences, *describe_reading(self.left_out, self.unread, self.notes))
 
 
 def describe_reading(left_out: Mapping[str, int], unread: Sequence[str], notes: Iterable[str]) -> tuple[str, ...]:
-    """Return what was passed over while ratings were read, as sentences."""
+    """Return what was skipped while reading ratings, as sentences."""
     sentences: list[str] = []
     if left_out:
         phrases = ", ".join(f"{phrase} ({number})" for phrase, number in left_out.items())
@@ -103,6 +101,6 @@ def _enumerate(numbers: Mapping[str, int]) -> str:
 
 def _tell_raters(raters: int, per_answer: Mapping[int, int]) -> str:
     if raters == 0:
-        return "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown."
+        return "The raters are not identified: ratings are treated as averages, and agreement among raters is unknown."
     shares = ", ".join(f"by {number}: {answers}" for number, answers in per_answer.items())
     return f"{raters} rater{'' if raters == 1 else 's'}. Answers rated {shares}."

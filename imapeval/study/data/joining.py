@@ -1,4 +1,4 @@
-"""Runs beside ratings: scores and ratings of the same answers, with an account of what did not join."""
+"""Joins runs with ratings by the answers' ids, and reports what did not match."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 _FACETS = ("task", "dataset")
-"""Columns of the data that are facets, beside the language."""
+"""Columns of the data that become facets, besides the language."""
 
 _UNSEEN = -1
-"""In place of a run's number: no run has an outcome."""
+"""In place of a run's number if no run has an outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +56,27 @@ def join_ratings(
     """Join the scores of runs with ratings, by the answers' ids.
 
     Several runs may hold other metrics of the same answers, or other answers. A metric has one signature in all of
-    them. Where two runs have an outcome of the same metric for the same answer, a score takes the place of a failure.
+    them. If two runs have an outcome of the same metric for the same answer, a score replaces a failure.
 
-    Compression is that of the paper (Wang et al. 2024, Figures 5 and 6): characters of the response's imap, every term
-    once and every value of a term once, by characters of the response. The first run given that has an imap counts.
+    Compression is defined as in the paper (Wang et al. 2024, Figures 5 and 6): characters of the response's imap, every
+    term once and every value of a term once, divided by the characters of the response. The first run given that has an
+    imap counts.
 
     Args:
         runs: At least one.
-        ratings: What people gave; None takes the data's own (`Sample.ratings`), which are averages.
+        ratings: The ratings; None takes those in the data (`Sample.ratings`), which are averages.
         metrics: Metrics in the order of the result; None takes those of the runs.
         dimensions: Dimensions in the order of the result; None takes those of the ratings.
-        scales: What raters could give, by dimension, where the data's own ratings are taken; those of a file are
-            checked when it is read.
-        unrated: Keep answers that nobody rated, with NaN for their ratings; there may be no others.
+        scales: Rating scales by dimension, if the ratings in the data are used; those of a file are checked when it
+            is read.
+        unrated: Keep answers without a rating, with NaN; there may be no rated ones.
 
     Returns:
-        A row per answer in the order of the runs, and what did not join. Questions are numbered by their texts.
+        A row per answer in the order of the runs, and the report. Questions are numbered by their texts.
 
     Raises:
-        UsageError: A metric or dimension is not there, or no answer is rated.
-        InputError: Runs do not fit together.
+        UsageError: A metric or dimension does not exist, or no answer is rated.
+        InputError: Runs contradict each other.
     """
     chosen = tuple(read_signatures(runs, metrics))
     answers = _read_answers(runs)
@@ -87,7 +88,7 @@ def join_ratings(
     if not (unrated or is_rated.any()):
         raise _refuse_unrated(given, answers, from_file=ratings is not None)
     by_rater = {name: _spread(given.split(name), place, len(answers.samples)) for name in named}
-    # Who rated other answers only, or in other dimensions, is no rater of these.
+    # Raters who rated only other answers or other dimensions are left out.
     seen = [n for n in range(len(given.raters)) if any(np.isfinite(table[:, n]).any() for table in by_rater.values())]
     scores, found = _read_scores(runs, answers, chosen)
     kept = np.arange(len(answers.samples)) if unrated else np.flatnonzero(is_rated)
@@ -132,8 +133,8 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
     """Return the signatures of metrics by name, in the order asked for; None takes all that the runs have.
 
     Raises:
-        UsageError: No run has such a metric.
-        InputError: Two runs have a metric of one name and two signatures: its scores cannot be compared.
+        UsageError: No run has the metric.
+        InputError: Two runs have the same metric with different signatures: its scores cannot be compared.
     """
     found = dict.fromkeys(name for run in runs for name in run.manifest["settings"]["metrics"])
     who, has = ("the run has", "It has") if len(runs) == 1 else ("the runs have", "They have")
@@ -147,9 +148,9 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
         for folder, other in others:
             if other != signature:
                 raise InputError(
-                    f"the metric {name!r} is {other} here and {signature} in {first}: two different metrics",
+                    f"the metric {name!r} has the signature {other} here and {signature} in {first}",
                     path=folder,
-                    fix="Give one of the runs, or leave the metric out: --metrics names those that are taken.",
+                    fix="Give only one of the runs, or exclude the metric with --metrics.",
                 )
         signatures[name] = signature
     return signatures
@@ -158,7 +159,9 @@ def read_signatures(runs: Sequence[Run], metrics: Sequence[str] | None = None) -
 def _choose_dimensions(ratings: Ratings, wanted: Sequence[str] | None) -> tuple[str, ...]:
     for name in wanted or ():
         if name not in ratings.dimensions:
-            raise UsageError(f"nobody rated {name!r}. There are ratings of: {', '.join(ratings.dimensions)}.")
+            raise UsageError(
+                f"there are no ratings of {name!r}. There are ratings of: {', '.join(ratings.dimensions)}."
+            )
     return tuple(dict.fromkeys(ratings.dimensions if wanted is None else wanted))
 
 
@@ -177,13 +180,13 @@ def _read_answers(runs: Sequence[Run]) -> _Answers:
                 folders.append(run.folder)
                 continue
             before = samples[place]
-            # A run of data without ratings, and one of the same data with them, go together.
+            # A run of data without ratings and one of the same data with ratings are compatible.
             if _texts(before) != _texts(sample) or any(
                 value != before.ratings.get(name, value) for name, value in sample.ratings.items()
             ):
                 what = "ratings" if _texts(before) == _texts(sample) else "texts"
                 raise InputError(
-                    f"the answer {sample.id[:60]!r} has other {what} here than in {folders[place]}",
+                    f"the answer {sample.id[:60]!r} has different {what} here than in {folders[place]}",
                     path=run.folder,
                     fix="Make ids unique over all runs, for example by adding the system's name.",
                 )
@@ -198,7 +201,7 @@ def _texts(sample: Sample) -> tuple[str, tuple[str, ...], str, str]:
 def _read_scores(
     runs: Sequence[Run], answers: _Answers, metrics: Sequence[str]
 ) -> tuple[Floats, npt.NDArray[np.int16]]:
-    """Return the scores, NaN where there is none, and the number of the run that each outcome is of."""
+    """Return the scores, NaN where there is none, and the number of the run that each outcome comes from."""
     shape = (len(answers.samples), len(metrics))
     scores, found = np.full(shape, np.nan), np.full(shape, _UNSEEN, dtype=np.int16)
     column = {name: n for n, name in enumerate(metrics)}
@@ -221,7 +224,7 @@ def _read_scores(
 
 
 def _spread(table: Floats, place: Counts, rows: int) -> Floats:
-    """Put the rows of the ratings at the places of their answers; NaN elsewhere."""
+    """Align the rows of the ratings with the answers; NaN elsewhere."""
     spread = np.full((rows, table.shape[1]), np.nan)
     spread[place[place >= 0]] = table[place >= 0]
     return spread
@@ -273,7 +276,7 @@ def _read_imap_sizes(runs: Sequence[Run]) -> dict[str, int]:
 
 
 def _count_raters(ratings: Ratings, place: Counts) -> dict[int, int]:
-    """Return how many of the joined answers have how many raters."""
+    """Return the number of joined answers by their number of raters."""
     if not ratings.raters:
         return {}
     pairs = np.unique(np.stack([ratings.answer, ratings.rater]), axis=1)

@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """Answers with their scores and ratings. Rows are answers, in one order everywhere; NaN is "no number".
+    """Answers with their scores and ratings. Rows are answers, in one order everywhere; NaN is "no number" throughout.
 
     Attributes:
         ids: Of the answers, shape (n,).
-        questions: A number per question from 0, shape (n,): answers to one question are not independent.
+        questions: The question of each answer, numbered from 0, shape (n,): answers to one question are not
+            independent.
         systems: System of each answer, as `imapeval.evaluation.samples.system_of` says, shape (n,).
         metrics: Names of the metrics, m of them.
-        scores: Shape (n, m); NaN where a metric failed.
+        scores: Shape (n, m); NaN if the metric failed.
         dimensions: Of the ratings, d of them.
-        ratings: Means over the raters, shape (n, d); NaN where nobody rated.
-        raters: Names of the raters, r of them; empty where only averages are known.
+        ratings: Means over the raters, shape (n, d); NaN without a rating.
+        raters: Names of the raters, r of them; empty if only averages are known.
         by_rater: What each rater gave, by dimension, shape (n, r); empty without raters.
-        scales: By dimension; a dimension without one has none that anybody declared.
-        lower_is_better: Metrics of which a low score is a good one, such as perplexities.
+        scales: The declared scales, by dimension.
+        lower_is_better: Metrics for which a low score is good, such as perplexities.
         facets: Groups that answers fall into, by name ("task", "language"), shape (n,); "" where unknown.
         covariates: Numbers about the answers, by name ("response characters", "compression"), shape (n,); NaN where
             unknown.
@@ -71,7 +72,7 @@ class Rated:
             raise ValueError("scores and ratings are finite or NaN")
 
     def scores_of(self, metric: str) -> Floats:
-        """Return the scores of one metric, negated where a low score is a good one: high is good. Shape (n,)."""
+        """Return the scores of one metric, shape (n,), negated if low scores are good: high is always good."""
         column = self.scores[:, self.metrics.index(metric)]
         return -column if metric in self.lower_is_better else column
 
@@ -118,17 +119,17 @@ def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) 
 
 
 def rated_without_scores(ratings: Ratings, *, questions: Mapping[str, str] | None = None) -> Rated:
-    """Return ratings as answers without metrics.
+    """Return ratings as answers without metrics, to measure agreement among raters.
 
     Args:
         ratings: What people gave.
-        questions: By the answers' ids. Answers of the same question belong together; one whose question is not known
-            stands for itself.
+        questions: By the answers' ids. Answers of the same question belong together; an answer whose
+            question is unknown is a cluster of its own.
     """
     known = questions or {}
     return Rated(
         ids=ratings.ids,
-        # A tuple cannot be a question's text, so that an id never falls together with one.
+        # A tuple is never the text of a question, so an id cannot be mistaken for one.
         questions=number_clusters([known.get(id_, (id_,)) for id_ in ratings.ids]),
         systems=("",) * len(ratings.ids),
         metrics=(),

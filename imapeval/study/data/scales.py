@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SLACK = 1e-6
-"""Of a step: how far a rating may lie off the grid, because .1 and its multiples are no exact binary numbers."""
+"""Tolerance, as a share of a step: .1 and its multiples are not exact binary numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +31,20 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not (isfinite(self.low) and isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"a scale goes from a number up to a higher one, not from {self.low} to {self.high}")
+            raise ValueError(f"a scale runs from a number to a higher one, not from {self.low} to {self.high}")
         if self.step is not None and not 0 < self.step <= self.high - self.low:
-            raise ValueError(f"the step of a scale lies above 0 and within it, not {self.step}")
+            raise ValueError(f"the step of a scale is above 0 and at most its length, not {self.step}")
 
 
 def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
     """Return the scale by dimension, of texts such as "accuracy=0:5:0.5" or "overall=1:7".
 
     Raises:
-        UsageError: A text is not of that form or is no scale, or a dimension stands there twice.
+        UsageError: A text is not of that form or is no scale, or a dimension is given twice.
     """
     scales: dict[str, Scale] = {}
     for text in texts:
-        # A dimension may hold "="; numbers do not.
+        # A dimension may contain "="; numbers do not.
         dimension, _, ends = text.rpartition("=")
         numbers = [read_number(part) for part in ends.split(":")]
         if not dimension or len(numbers) not in (2, 3) or None in numbers:
@@ -61,7 +61,7 @@ def parse_scales(texts: Iterable[str]) -> dict[str, Scale]:
 
 
 def is_on_scale(scale: Scale, rating: float, *, average: bool = False) -> bool:
-    """Return whether a rater could give this; or whether it can be an average, which may lie between the steps."""
+    """Return whether a rating lies on the scale; an average may lie between the steps."""
     if not scale.low <= rating <= scale.high:
         return False
     if scale.step is None or average:

@@ -115,7 +115,7 @@ def test_categories():
     tenths = find_categories(ratings, scale=Scale(0, 0.5, 0.1))
     assert not isinstance(tenths, Undefined)
     assert tenths == pytest.approx([0, 0.1, 0.2, 0.3, 0.4, 0.5])
-    with pytest.raises(ValueError, match=r"0\.1 is no step of 0\.2"):
+    with pytest.raises(ValueError, match=r"0\.1.*0\.2"):
         find_categories(ratings, scale=Scale(0, 1, 0.2))
     with pytest.raises(ValueError, match="leave the scale"):
         find_categories(ratings, scale=Scale(0.2, 1))

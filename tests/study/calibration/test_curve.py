@@ -107,7 +107,7 @@ def test_written_and_read_back(tmp_path: Path):
 
 
 def test_what_cannot_be_calibrated():
-    with pytest.raises(UsageError, match="19 questions have both a score by m and a rating of accuracy"):
+    with pytest.raises(UsageError, match="19"):
         calibrate(rate(38), "m", "accuracy", signature="s")
     constant = rate()
     constant.scores[:] = 0.5

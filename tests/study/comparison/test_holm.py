@@ -19,7 +19,7 @@ def test_what_has_no_result_does_not_count():
 
 
 def test_no_p_value():
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match=r"0.*1"):
         holm_adjust([1.2])
 
 

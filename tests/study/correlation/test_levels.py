@@ -294,11 +294,11 @@ def test_what_has_no_coefficient_says_why(level: Level, name: CoefficientName, s
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"metrics": ["rouge9"]}, "there is no metric 'rouge9'. There are: m."),
-        ({"coefficients": ["gamma"]}, "there is no coefficient 'gamma'"),
-        ({"levels": ["answer"]}, "there is no level 'answer'"),
+        ({"metrics": ["rouge9"]}, "'rouge9'"),
+        ({"coefficients": ["gamma"]}, "'gamma'"),
+        ({"levels": ["answer"]}, "'answer'"),
         ({"coefficients": ["soft_pairwise_accuracy"]}, "compares systems"),
-        ({"confidence": 95}, "between 0 and 1"),
+        ({"confidence": 95}, "0.*1"),
     ],
 )
 def test_bad_usage(arguments: dict, message: str):

@@ -66,10 +66,10 @@ def test_ratings_of_the_data(run: Run):
     assert dict(rated.by_rater) == {}
     assert account.to_sentences() == (
         "3 answers in 1 run, 2 of them rated: accuracy 2, safety 1.",
-        "Nobody says who rated: the ratings are taken for averages, and agreement among raters is unknown.",
+        "The raters are not identified: ratings are treated as averages, and agreement among raters is unknown.",
         "1 of 3 answers are not rated: x2.",
-        "Answers without a score, because the metric failed: other 1.",
-        "Not installed here, so a high score is taken for a good one: other.",
+        "Answers without a score because the metric failed: other 1.",
+        "Not installed (high scores are assumed to be good): other.",
     )
 
 
@@ -133,7 +133,7 @@ def test_runs_of_other_metrics_and_of_other_answers(run: Run, tmp_path: Path):
     assert account.not_scored == {"other": 1, "bleu": 1}
     assert account.failures == {"other": 1}
     assert "4 answers in 3 runs, 3 of them rated" in account.to_sentences()[0]
-    assert "Answers that no run scored: other 1, bleu 1." in account.to_sentences()
+    assert "Answers not scored in any run: other 1, bleu 1." in account.to_sentences()
 
 
 def test_a_score_takes_the_place_of_a_failure(run: Run, tmp_path: Path):
@@ -152,7 +152,7 @@ def test_metrics_and_dimensions_are_chosen_in_order(run: Run):
 
 def test_another_signature_is_another_metric(run: Run, tmp_path: Path):
     new = write(tmp_path / "new", {"rouge1": [Score(1)] * 3}, version="2")
-    with pytest.raises(InputError, match=r"new: the metric 'rouge1' is rouge1\|v:2 here and rouge1\|v:1 in .*run: two"):
+    with pytest.raises(InputError, match=r"'rouge1'.*rouge1\|v:2.*rouge1\|v:1"):
         join_ratings([run, new])
     rated, _ = join_ratings([run, new], metrics=["other"])
     assert rated.metrics == ("other",)
@@ -160,16 +160,14 @@ def test_another_signature_is_another_metric(run: Run, tmp_path: Path):
 
 def test_another_score_with_the_same_signature(run: Run, tmp_path: Path):
     again = write(tmp_path / "again", {"rouge1": [Score(0.5), Score(0.75), FAILED]})
-    with pytest.raises(InputError, match=r"again: 'rouge1' gives the answer 'y1' 0\.75 here and 0\.25 in .*run, with"):
+    with pytest.raises(InputError, match=r"'rouge1'.*'y1'.*0\.75.*0\.25"):
         join_ratings([run, again])
 
 
 @pytest.mark.parametrize("change", [{"response": "other"}, {"question": "other"}, {"references": ()}, {"system": "z"}])
 def test_an_id_of_two_answers(run: Run, tmp_path: Path, change: dict[str, str]):
     other = write(tmp_path / "other", {"bleu": [Score(1)]}, [replace(SAMPLES[0], **change)])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(
-        InputError, match=r"other: the answer 'x1' has other texts here than in .*run\. Make ids unique"
-    ):
+    with pytest.raises(InputError, match="'x1'"):
         join_ratings([run, other])
 
 
@@ -186,7 +184,7 @@ def test_ratings_come_with_the_data_of_any_run(run: Run, tmp_path: Path):
         rated, _ = join_ratings(runs, dimensions=["accuracy"])
         assert rated.ratings.tolist() == [[4], [3]]
     other = write(tmp_path / "other", {"bleu": [Score(1)]}, [replace(SAMPLES[0], ratings={"accuracy": 5})])
-    with pytest.raises(InputError, match=r"other: the answer 'x1' has other ratings here than in .*run\."):
+    with pytest.raises(InputError, match="'x1'"):
         join_ratings([run, other])
 
 
@@ -194,16 +192,16 @@ def test_nothing_is_rated(tmp_path: Path, run: Run):
     bare = write(tmp_path / "bare", {"rouge1": [Score(1)]}, [replace(SAMPLES[0], ratings={})])
     with pytest.raises(UsageError, match="no sample of the run has a rating"):
         join_ratings([bare])
-    with pytest.raises(UsageError, match="ratings are of ids such as 'z1', and the run's are such as 'x1'"):
+    with pytest.raises(UsageError, match=r"'z1'.*'s are such as '.*1"):
         join_ratings([run], read(tmp_path / "r.csv", "id,accuracy\nz1,1\n"))
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"metrics": ["bleu"]}, r"the run has no metric 'bleu'\. It has: rouge1, other\."),
-        ({"dimensions": ["tone"]}, r"nobody rated 'tone'\. There are ratings of: accuracy, safety\."),
-        ({"scales": {"tone": Scale(0, 1)}}, "--scale names 'tone'"),
+        ({"metrics": ["bleu"]}, "'bleu'.*1"),
+        ({"dimensions": ["tone"]}, "'tone'"),
+        ({"scales": {"tone": Scale(0, 1)}}, "--scale.*'tone'"),
     ],
 )
 def test_names_that_are_not_there(run: Run, options: dict[str, object], problem: str):
@@ -212,13 +210,13 @@ def test_names_that_are_not_there(run: Run, options: dict[str, object], problem:
 
 
 def test_the_datas_own_ratings_lie_on_the_scale(run: Run):
-    with pytest.raises(InputError, match="the answer 'x1' has the rating 'accuracy' 4, and its scale is 0 to 3"):
+    with pytest.raises(InputError, match=r"'x1'.*'accuracy'.*4.*0.*3"):
         join_ratings([run], scales={"accuracy": Scale(0, 3)})
 
 
 def test_ratings_that_overflow(tmp_path: Path):
     run = write(tmp_path / "run", {"m": [Score(1)]}, [Sample("a", "q", ("r",), "x", ratings={"accuracy": 1e308})])
-    with pytest.raises(InputError, match=r"the answer 'a' has the rating 'accuracy' 1e\+308, too large to reckon with"):
+    with pytest.raises(InputError, match=r"'a'.*'accuracy'.*1e\+308"):
         join_ratings([run])
 
 

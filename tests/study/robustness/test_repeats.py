@@ -79,7 +79,7 @@ def test_metrics_are_those_that_all_runs_have(write_run, answer):
     two = write_run("2", [answer("a", "x")], {"o": {"a": 1}, "n": {"a": 2}})
     assert gather_repeats([one, two])[0].metrics == ("n", "o")
     assert gather_repeats([one, two], metrics=["o"])[0].metrics == ("o",)
-    with pytest.raises(UsageError, match=r"2 has no metric 'm'. It has: o, n"):
+    with pytest.raises(UsageError, match=r"2.*'m'"):
         gather_repeats([one, two], metrics=["m"])
     with pytest.raises(UsageError, match="no metric in common"):
         gather_repeats([one, write_run("3", [answer("a", "x")], {"z": {"a": 1}})])
@@ -87,7 +87,7 @@ def test_metrics_are_those_that_all_runs_have(write_run, answer):
 
 def test_an_original_that_is_not_there(write_run, answer):
     run = write_run("1", [answer("a#1", "x", original="a")], {"m": {"a#1": 1}})
-    with pytest.raises(InputError, match=r"samples.jsonl: the sample 'a#1' rewords 'a', which no run has"):
+    with pytest.raises(InputError, match=r"'a#1'.*'a'"):
         gather_repeats([run])
 
 
@@ -96,12 +96,12 @@ def test_an_id_that_stands_for_another_question(write_run, answer, original):
     one = write_run("1", [answer("a", "x")], {"m": {"a": 1}})
     other = answer("a" if original is None else "a#1", "y", question="another?", original=original)
     two = write_run("2", [other], {"m": {other.id: 1}})
-    with pytest.raises(InputError, match=r"2.samples.jsonl: the sample 'a.*' has another question .* than 'a' in .*1"):
+    with pytest.raises(InputError, match=r"2.*'a.*'.*'a'.*1"):
         gather_repeats([one, two])
 
 
 def test_rewordings_that_were_scored_in_another_way(write_run, answer):
     one = write_run("1", [answer("a", "x")], {"m": {"a": 1}})
     two = write_run("2", [answer("a#1", "y", question="qa?", original="a")], {"m": {"a#1": 1}}, version="2")
-    with pytest.raises(InputError, match=r"m is m\|v:2 here, but m\|v:1 in .*1, of which this run rewords answers"):
+    with pytest.raises(InputError, match=r"m\|v:2.*m\|v:1.*1"):
         gather_repeats([one, two])

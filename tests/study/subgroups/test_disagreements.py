@@ -70,5 +70,5 @@ def test_a_score_that_is_better_low_is_shown_as_it_is():
 
 @pytest.mark.parametrize(("metric", "dimension"), [("x", "accuracy"), ("m", "x")])
 def test_unknown_names(metric, dimension):
-    with pytest.raises(UsageError, match=r"there is no (metric|dimension) 'x'"):
+    with pytest.raises(UsageError, match="'x'"):
         find_disagreements(make([1, 2], [1, 2]), metric, dimension)

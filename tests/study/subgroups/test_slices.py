@@ -145,9 +145,9 @@ def test_a_facet_that_divides_nothing_is_no_facet():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["nope"]}, r"no metric 'nope'. There are: m, other"),
-        ({"facets": ["nope"]}, r"nothing called 'nope' to divide by. There are: dimension, system, task, response"),
-        ({"coefficient": "pairwise_accuracy"}, r"no coefficient of slices 'pairwise_accuracy'"),
+        ({"metrics": ["nope"]}, "'nope'"),
+        ({"facets": ["nope"]}, "'nope'"),
+        ({"coefficient": "pairwise_accuracy"}, "'pairwise_accuracy'"),
     ],
 )
 def test_unknown_names(options, message):

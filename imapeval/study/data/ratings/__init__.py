@@ -1,7 +1,7 @@
-"""Ratings in: what people gave, from tables and from the exports of annotation tools.
+"""Readers of ratings files: tables and the exports of annotation tools.
 
-A new format is one file here: a function that recognises its records, one that yields their entries, and its line in
-`READERS`.
+To add a format, add a module with a function that recognises its records and one that yields their entries, and a
+line in `READERS`.
 """
 
 from imapeval.study.data.ratings.collection import Ratings, ratings_of_samples

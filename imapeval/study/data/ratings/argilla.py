@@ -88,7 +88,7 @@ def read_argilla(source: RatingsSource) -> Iterator[RatingEntry]:
             if (dimension := source.dimension_of(question)) is not None:
                 if not response.user_id or response.user_id == "None":
                     raise source.error_at(
-                        f"a response to {question!r} does not say whose it is", row, mend="Add its 'user_id'."
+                        f"a response to {question!r} does not say whose it is", row, fix="Add its 'user_id'."
                     )
                 yield RatingEntry(
                     id_, dimension, response.user_id, source.read_value(response.value, row, what=question), row
@@ -113,10 +113,10 @@ def _parse(source: RatingsSource, row: Row) -> tuple[_Record, list[tuple[str, _R
         raise source.error_at(
             f"not a record of Argilla: {place}: {first['msg']}",
             row,
-            mend="Export it with dataset.records.to_json() or to_datasets().",
+            fix="Export it with dataset.records.to_json() or to_datasets().",
         ) from error
     except ValueError as error:
-        raise source.error_at(f"not a record of Argilla: {error}", row, mend="Export it again.") from error
+        raise source.error_at(f"not a record of Argilla: {error}", row, fix="Export it again.") from error
 
 
 def _unflatten(fields: Mapping[str, Any]) -> Iterator[tuple[str, _Response]]:

@@ -1,4 +1,4 @@
-"""Ratings, gathered: who gave what to which answer, in which dimension."""
+"""Ratings as read: who gave which rating to which answer in which dimension."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """What people gave.
-
-    Ratings are kept one by one, k of them, because most raters see few of the answers.
+    """Ratings, one entry per rating (k in all), because most raters see few of the answers.
 
     Attributes:
         ids: Of the answers, in the order of the file, n of them; some may have no rating.
         dimensions: Of the ratings, d of them.
-        raters: Who rated, r of them; empty where nobody said, which is so where only averages are known.
+        raters: Names of the raters, r of them; empty if unknown, as when only averages are known.
         answer, dimension, rater: Of each rating, as positions in `ids`, `dimensions` and `raters` (0 without raters),
             shape (k,).
-        value: What was given, finite, shape (k,).
-        scales: By dimension, where somebody declared one; every rating lies on it.
-        left_out: What was passed over, as a phrase in the plural, with its number.
+        value: The ratings, finite, shape (k,).
+        scales: Declared scales by dimension; every rating lies on its scale.
+        left_out: What was skipped: a plural phrase and its count.
         unread: Columns that were not read.
-        notes: Sentences that a reader of the study should know.
-        kind: What the file was, such as "table".
+        notes: Remarks for the report, as sentences.
+        kind: Format of the file, such as "table".
     """
 
     ids: tuple[str, ...]
@@ -54,7 +52,7 @@ class Ratings:
     kind: str = "table"
 
     def average(self) -> Floats:
-        """Return the mean over the raters, shape (n, d); NaN where nobody rated."""
+        """Return the mean over the raters, shape (n, d); NaN without a rating."""
         shape = (len(self.ids), len(self.dimensions))
         cell = self.answer * shape[1] + self.dimension
         sums = np.bincount(cell, weights=self.value, minlength=shape[0] * shape[1])
@@ -62,7 +60,7 @@ class Ratings:
         return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
 
     def split(self, dimension: str) -> Floats:
-        """Return what each rater gave in one dimension, shape (n, r); NaN where a rater gave nothing."""
+        """Return the ratings of each rater in one dimension, shape (n, r); NaN if missing."""
         table = np.full((len(self.ids), len(self.raters)), np.nan)
         if self.raters:
             picked = self.dimension == self.dimensions.index(dimension)
@@ -73,11 +71,11 @@ class Ratings:
 def collect_ratings(
     entries: Iterable[RatingEntry], source: RatingsSource, *, scales: Mapping[str, Scale], kind: str
 ) -> Ratings:
-    """Gather the entries of a file.
+    """Collect the entries of a file.
 
     Raises:
         InputError: There are no ratings, one is given twice, or one is not on its scale.
-        UsageError: A dimension is asked for, or has a scale, that the file does not have.
+        UsageError: A dimension that is requested or has a scale is not in the file.
     """
     ids: dict[str, int] = {}
     dimensions: dict[str, int] = {}
@@ -101,7 +99,7 @@ def collect_ratings(
             raise source.error_at(
                 f"the rating {entry.dimension!r} is {entry.value:g}, and its scale is {describe_scale(scale)}",
                 entry.row,
-                mend="Correct the rating or --scale.",
+                fix="Correct the rating or --scale.",
             )
     _check_names(dimensions, source, scales)
     given = [(place, entry.value) for place, entry in lines.items() if entry.value is not None]
@@ -131,11 +129,11 @@ def collect_ratings(
 
 
 def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]) -> Ratings:
-    """Gather the ratings that came with the samples: averages, of which nobody knows who gave what.
+    """Collect the ratings in the samples, which are averages over unknown raters.
 
     Raises:
         InputError: A rating is not on its scale, or too large to compute with.
-        UsageError: A dimension has a scale that no sample is rated in.
+        UsageError: A scale is given for a dimension in which no sample is rated.
     """
     dimensions = {name: n for n, name in enumerate(dict.fromkeys(name for s in samples for name in s.ratings))}
     for name in scales:
@@ -171,12 +169,12 @@ def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Scale]
 
 def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource) -> InputError:
     who = f"{second.rater!r} rates" if second.rater else "there is a rating of"
-    mend = "Keep one of them." if second.rater else "Give one, or say in a column 'rater' who gave which."
+    fix = "Keep one of them." if second.rater else "Give one, or say in a column 'rater' who gave which."
     return source.error_at(
         f"{who} the answer {second.id[:60]!r} in {second.dimension!r} on {source.locate(first.row)} and again on "
         f"{source.locate(second.row)}",
         second.row,
-        mend=mend,
+        fix=fix,
     )
 
 

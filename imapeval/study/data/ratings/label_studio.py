@@ -66,7 +66,7 @@ def read_label_studio(source: RatingsSource) -> Iterator[RatingEntry]:
             raise source.error_at(
                 "this is Label Studio's JSON-MIN or CSV, in which the task's number stands in place of the answer's id",
                 row,
-                mend="Export the project as JSON.",
+                fix="Export the project as JSON.",
             )
         task = _parse(source, row)
         id_ = source.read_id(task.data, row, where="the fields of its data")
@@ -85,7 +85,7 @@ def read_label_studio(source: RatingsSource) -> Iterator[RatingEntry]:
                     raise source.error_at(
                         f"a {result.type} of annotation {annotation.id} does not say of which control it is",
                         row,
-                        mend="Give the control a name and export again.",
+                        fix="Give the control a name and export again.",
                     )
                 elif (dimension := source.dimension_of(result.from_name)) is not None:
                     yield RatingEntry(id_, dimension, who, _read_value(source, result, row), row)
@@ -99,7 +99,7 @@ def _parse(source: RatingsSource, row: Row) -> _Task:
         raise source.error_at(
             f"not a task of Label Studio: {'.'.join(map(str, first['loc']))}: {first['msg']}",
             row,
-            mend="Export the project as JSON.",
+            fix="Export the project as JSON.",
         ) from error
 
 
@@ -109,7 +109,7 @@ def _name(source: RatingsSource, annotation: _Annotation, row: Row) -> str:
         return user.email or str(user.id)
     if user is None:
         raise source.error_at(
-            f"annotation {annotation.id} does not say who made it", row, mend="Add its 'completed_by'."
+            f"annotation {annotation.id} does not say who made it", row, fix="Add its 'completed_by'."
         )
     return str(user)
 
@@ -122,7 +122,7 @@ def _read_value(source: RatingsSource, result: _Result, row: Row) -> float | Non
             raise source.error_at(
                 f"the rating {result.from_name!r} has {len(choices)} choices: {short_repr(choices)}",
                 row,
-                mend='Allow one (choice="single"), or leave this control out with --dimensions.',
+                fix='Allow one (choice="single"), or leave this control out with --dimensions.',
             )
         value = choices[0] if choices else None
     return source.read_value(value, row, what=result.from_name)

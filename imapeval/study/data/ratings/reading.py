@@ -65,7 +65,7 @@ def read_ratings(
 
     Raises:
         UsageError: The file's type is unknown, or it has no such dimension.
-        InputError: The content is at fault; names file, line (or record) and mend.
+        InputError: The content is at fault; names file, line (or record) and the fix.
         MissingExtraError: A package that is needed is not installed.
     """
     rows = tuple(_read_rows(path))
@@ -74,7 +74,7 @@ def read_ratings(
     source = RatingsSource(path, rows, columns or {}, labels or {}, None if dimensions is None else tuple(dimensions))
     kind = next((name for name, reader in READERS.items() if reader.recognise(rows[0].fields)), None)
     if kind is None:
-        raise source.error_at("the record is empty", rows[0], mend="Give an id and ratings.")
+        raise source.error_at("the record is empty", rows[0], fix="Give an id and ratings.")
     return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
 
 
@@ -90,16 +90,16 @@ def _read_json(source: str) -> Iterator[Row]:
     from pathlib import Path
 
     path = Path(source)
-    mend = "Give a list of objects, as annotation tools export it; for one object per line name the file .jsonl."
+    fix = "Give a list of objects, as annotation tools export it; for one object per line name the file .jsonl."
     try:
         records = json.loads(read_bytes(path).removeprefix(codecs.BOM_UTF8))
     except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
-        raise InputError(f"broken JSON ({error})", path=path, fix=mend) from error
+        raise InputError(f"broken JSON ({error})", path=path, fix=fix) from error
     if not isinstance(records, list):
-        raise InputError("there is no list of records", path=path, fix=mend)
+        raise InputError("there is no list of records", path=path, fix=fix)
     for number, fields in enumerate(cast("list[Any]", records), 1):
         if not isinstance(fields, dict):
-            raise InputError(f"record {number} is no object", path=path, fix=mend)
+            raise InputError(f"record {number} is no object", path=path, fix=fix)
         yield Row(number, number, cast("dict[str, Any]", fields))
 
 

@@ -1,4 +1,4 @@
-"""What the readers of all formats share: the records of a file, and how an id and a rating are read of them."""
+"""What the readers of all formats share: the records of a file, and parsing of ids and ratings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COLUMN_ROLES = ("id", "rater", "dimension", "rating")
-"""What a column may be beside a dimension."""
+"""Roles of columns that are not dimensions."""
 
 _NOT_AVAILABLE = frozenset({"na", "n/a"})
 """What R and spreadsheets write into empty cells."""
@@ -33,9 +33,9 @@ class RatingEntry:
     Attributes:
         id: The answer's.
         dimension: What was rated.
-        rater: Who rated; "" where nobody said.
-        value: None where it is left open.
-        row: Where it stands.
+        rater: The rater; "" if unknown.
+        value: None if it is empty.
+        row: The record that holds it.
     """
 
     id: str
@@ -52,12 +52,12 @@ class RatingsSource:
     Attributes:
         path: The file.
         rows: Its records.
-        columns: Column by our name (a role or a dimension), for files with other column names.
+        columns: Column in the file by our name (a role or a dimension).
         labels: Number by word, for ratings that are words.
-        wanted: Dimensions to be read; None reads all.
-        left_out: What was passed over, as a phrase in the plural, with its number. Readers count here.
-        unread: Columns or controls that are no ratings. Readers name them here.
-        notes: What a reader of the study should know. Readers write sentences here.
+        wanted: Dimensions to read; None reads all.
+        left_out: What was skipped: a plural phrase and its count. Filled by readers.
+        unread: Columns or controls that are not ratings. Filled by readers.
+        notes: Remarks for the report, as sentences. Filled by readers.
     """
 
     path: Path
@@ -70,17 +70,17 @@ class RatingsSource:
     notes: dict[str, None] = field(default_factory=dict[str, None])
 
     def locate(self, row: Row) -> str:
-        """Return where a record stands, in words."""
+        """Return the place of a record, such as "line 3"."""
         return f"{'record' if self._is_json else 'line'} {row.line}"
 
-    def error_at(self, problem: str, row: Row, *, mend: str) -> InputError:
-        """Return the error that names the record."""
+    def error_at(self, problem: str, row: Row, *, fix: str) -> InputError:
+        """Return an error about a record."""
         if self._is_json:
-            return InputError(f"{self.locate(row)}: {problem}", path=self.path, fix=mend)
-        return InputError(problem, path=self.path, line=row.line, fix=mend)
+            return InputError(f"{self.locate(row)}: {problem}", path=self.path, fix=fix)
+        return InputError(problem, path=self.path, line=row.line, fix=fix)
 
     def dimension_of(self, column: str) -> str | None:
-        """Return the dimension that a column holds; None where it is not wanted."""
+        """Return the dimension that a column holds; None if it is not to be read."""
         ours = next((ours for ours, theirs in self.columns.items() if theirs == column), None)
         dimension = ours or column.removeprefix("ratings.")
         if self.wanted is not None and dimension not in self.wanted:
@@ -97,18 +97,18 @@ class RatingsSource:
         raise self.error_at(
             f"there is no {column!r}; {where} are {list_columns(fields) or 'none'}"
             if column not in fields
-            else f"the {column!r} is {short_repr(value)}, which is no id",
+            else f"the {column!r} is {short_repr(value)}, which is not an id",
             row,
-            mend="Give the id of the answer, as in the run's data; --map id=<column> says which column holds it.",
+            fix="Give the id of the answer, as in the run's data; name its column with --map id=<column>.",
         )
 
     def read_value(self, value: Any, row: Row, *, what: str) -> float | None:
-        """Return a rating, or None where it is left open.
+        """Return a rating, or None if it is empty.
 
         Args:
-            value: As the file gives it.
-            row: Where it stands.
-            what: Its name in messages.
+            value: The cell as read.
+            row: The record that holds it.
+            what: Name of the rating in messages.
         """
         text = value.strip() if isinstance(value, str) else None
         if value is None or text == "":
@@ -120,23 +120,23 @@ class RatingsSource:
             return self.labels[text]
         number = read_number(value)
         if number is not None and abs(number) > LARGEST_RATING:
-            raise self.error_at(f"the rating {what!r} is {number:g}, too large to compute with", row, mend="Correct it.")
+            raise self.error_at(f"the rating {what!r} is {number:g}, too large to compute with", row, fix="Correct it.")
         if number is not None:
             return number
         if text is not None and _DECIMAL_COMMA.fullmatch(text):
             raise self.error_at(
                 f"the rating {what!r} is {text!r}, with a decimal comma",
                 row,
-                mend=f"Write {text.replace(',', '.')!r}, here and everywhere.",
+                fix=f"Write {text.replace(',', '.')!r}, here and everywhere.",
             )
         raise self.error_at(
             f"the rating {what!r} is no number but {short_repr(value)}",
             row,
-            mend="Write a number or leave it empty; --dimensions says which columns are ratings, --labels what words "
-            "are worth.",
+            fix="Write a number or leave it empty; choose the rating columns with --dimensions, translate words with "
+            "--labels.",
         )
 
     @property
     def _is_json(self) -> bool:
-        # A JSON file is one text, whose records need not stand on lines of their own.
+        # Records of a JSON file need not be on separate lines.
         return self.path.suffix.lower() == ".json"

@@ -1,4 +1,4 @@
-"""What a file of ratings holds, in numbers: before any score is looked at."""
+"""Descriptive statistics of a ratings file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from imapeval.study.data.scales import Scale
 
 _MOST_LEVELS = 21
-"""More different ratings than 0 to 10 in halves are shown in bins."""
+"""Distinct ratings of a scale from 0 to 10 in halves; more are shown in bins."""
 
 _BINS = 10
 
@@ -44,9 +44,9 @@ class RatingsSummary:
         missing: Answers of the file without one.
         ratings: Ratings, of all raters.
         low, high, mean: Of the ratings.
-        scale: What raters could give, where somebody declared it.
+        scale: The declared scale, if any.
         bars: A bar for each different rating, or ten bins where there are more than 21 of them.
-        by_rater: What each rater gave, by rater; empty where nobody says who rated.
+        by_rater: Number and mean of each rater's ratings; empty if raters are unknown.
     """
 
     dimension: str

@@ -8,8 +8,8 @@
           id,dimension,rating                id,rater,dimension,rating
           a1,accuracy,4.5                    a1,anna,accuracy,4
 
-Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings: so a
-data file with ratings in it can be read as it is.
+Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings, so a
+data file that contains ratings can be read directly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PREFIX = "ratings."
 
 
 def recognise_table(fields: Mapping[str, Any]) -> bool:
-    """Return whether a record may be a table's: every flat one may."""
+    """Return whether a record may be a row of a table: every non-empty one may."""
     return bool(fields)
 
 
@@ -39,7 +39,7 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of a table.
 
     Raises:
-        InputError: A column is missing, or a cell holds what cannot stand there.
+        InputError: A column is missing, or a cell has an invalid value.
     """
     rows = [replace(row, fields=_flatten(row, source)) for row in source.rows]
     found = dict.fromkeys(name for row in rows for name in row.fields)
@@ -59,7 +59,7 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         raise InputError(
             f"there is a column {roles['dimension']!r} but none named 'rating'; the columns are {list_columns(found)}",
             path=source.path,
-            fix="Say which column holds the numbers with --map rating=<column>.",
+            fix="Name the column of the numbers with --map rating=<column>.",
         )
     else:
         yield from _read_wide(source, rows, found, rater)
@@ -75,7 +75,7 @@ def _read_long(
             raise source.error_at(
                 f"the dimension is {short_repr(named)}",
                 row,
-                mend="Name what was rated, such as accuracy, in every row.",
+                fix="Name what was rated, such as accuracy, in every row.",
             )
         dimension = named.strip().removeprefix(_PREFIX)
         if source.wanted is None or dimension in source.wanted:
@@ -112,9 +112,9 @@ def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:
     if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
         return str(value).strip()
     raise source.error_at(
-        f"the {column!r} is {short_repr(value)}, which names nobody",
+        f"the {column!r} is {short_repr(value)}, which is not a name",
         row,
-        mend="Say in every row who rated, or in none.",
+        fix="Name the rater in every row, or in none.",
     )
 
 
@@ -127,7 +127,7 @@ def _flatten(row: Row, source: RatingsSource) -> dict[str, Any]:
     for dimension, value in cast("dict[str, Any]", nested).items():
         if _PREFIX + dimension in fields:
             raise source.error_at(
-                f"the dimension {dimension!r} stands in 'ratings' and in a column of its own", row, mend="Keep one."
+                f"the dimension {dimension!r} is in 'ratings' and in a separate column", row, fix="Keep one."
             )
         fields[_PREFIX + dimension] = value
     return fields

