@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,16 +20,19 @@ import typer
 
 import imapeval
 from imapeval import _resources
+from imapeval._optional import installed
 from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
 from imapeval.errors import ProviderError
 from imapeval.graph.readers.base import Source
 from imapeval.llm.protocol import Message, Request
-from imapeval.metrics.base import Case
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.metrics import registry
+from imapeval.metrics.base import Case, Metric, MetricResources
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -188,20 +194,70 @@ def test_the_readme_shows_the_metrics_that_are_printed() -> None:
     assert list(dict.fromkeys(shown)) == DEFAULT_METRICS.split(","), "run: python docs/write_readme.py"
 
 
-def example(name: str) -> dict[str, Any]:
-    """Run an example of CONTRIBUTING.md and return what it defines."""
+def find_example(name: str) -> str:
+    """Return the code of an example of CONTRIBUTING.md."""
     code = re.search(rf"<!-- example:{name} -->\n```python\n(.*?)```", read(ROOT / "CONTRIBUTING.md"), re.DOTALL)
     assert code is not None
-    defined: dict[str, Any] = {"__name__": f"example_{name}"}
-    exec(compile(code[1], "CONTRIBUTING.md", "exec", dont_inherit=True), defined)
-    return defined
+    return code[1]
 
 
-def test_the_example_of_a_metric() -> None:
-    (metric,) = example("metric")["build"]()
+def example(name: str) -> dict[str, Any]:
+    """Run an example of CONTRIBUTING.md and return what it defines."""
+    module = ModuleType(f"example_{name}")
+    sys.modules[module.__name__] = module  # where dataclasses look for it
+    exec(compile(find_example(name), "CONTRIBUTING.md", "exec", dont_inherit=True), module.__dict__)
+    return vars(module)
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Metric]]:
+    """Give an example of CONTRIBUTING.md, and return its metric from the registry, as an entry point of a package."""
+
+    def register(name: str) -> Metric:
+        entry = SimpleNamespace(value=name, load=lambda: example(name)["build"])
+        monkeypatch.setattr(metadata, "entry_points", lambda *, group: [entry] if group == "imapeval.metrics" else [])
+        registry._registered.cache_clear()
+        return registry.choose([example(name)["build"]()[0].name])[0]
+
+    yield register
+    registry._registered.cache_clear()
+
+
+def test_the_example_of_a_metric(registered: Callable[[str], Metric]) -> None:
+    metric = registered("metric")
     case = Case("1", "What helps?", "Rest.", "Rest. Rest.", "en")
-    assert metric.score([case]) == [Score(5 / 11)]
-    assert metric.signature == "brevity|most:1|unit:character|v:1"
+    assert metric.score_batch([case]) == [Score(5 / 11)]
+    assert metric.signature == "brevity|most:1|v:1"
+    assert registry.get("brevity+imap:pairs").summary
+
+
+async def test_the_example_of_a_judge(registered: Callable[[str], Metric]) -> None:
+    model = ScriptedModel(["4"])
+    judge = registered("judge").prepare(MetricResources(llm=model))
+    cases = [Case("1", "What helps?", "", "Rest. I am sorry.", "en"), Case("2", "What helps?", "", "", "en")]
+    assert await judge.ascore_batch(cases) == [Score(4.0), Score(1.0)]
+    assert "I am sorry." in model.requests[0].messages[-1].content
+    assert re.fullmatch(r"empathy\|model:[^|]+\|prompts:empathy#\w{8}/judge-retry\.v1#\w{8}\|v:3", judge.signature)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (installed("ruff") and installed("pyright")), reason="needs the extra lint")
+@pytest.mark.parametrize("name", ["metric", "judge"])
+def test_the_example_passes_lint_and_types(name: str, tmp_path: Path) -> None:
+    # In the package, as a contributor's file is: the rules differ by folder.
+    file = ROOT / "imapeval" / "metrics" / ("judges" if name == "judge" else "") / f"example_{name}.py"
+    code = find_example(name)
+    for command in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", "--stdin-filename", str(file), "-"]
+        done = subprocess.run(ruff, input=code, capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "example.py").write_text(code, encoding="utf-8")
+    environment = {"venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name}
+    settings = {"typeCheckingMode": "strict", "include": ["example.py"], "extraPaths": [str(ROOT)], **environment}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    pyright = [sys.executable, "-m", "pyright", "--project", str(tmp_path)]
+    done = subprocess.run(pyright, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 async def test_the_example_of_a_provider() -> None:

@@ -63,8 +63,8 @@ def compute_credit(match: Match) -> float:
 
     Similarity counts by its square root: a free rewording shares few words with the reference, and on a linear scale it
     would earn hardly more than a contradiction, which is worth nothing (docs/agreement.md). Where a language model has
-    compared the two, or somebody before us, it counts by `JUDGED_SIMILARITY_WEIGHT`: what was read and found unrelated is
-    hardly alike, however alike its words are.
+    compared the two, or the relation is recorded, it counts by `JUDGED_SIMILARITY_WEIGHT`: values that were read and
+    found unrelated are hardly similar, whatever their words.
     """
     if match.relation is Relation.CONTRADICTION:
         return 0.0

@@ -91,14 +91,14 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
     """Return metrics with their options set.
 
     Args:
-        requested: Names, or prompts as "geval-file:PATH"; "all-offline" stands for all that can be computed here as it is,
-            with these options.
-        options: What to set, as users write it: by the name of the metric, then of the option. What is set of a metric
-            holds for it on imaps too.
+        requested: Names, or prompts as "geval-file:PATH"; "all-offline" stands for all metrics that can be computed
+            here with these options and without a language model.
+        options: Values as users write them, by name of the metric and then of the option. They hold for the metric on
+            imaps too.
 
     Raises:
-        UsageError: There is no such metric or option; or an option of a metric that is not wanted; or two prompts are
-            called the same.
+        UsageError: There is no such metric or option; or an option of a metric that is not requested; or two prompts
+            have the same name.
         InputError: As of `get`.
     """
     named = options or {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from imapeval.llm.protocol import Completion
+    from imapeval.llm.structured.templates import PromptTemplate
     from imapeval.metrics.base import Case, MetricResources
     from imapeval.metrics.judges.client import JudgeRequest
     from imapeval.signature import Value
@@ -48,6 +50,11 @@ class Judge(Metric):
         """The prompts in `prompts/` that it uses; none unless a subclass names some."""
         return ()
 
+    @computed
+    def template(self) -> PromptTemplate | None:
+        """A prompt of the judge's own that is not in `prompts/` (`make_template`); None if it has none."""
+        return None
+
     @abstractmethod
     async def score(self, case: Case) -> float | Outcome:
         """Judge one case; see `Metric.score`."""
@@ -59,10 +66,13 @@ class Judge(Metric):
 
     def describe_state(self) -> Mapping[str, Value]:
         """Return the model and the prompts, in both languages."""
-        names = (*self.prompt_names, RETRY_NOTE)
+        prompts = [templates.prompt_identity(name, PROMPT_VERSION) for name in (*self.prompt_names, RETRY_NOTE)]
+        if self.template is not None:
+            digest = hashlib.sha256(repr(self.template.messages).encode()).hexdigest()
+            prompts.insert(0, f"{self.template.name}#{digest[:8]}")
         return {
             "model": "none" if self.client is None else self.client.model.identity,
-            "prompts": "/".join(templates.prompt_identity(name, PROMPT_VERSION) for name in names),
+            "prompts": "/".join(prompts),
         }
 
     def prepare(self, resources: MetricResources) -> Self:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
 from imapeval.extraction.repeated import gather_readings
-from imapeval.llm.protocol import PERMANENT_KINDS, Request
+from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 
@@ -56,6 +57,20 @@ class JudgeRequest:
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
     template: PromptTemplate | None = None
+
+
+def make_template(name: str, text: str, *, lang: Lang = "en") -> PromptTemplate:
+    """Return a prompt that a judge brings itself, in place of a file in `prompts/`.
+
+    Args:
+        name: What it is called in signatures and requests.
+        text: Its text, with places such as `<answer>{{answer}}</answer>`: what goes between tags stays data. Sections
+            `## system` and `## user` are messages; without them all of it is one.
+        lang: Language of the prompt.
+    """
+    text = inspect.cleandoc(text)
+    _, messages = templates.split_sections(text)
+    return templates.PromptTemplate(name, templates.delimit_texts(messages or (Message("user", text),), lang=lang))
 
 
 class JudgeClient:

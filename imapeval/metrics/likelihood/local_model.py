@@ -1,7 +1,7 @@
-"""Texts read by a model that is loaded here, through transformers.
+"""Token probabilities from a model that is loaded here, with transformers.
 
-Memory: the model; what attention keeps of one batch (`Loaded.batch_tokens` tokens, or the longest text); and 2 x 268 MB for
-the probabilities of all words of the vocabulary, of which never more than 2^26 are there at a time.
+Memory: the model; what attention keeps of one batch (`LoadedModel.batch_tokens` tokens, or the longest text); and twice
+268 MB for the probabilities of all words of the vocabulary, of which at most 2^26 are in memory at a time.
 """
 
 from __future__ import annotations

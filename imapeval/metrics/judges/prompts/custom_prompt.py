@@ -1,12 +1,12 @@
-"""A prompt for a judge that somebody brings as a file: criteria, steps and form, in the manner of G-Eval.
+"""A judge's prompt from a file of the user: criteria, steps and form, in the manner of G-Eval.
 
-The file is the text that is sent, as G-Eval's own are, with a place such as `{{response}}` for each text. In a head
-(`imapeval.metrics.judges.prompts.front_matter`) it may say `name` (else the file's), `scale` (else the one that the text
-names as "(1-5)") and `languages` (else all). Sections `## system`, `## user` and `## assistant` are messages of their
-own; without them all of it is one. A file that has `criteria` and `steps` in its head and no text gets our form
+The file is the text that is sent, as G-Eval's own are, with a place such as `{{response}}` for each text. Its front
+matter (`front_matter`) may give `name` (default: the file's), `scale` (default: the one that the text states as
+"(1-5)") and `languages` (default: all). Sections `## system`, `## user` and `## assistant` are separate messages;
+without them all of it is one. A file with `criteria` and `steps` in its front matter and no text gets the built-in form
 around them, and `given` lists what is shown in it.
 
-Every text stands between markers, and nothing in it can end them; a note says that it is data, and a line behind the
+Every text stands between markers that nothing in it can end; a note says that it is data, and a line after the
 paragraph of the last text says so once more.
 """
 

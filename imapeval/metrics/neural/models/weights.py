@@ -78,7 +78,8 @@ def fetch_weights(model: str) -> Path:
         return found
     if Path(model).expanduser().exists():
         raise ResourceError(
-            f"the folder {model} holds no complete weights: no {_EXPECTED_FILES}. Give a folder that save_pretrained wrote."
+            f"the folder {model} holds no complete weights: no {_EXPECTED_FILES}. Give a folder written by "
+            "save_pretrained."
         )
     if _HUB_NAME.fullmatch(model) is None:
         raise ResourceError(f"there is no folder {model}. Give one with weights, or the name of a model at the hub.")
