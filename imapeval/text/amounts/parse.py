@@ -4,48 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.text.amounts import vocabulary as vocab
 from imapeval.text.amounts.units import conversion_factor, divide_unit, make_fahrenheit_unit, read_number, read_unit
-from imapeval.text.amounts.vocabulary import (
-    AGE_AFTER,
-    AGE_BEFORE,
-    AND_MORE,
-    BOUNDS_AFTER,
-    BOUNDS_BEFORE,
-    CALENDAR_UNITS,
-    CHILD_AFTER,
-    COMPARATIVE_AFTER,
-    COMPARATIVE_BEFORE,
-    DOSING_VERB,
-    DURATION_BEFORE,
-    FEVER_BEFORE,
-    FREQUENCY_WORDS,
-    HALF_MONTH,
-    HALF_MORE,
-    INTERVAL_ORDINALS,
-    MAX_COMPARATIVE_CHARACTERS,
-    NUMBER_PAIR,
-    NUMERAL_HINT,
-    OPENING_WORDS,
-    OR_TWO,
-    PEOPLE_BEFORE,
-    PRESSURE_BEFORE,
-    RANGE_SIGN,
-    RATE_DIMENSIONS,
-    RATIO_AFTER,
-    START,
-    START_CANDIDATE,
-    TIME_RELATION_AFTER,
-    TIME_SPENT_BEFORE,
-    UNITLESS_AFTER,
-    WEEK_BEFORE,
-    WORD,
-    WORDS_BETWEEN,
-    AmountReading,
-    Comparatives,
-    Interval,
-    Number,
-    Unit,
-)
+from imapeval.text.amounts.vocabulary import AmountReading, Comparatives, Interval, Number, Unit
 
 if TYPE_CHECKING:
     import re
@@ -55,14 +16,14 @@ if TYPE_CHECKING:
 def find_readings(text: str) -> list[AmountReading]:
     """Return the amounts of a folded phrase, in order."""
     readings: list[AmountReading] = []
-    if OPENING_WORDS.isdisjoint(WORD.findall(text)) and not NUMERAL_HINT.search(text):
+    if vocab.OPENING_WORDS.isdisjoint(vocab.WORD.findall(text)) and not vocab.NUMERAL_HINT.search(text):
         return readings
     position = behind = 0
-    for candidate in START_CANDIDATE.finditer(text):
+    for candidate in vocab.START_CANDIDATE.finditer(text):
         start = candidate.start()
-        if start < position or ("a" <= text[start] <= "z" and candidate[0] not in OPENING_WORDS):
+        if start < position or ("a" <= text[start] <= "z" and candidate[0] not in vocab.OPENING_WORDS):
             continue
-        found = START.match(text, start)
+        found = vocab.START.match(text, start)
         if found is None:
             continue
         new = _read_readings(text, found, behind, readings)
@@ -88,7 +49,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return [_make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
         case "night":
             # For a medicine this is a dosing time; for a cough only when it occurs.
-            meant = before or not text[:start].strip() or DOSING_VERB.search(text, max(0, start - 60), start)
+            meant = before or not text[:start].strip() or vocab.DOSING_VERB.search(text, max(0, start - 60), start)
             known = any(reading.dimension == "frequency" for reading in before[-4:])
             return (
                 [_make_reading(_read_margins(text, start, end, floor), "frequency", 1.0, 1.0)]
@@ -111,17 +72,19 @@ def _read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
     bound, strict, about, words = "", False, False, ""
     cuts = [(start, end)]
     while len(cuts) < 3 and (
-        found := COMPARATIVE_BEFORE.match(text[max(floor, start - MAX_COMPARATIVE_CHARACTERS) : start][::-1])
+        found := vocab.COMPARATIVE_BEFORE.match(
+            text[max(floor, start - vocab.MAX_COMPARATIVE_CHARACTERS) : start][::-1]
+        )
     ):
         word = (found["latin"] or found["other"] or found["apart"])[::-1]
-        kind, exclusive = BOUNDS_BEFORE[word]
+        kind, exclusive = vocab.BOUNDS_BEFORE[word]
         begin = start - found.end()
         cuts.insert(0, (begin, begin + len(word) if found["apart"] else start))
         start, words = begin, f"{words} {word}"
         bound, strict, about = (bound, strict, True) if kind == "about" else (kind or bound, exclusive or strict, about)
-    while len(cuts) < 5 and (found := COMPARATIVE_AFTER.match(text, end)):
+    while len(cuts) < 5 and (found := vocab.COMPARATIVE_AFTER.match(text, end)):
         word = found["latin"] or found["other"]
-        kind = BOUNDS_AFTER[word]
+        kind = vocab.BOUNDS_AFTER[word]
         cuts.append((end, found.end()))
         end, words = found.end(), f"{words} {word}"
         bound, about = (bound, True) if kind == "about" else (kind, about)
@@ -139,7 +102,7 @@ def _make_reading(margins: Comparatives, dimension: str, low: float, high: float
 
 def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
     """Parse the upper end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
-    to = RANGE_SIGN.match(text, end)
+    to = vocab.RANGE_SIGN.match(text, end)
     second = read_number(text, to.end()) if to else None
     if to is None or second is None or second.kind == "article":
         return None
@@ -164,7 +127,7 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
         return _read_unitless(text, start, floor, number, second)
     low, high = unit.convert(number.low), unit.convert(number.high)
     # "6 months to 2 years", 3天至一周
-    to = RANGE_SIGN.match(text, unit.end)
+    to = vocab.RANGE_SIGN.match(text, unit.end)
     second = read_number(text, to.end()) if to and to["word"] in (None, "to") and to[0] not in "、或" else None
     other = read_unit(text, second, start) if second else None
     if (
@@ -184,11 +147,13 @@ def _finish_reading(
     (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
     if unit.more in ("多", "余", "来"):  # 10多天 is less than 20
         high += unit.scale * (10 if number.high % 10 == 0 else 1)
-    if found := HALF_MORE.match(text, end):
+    if found := vocab.HALF_MORE.match(text, end):
         low, high, end = low + unit.scale / 2, high + unit.scale / 2, found.end()
-    elif found := AND_MORE.match(text, end) or (OR_TWO.match(text, end) if number.kind == "article" else None):
+    elif found := vocab.AND_MORE.match(text, end) or (
+        vocab.OR_TWO.match(text, end) if number.kind == "article" else None
+    ):
         high, end = high + unit.scale, found.end()
-    elif name == "day" and high <= 15 and (found := HALF_MONTH.match(text, end)):  # 十天半个月
+    elif name == "day" and high <= 15 and (found := vocab.HALF_MONTH.match(text, end)):  # 十天半个月
         high, end = conversion_factor("month", "day") / 2, found.end()
     behind = end + 1 if text[end : end + 1] in (" ", "-") else end
     period = _read_period(text, behind) if dimension == "count" or (name == "day" and behind > end) else None
@@ -201,9 +166,9 @@ def _finish_reading(
             dimension, low, high, end, name = "frequency", low * period[0], high * period[1], period[2], period[3]
         elif text[end - 1] == "x" or (number.kind == "times" and number.low == 1):  # "2 x 500 mg", "once it is dry"
             return None
-        elif RATIO_AFTER.match(text, end):
+        elif vocab.RATIO_AFTER.match(text, end):
             dimension = "ratio"
-    old = AGE_AFTER.match(text, end) if dimension == "duration" else None
+    old = vocab.AGE_AFTER.match(text, end) if dimension == "duration" else None
     margins = _read_margins(text, start, old.end() if old else end, floor)
     if unit.more == "+":
         margins = margins._replace(bound="lower")
@@ -215,7 +180,10 @@ def _finish_reading(
         # "smokes 5 cigarettes a day", but "rest for a day", "an hour before meals"; "several times a day" is open.
         if text.endswith("times ", 0, start):
             return None
-        if not (TIME_SPENT_BEFORE.search(text, max(0, start - 14), start) or TIME_RELATION_AFTER.match(text, end)):
+        if not (
+            vocab.TIME_SPENT_BEFORE.search(text, max(0, start - 14), start)
+            or vocab.TIME_RELATION_AFTER.match(text, end)
+        ):
             dimension, low, high = "frequency", 1 / high, 1 / low
     elif dimension == "pressure":
         dimension = _name_pressure(text, margins.start) or dimension
@@ -231,49 +199,49 @@ def _is_age(text: str, margins: Comparatives, name: str) -> bool:
     if not margins.bound:
         return False
     before = max(0, margins.start - 40)
-    if PEOPLE_BEFORE.search(text, before, margins.start) or CHILD_AFTER.match(text, margins.end):
+    if vocab.PEOPLE_BEFORE.search(text, before, margins.start) or vocab.CHILD_AFTER.match(text, margins.end):
         return True
     # Only "under 5 years" and the like: "for over 5 years", "over 5 years ago" and "more than 5 years" are durations.
     alone = name == "year" and not {"under", "over", "below", "above"}.isdisjoint(margins.words.split())
     return (
         alone
-        and not DURATION_BEFORE.search(text, before, margins.start)
-        and not TIME_RELATION_AFTER.match(text, margins.end)
+        and not vocab.DURATION_BEFORE.search(text, before, margins.start)
+        and not vocab.TIME_RELATION_AFTER.match(text, margins.end)
     )
 
 
 def _mentions_age(text: str, margins: Comparatives) -> bool:
     words = margins.words
     return any(word in words for word in ("older", "younger", "age of")) or bool(
-        AGE_BEFORE.search(text, max(0, margins.start - 8), margins.start)
+        vocab.AGE_BEFORE.search(text, max(0, margins.start - 8), margins.start)
     )
 
 
 def _name_pressure(text: str, start: int) -> str | None:
-    found = PRESSURE_BEFORE.search(text, max(0, start - 30), start)
+    found = vocab.PRESSURE_BEFORE.search(text, max(0, start - 30), start)
     return found and ("systolic pressure" if found["systolic"] else "diastolic pressure")
 
 
 def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
     """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a body temperature."""
     end = (second or number).end
-    if not text[start].isdigit() or not UNITLESS_AFTER.match(text, end):
+    if not text[start].isdigit() or not vocab.UNITLESS_AFTER.match(text, end):
         return None
     low, high = sorted((number.low, (second or number).high))
     plural = text[end : end + 1] == "s"
     margins = _read_margins(text, start, end + plural, floor)
     if (pressure := _name_pressure(text, margins.start)) and 20 <= low and high <= 300:  # noqa: SIM300
         return _make_reading(margins, pressure, low, high, "mmHg")
-    if FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
+    if vocab.FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
         34 <= low <= high <= 43 or 90 < low <= high <= 110
     ):
         unit = make_fahrenheit_unit(end) if low > 90 else Unit("temperature", "degC", 1.0, end)
         return _make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
-    if week := WEEK_BEFORE.search(text, max(0, start - 14), start):
+    if week := vocab.WEEK_BEFORE.search(text, max(0, start - 14), start):
         bound = "upper" if week[1] in ("before", "until", "by") else "lower"
         margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
         return _make_reading(margins, "duration", low * 7, high * 7, "week")
-    people = (margins.bound or second) and PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
+    people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
         return _make_reading(margins, "age", low, high, "year")
     return None
@@ -281,7 +249,7 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
 
 def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
     """Parse a blood pressure, 140/90, or the strengths of two drugs in one tablet, 875/125 mg."""
-    found = NUMBER_PAIR.match(text, start)
+    found = vocab.NUMBER_PAIR.match(text, start)
     if found is None:
         return []
     systolic, diastolic, end = float(found[1]), float(found[3]), found.end()
@@ -297,8 +265,8 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
     # Without a unit, only plausible blood pressures: not 70/30 insulin, 24/7, 20/20.
     if unit or not (found[5] or (80 <= systolic <= 260 and 40 <= diastolic <= 150 and systolic - diastolic >= 10)):
         return []
-    to = RANGE_SIGN.match(text, end)
-    upper = NUMBER_PAIR.match(text, to.end()) if to and to["word"] in (None, "to") else None
+    to = vocab.RANGE_SIGN.match(text, end)
+    upper = vocab.NUMBER_PAIR.match(text, to.end()) if to and to["word"] in (None, "to") else None
     last = upper or found
     margins = _read_margins(text, start, last.end(), floor)
     scale, name = (conversion_factor("kPa", "mmHg"), "kPa") if last[5] == "kpa" else (1.0, "mmHg")
@@ -312,9 +280,9 @@ def _read_pair(text: str, start: int, floor: int) -> list[AmountReading]:
 
 def _read_period(text: str, start: int) -> tuple[float, float, int, str] | None:
     """Parse "daily", "b.i.d.", "every 4 to 6 hours": fewest and most times per day, end position, and unit."""
-    found = START.match(text, start)
+    found = vocab.START.match(text, start)
     if found and found["period"]:
-        times, name = FREQUENCY_WORDS.get(found["period"], (1.0, "2 day"))
+        times, name = vocab.FREQUENCY_WORDS.get(found["period"], (1.0, "2 day"))
         often = times / conversion_factor(name, "day")
         return often, often, found.end(), name
     interval = _read_interval(text, found) if found and found["each"] else None
@@ -336,7 +304,7 @@ def _read_interval(text: str, found: re.Match[str]) -> Interval | None:
         second, unit = number, read_unit(text, number, end)
     if unit is None or not 0 < number.low <= second.high:
         return None
-    by = INTERVAL_ORDINALS.get(found["skip"] or "", 1.0) * unit.scale
+    by = vocab.INTERVAL_ORDINALS.get(found["skip"] or "", 1.0) * unit.scale
     # 隔日 skips a day, but 每隔8小时 does not skip eight hours.
     by *= 2 if "隔" in word and "间" not in word and number.low == second.high == 1 and unit.scale >= 1 else 1
     return Interval(number.low * by, second.high * by, unit)
@@ -364,9 +332,9 @@ def _count_doses(words: str) -> int:
 
 def _read_per_interval(text: str, interval: Interval, margins: Comparatives, word: str) -> AmountReading | None:
     """Parse the amount per interval: 每天 [饮水] 2升, 每周 [复查] 一次."""
-    between = WORDS_BETWEEN.match(text, margins.end)
+    between = vocab.WORDS_BETWEEN.match(text, margins.end)
     amount = _read_amount(text, between.end(), margins.end) if between else None
-    if between is None or amount is None or amount.dimension not in RATE_DIMENSIONS:
+    if between is None or amount is None or amount.dimension not in vocab.RATE_DIMENSIONS:
         return None
     takings, unit = _count_doses(word + between["words"]), interval.unit
     if amount.dimension != "count" and (takings > 1 or interval.low != interval.high or interval.low != unit.scale):
@@ -399,10 +367,10 @@ def _read_number_first(text: str, start: int, floor: int) -> list[AmountReading]
     )
     # A number of days must adjoin the amount: in 发热3天呕吐2次 it is not an interval, but in 半年复查一次 the months
     # are.
-    near = WORDS_BETWEEN.match(text, amount.end)
+    near = vocab.WORDS_BETWEEN.match(text, amount.end)
     if (
         near is None
-        or (near["words"] and amount.low != unit.scale and amount.name not in CALENDAR_UNITS)
+        or (near["words"] and amount.low != unit.scale and amount.name not in vocab.CALENDAR_UNITS)
         or near["words"][:1] in (*"后前之以的比",)
     ):
         return [amount]

@@ -7,34 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from imapeval.text.amounts.vocabulary import (
-    ARTICLE_DIMENSIONS,
-    BASE_UNITS,
-    CHAIN_END,
-    CHARACTER_FOLDS,
-    DEGREES,
-    DIMENSION_LETTER,
-    DROPPED_IN_UNIT_NAMES,
-    FRACTION_WORDS,
-    HAN_BETWEEN,
-    HAN_DIGITS,
-    HAN_SCALES,
-    MAX_UNIT_CHAIN,
-    NONSTANDARD_CHARACTER,
-    NUMBER,
-    SCALES,
-    SMALL_NUMBERS,
-    TEMPERATURE_CONTEXT,
-    TENS,
-    TIMES,
-    UNIT_CHAIN,
-    UNIT_NAME,
-    UNIT_TOLERANCE,
-    UNITS_BY_NAME,
-    UNNAMED_COUNT,
-    Number,
-    Unit,
-)
+from imapeval.text.amounts import vocabulary as vocab
+from imapeval.text.amounts.vocabulary import Number, Unit
 
 if TYPE_CHECKING:
     import re
@@ -46,9 +20,9 @@ def fold_amount_text(text: str) -> tuple[str, list[int] | None]:
     Compatibility characters are folded, because there are two micro signs, and full-width digits and units; but a
     superscript digit becomes a power, and a circled digit, which numbers a list item, a space.
     """
-    if not text.isascii() and NONSTANDARD_CHARACTER.search(text):
-        text = text.translate(CHARACTER_FOLDS)
-    text = DIMENSION_LETTER.sub("_", text)
+    if not text.isascii() and vocab.NONSTANDARD_CHARACTER.search(text):
+        text = text.translate(vocab.CHARACTER_FOLDS)
+    text = vocab.DIMENSION_LETTER.sub("_", text)
     if unicodedata.is_normalized("NFKC", text):
         return text.lower(), None
     forms: list[str] = []
@@ -88,12 +62,12 @@ def _zero_fahrenheit() -> float:
 
 def read_number(text: str, start: int) -> Number | None:
     """Parse the number at a position, in digits or in words: 1,000, ½, twenty-one, 两三, a, once."""
-    found = NUMBER.match(text, start)
+    found = vocab.NUMBER.match(text, start)
     if found is None:
         return None
     kind, scale = "", 1.0
     if digits := found["digits"]:
-        scale = 10.0 ** int(found["power"] or 0) * SCALES.get(found["scale"], 1.0)
+        scale = 10.0 ** int(found["power"] or 0) * vocab.SCALES.get(found["scale"], 1.0)
         low = high = float(digits.replace(",", "")) * scale
     elif found["han"]:
         ends = _read_chinese_numeral(found["han"])
@@ -106,9 +80,9 @@ def read_number(text: str, start: int) -> Number | None:
         word = found["small"] or found["ones"]
         kind = "article" if found["article"] else "times" if found["times"] else ""
         value = (
-            SMALL_NUMBERS.get(word, 0.0) + TENS.get(found["tens"], 0.0)
-            or FRACTION_WORDS.get(found["part"])
-            or TIMES.get(found["times"])
+            vocab.SMALL_NUMBERS.get(word, 0.0) + vocab.TENS.get(found["tens"], 0.0)
+            or vocab.FRACTION_WORDS.get(found["part"])
+            or vocab.TIMES.get(found["times"])
         )
         low = high = value or (0.5 if found["half"] else 1.0 if found["article"] or found["single"] else 2.0)
         if found["hundred"]:
@@ -120,41 +94,43 @@ def read_number(text: str, start: int) -> Number | None:
 
 def _read_chinese_numeral(word: str) -> tuple[float, float] | None:
     """Parse a Chinese numeral, which may be a range: 十五 is 15, 两三 is 2 to 3, 三点五 is 3.5."""
-    if found := HAN_BETWEEN.fullmatch(word):
+    if found := vocab.HAN_BETWEEN.fullmatch(word):
         tens, first, second, scale = found.groups()
-        low, high = HAN_DIGITS[first], HAN_DIGITS[second]
+        low, high = vocab.HAN_DIGITS[first], vocab.HAN_DIGITS[second]
         if 0 < high - low <= 2 and not (tens and scale):
-            base = 10 * HAN_DIGITS.get(tens[:-1], 1) if tens else 0
-            by = HAN_SCALES.get(scale, 1)
+            base = 10 * vocab.HAN_DIGITS.get(tens[:-1], 1) if tens else 0
+            by = vocab.HAN_SCALES.get(scale, 1)
             return float(base + low * by), float(base + high * by)
     whole, _, decimals = word.partition("点")
     total, digit = 0, None
     for character in whole:
-        if character in HAN_DIGITS:
+        if character in vocab.HAN_DIGITS:
             if digit:  # 一二三 is not a number, 一百零五 is
                 return None
-            digit = HAN_DIGITS[character]
+            digit = vocab.HAN_DIGITS[character]
         elif character == "万":
             total, digit = (total + (digit or 0)) * 10_000, None
         else:
-            total, digit = total + (1 if digit is None else digit) * HAN_SCALES[character], None
-    if any(character not in HAN_DIGITS for character in decimals):
+            total, digit = total + (1 if digit is None else digit) * vocab.HAN_SCALES[character], None
+    if any(character not in vocab.HAN_DIGITS for character in decimals):
         return None
-    value = total + (digit or 0) + sum(HAN_DIGITS[numeral] / 10**n for n, numeral in enumerate(decimals, start=1))
+    value = total + (digit or 0) + sum(vocab.HAN_DIGITS[numeral] / 10**n for n, numeral in enumerate(decimals, start=1))
     return value, value
 
 
 def _look_up(atom: re.Match[str] | None) -> tuple[str, str] | None:
     if atom is None:
         return None
-    name = atom["name"].translate(DROPPED_IN_UNIT_NAMES)
-    return UNITS_BY_NAME.get(name) or (UNITS_BY_NAME.get(name[:-1]) if name[-1] == "s" and len(name) > 2 else None)
+    name = atom["name"].translate(vocab.DROPPED_IN_UNIT_NAMES)
+    return vocab.UNITS_BY_NAME.get(name) or (
+        vocab.UNITS_BY_NAME.get(name[:-1]) if name[-1] == "s" and len(name) > 2 else None
+    )
 
 
 def read_unit(text: str, number: Number, start: int) -> Unit | None:
     """Parse the unit after a number, as far as "mg/kg per day"; `start` is where the amount begins."""
     end, scale, more = number.end, 1.0, ""
-    atom = UNIT_NAME.match(text, end)
+    atom = vocab.UNIT_NAME.match(text, end)
     named = _look_up(atom)
     implied = -1
     if number.kind == "times":
@@ -163,28 +139,28 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
         dimension, name = named
         # "a D&C", "a second opinion" and "a drop in pressure" contain no unit.
         if number.kind == "article" and (
-            dimension not in ARTICLE_DIMENSIONS or name == "second" or len(atom["name"]) < 3
+            dimension not in vocab.ARTICLE_DIMENSIONS or name == "second" or len(atom["name"]) < 3
         ):
             return None
         end, scale, more = (
             atom.end(),
-            conversion_factor(name, BASE_UNITS[dimension]) if name else 1.0,
+            conversion_factor(name, vocab.BASE_UNITS[dimension]) if name else 1.0,
             atom["more"] or "",
         )
-    elif counted := UNNAMED_COUNT.match(text, end):
+    elif counted := vocab.UNNAMED_COUNT.match(text, end):
         dimension, name, implied = "count", "", counted.end()
         end = implied
     else:
         return _read_temperature_unit(text, number, start)
-    for _ in range(MAX_UNIT_CHAIN):
-        chain = UNIT_CHAIN.match(text, end)
-        atom = UNIT_NAME.match(text, chain.end()) if chain else None
+    for _ in range(vocab.MAX_UNIT_CHAIN):
+        chain = vocab.UNIT_CHAIN.match(text, end)
+        atom = vocab.UNIT_NAME.match(text, chain.end()) if chain else None
         by = _look_up(atom)
         if chain is None or atom is None or by is None or (chain["within"] and by[0] != "duration"):
             break
-        size = float(chain["number"] or 1) * (conversion_factor(by[1], BASE_UNITS[by[0]]) if by[1] else 1.0)
+        size = float(chain["number"] or 1) * (conversion_factor(by[1], vocab.BASE_UNITS[by[0]]) if by[1] else 1.0)
         dimension, name, share = divide_unit(dimension, name, *by, size or 1.0)
-        closing = CHAIN_END.match(text, atom.end())
+        closing = vocab.CHAIN_END.match(text, atom.end())
         end, scale = atom.end(), scale * share
         if closing and (closing[0] != ")" or "(" in text[number.end : end]):
             end = closing.end()
@@ -200,17 +176,17 @@ def divide_unit(dimension: str, name: str, by: str, by_name: str, size: float) -
         return (
             ("rate", name, 1 / (size * 1440)) if by_name in ("second", "minute") else ("frequency", by_name, 1 / size)
         )
-    return f"{dimension} per {by}", by_name if by_name in UNIT_TOLERANCE else name, 1 / size
+    return f"{dimension} per {by}", by_name if by_name in vocab.UNIT_TOLERANCE else name, 1 / size
 
 
 def _read_temperature_unit(text: str, number: Number, start: int) -> Unit | None:
     """Parse degrees. Without a scale they are a body temperature, 34 to 43 °C, or follow a word for temperature."""
-    found = DEGREES.match(text, number.end)
+    found = vocab.DEGREES.match(text, number.end)
     if found is None:
         return None
     tenth = (read_number(found["tenth"], 0) or number).low / 10 if found["tenth"] else 0.0
     before = text[max(0, start - 30) : start]
-    warm, letter, hot = TEMPERATURE_CONTEXT.search(before), found["letter"], 90 <= number.high <= 110
+    warm, letter, hot = vocab.TEMPERATURE_CONTEXT.search(before), found["letter"], 90 <= number.high <= 110
     bare = not (found["celsius"] or found["fahrenheit"] or letter)
     if found["fahrenheit"] or (letter == "f" and hot) or (bare and ("华氏" in before or (warm and hot))):
         return make_fahrenheit_unit(found.end(), tenth)
