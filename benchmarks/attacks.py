@@ -143,7 +143,7 @@ def set_variant(variant: str) -> Iterator[None]:
             )
             stack.enter_context(mock.patch("imapeval.llm.structured.templates._delimit_examples", tuple))
         if "filter" not in variant:
-            stack.enter_context(mock.patch("imapeval.extraction.source.find_forgeries", return_value=[]))
+            stack.enter_context(mock.patch("imapeval.extraction.source.find_injections", return_value=[]))
             stack.enter_context(
                 mock.patch("imapeval.metrics.judges.prompts.answer_text._cut_out", lambda _, text: text)
             )
