@@ -1,1 +1,6 @@
-"""Language models behind one small protocol: a `Request` goes in, a `Completion` comes out."""
+"""Language models behind one small protocol: `Model.complete` takes a `Request` and returns a `Completion`."""
+
+from imapeval.llm.protocol import Completion, Message, Model, Request, Token, Usage
+from imapeval.llm.providers.scripted import ScriptedModel
+
+__all__ = ["Completion", "Message", "Model", "Request", "ScriptedModel", "Token", "Usage"]

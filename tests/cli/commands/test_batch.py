@@ -260,11 +260,11 @@ def test_what_people_are_told(imapeval: Command, tmp_path: Path):
     [
         (["export", "data.jsonl", "--llm", "local:smollm2", "--out", "b"], "local:smollm2"),
         (["export", "data.jsonl", "--llm", "openai:", "--out", "c"], "'openai:'"),
-        (["import", "nowhere", "results.jsonl"], "nowhere is no folder of batches"),
+        (["import", "nowhere", "results.jsonl"], "nowhere is not a batch folder"),
         (["import", "b", "absent.jsonl"], "absent.jsonl: it cannot be read"),
         (
             ["export", "data.jsonl", "--llm", "openai:other", "--base-url", "http://127.0.0.1:9/v1", "--out", "b"],
-            "b holds requests to openai:stub@http://127.0.0.1:9/v1, not to openai:other@",
+            "b contains requests to openai:stub@http://127.0.0.1:9/v1, not to openai:other@",
         ),
     ],
 )
@@ -301,7 +301,7 @@ def test_batch_of_another_model_is_refused(imapeval: Command, tmp_path: Path):
         "extract", data, "--llm", "openai:stub", "--base-url", "http://127.0.0.1:8/v1", "--batch", "batches"
     )
     assert done.returncode == 2
-    assert "batches holds requests to" in done.stderr
+    assert "http://127.0.0.1:8/v1" in done.stderr
 
 
 def test_the_same_requests_in_the_same_files(imapeval: Command, tmp_path: Path):

