@@ -132,5 +132,5 @@ def test_nobody_counts_contradictions():
     with pytest.raises(UsageError, match=r"--max-contradictions.*: rouge1\. .*imapscore"):
         check_contradictions(4, rows, samples=3)
     rows.append(SummaryRow("imapscore", "", 3, 0, 0.5, None, None))
-    with pytest.raises(UsageError, match="--max-contradictions.*imapscore"):
+    with pytest.raises(UsageError, match=r"--max-contradictions.*imapscore"):
         check_contradictions(4, rows, samples=3)

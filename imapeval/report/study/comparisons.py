@@ -77,13 +77,13 @@ def _render_dimension(
     neighbours = [row for pair in pairwise(metrics) if (row := found_either.get(frozenset(pair))) is not None]
     sentences = [row.sentence for row in neighbours if row.sentence]
     tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
-    told = sum(p < alpha for p in tested)
+    significant = sum(p < alpha for p in tested)
     untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
     parts = [render_heading(f"Which metric is better: {label_dimension(dimension)}")] if number == 0 else []
     parts.append(
         render_note(
-            f"{told:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}{untested}. "
-            "Blue and +: the row's metric agrees better with the raters; orange and −: worse; grey: no significant "
+            f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}"
+            f"{untested}. Blue and +: the row's metric agrees better with the raters; orange and −: worse; grey: no significant "
             "difference; blank: not compared, or no result. Rows are in order of their coefficient, columns are the "
             "rows' numbers."
         )

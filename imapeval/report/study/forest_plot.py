@@ -1,4 +1,4 @@
-"""The forest plot: a metric a line, its coefficient and interval, how many answers, how many failures."""
+"""The forest plot: one line per metric with its coefficient, interval, number of answers and failures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_forest(
         rows: A correlation per metric, in the order from above; one at least.
         limits: Ends of the axis; see `find_axis_limits`.
         ceiling: Drawn where it has a value.
-        confidence: Of the intervals, for the words that are shown when a line is pointed at.
+        confidence: Confidence level of the intervals, for the tooltips.
         name: Unique within the page.
         label: Description of the drawing for screen readers.
     """
@@ -87,7 +87,7 @@ def draw_forest(
 
 
 def find_axis_limits(rows: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> tuple[float, float]:
-    """Return ends of an axis that holds all intervals, 0 and the ceilings: one for plots that stand side by side."""
+    """Return ends of a common axis for plots side by side, which contains all intervals, 0 and the ceilings."""
     numbers = [number for row in rows for number in (row.value, row.low, row.high) if number is not None]
     numbers += [number for row in ceilings for number in (row.value, row.low, row.high) if number is not None]
     low, high = min([0.0, *numbers]), max([0.1, *numbers])

@@ -1,4 +1,4 @@
-"""Coefficients in groups of answers that follow each other, such as ranges of length."""
+"""Coefficients within ordered groups of answers, such as ranges of length."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def draw_group_plot(
     """Return the plot as an `svg` element: a line per metric over the groups, each point with its interval.
 
     Args:
-        metrics: As many as there are colours, at most.
+        metrics: At most as many as there are colours.
         groups: In their order from the left; one at least.
         cells: By metric and group; a missing one, or one without a value, interrupts the line.
         name: Unique within the page.
@@ -39,7 +39,7 @@ def draw_group_plot(
         plot.set_axisbelow(True)
         canvas.format_axis(plot.yaxis, format_tick, most=5)
         for place, metric in enumerate(metrics):
-            # Beside each other, so that intervals do not hide one another.
+            # Side by side, so that intervals do not overlap.
             shift = (place - (len(metrics) - 1) / 2) * 0.12
             x = [at + shift for at in range(len(groups))]
             of_metric = [cells.get((metric, group)) for group in groups]

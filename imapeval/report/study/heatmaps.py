@@ -1,4 +1,4 @@
-"""Metrics against metrics: who agrees better with people, and who resembles whom."""
+"""Heat maps of metrics by metrics: which agrees better with the raters, and which are similar."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Layer:
 
 
 def draw_winners(metrics: Sequence[str], winners: Mapping[Cell, int], *, name: str, label: str) -> str:
-    """Return who beats whom, as an `svg` element.
+    """Return which metric beats which, as an `svg` element.
 
     Args:
         metrics: Rows and columns, in their order from above.
@@ -81,7 +81,7 @@ def draw_metric_matrix(matrix: MetricMatrix, *, name: str, label: str) -> str:
         for column, value in enumerate(line)
         if value is not None
     }
-    # Twenty steps: no eye tells more apart, and the cells of a step are one path.
+    # Twenty steps: more cannot be distinguished, and the cells of a step are one path.
     steps: dict[tuple[str, int], list[Cell]] = {}
     for cell, value in values.items():
         steps.setdefault((BETTER if value >= 0 else WORSE, round(20 * min(1.0, abs(value)))), []).append(cell)
@@ -129,7 +129,7 @@ def _draw_cells(canvas: Canvas, metrics: Sequence[str], layers: Sequence[_Layer]
 def _make_patch(layer: _Layer, *, left: float, wide: float, high: float) -> Any:
     """Return all cells of a layer as one shape."""
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)], dtype=np.float64)
-    # A hair between cells shows where one ends, while there is room for it.
+    # A thin gap separates cells if there is room for it.
     corners = corners * (wide - (0.8 if wide > 6 else 0.0), high - 0.8)
     places = np.array([(left + column * wide, _TOP + row * high) for row, column in layer.cells])
     paths = require_matplotlib("path").Path
@@ -141,7 +141,7 @@ def _make_patch(layer: _Layer, *, left: float, wide: float, high: float) -> Any:
 
 
 def _draw_tree(canvas: Canvas, matrix: MetricMatrix, *, left: float, height: float) -> None:
-    """Draw the clustering beside the rows: the further right two branches meet, the less alike they are."""
+    """Draw the clustering beside the rows: the further right two branches meet, the less similar they are."""
     if not matrix.merges:
         return
     tree = canvas.add_axes(left, _TOP, width=_TREE - 6, height=height)
@@ -161,7 +161,7 @@ def _draw_tree(canvas: Canvas, matrix: MetricMatrix, *, left: float, height: flo
 
 
 def _draw_key(canvas: Canvas, strongest: float) -> None:
-    """Draw what the colours mean, below the cells."""
+    """Draw the colour key below the cells."""
     page = canvas.add_overlay()
     step, left, top = 11.0, _NUMBERS + _LABELS, canvas.height - 26
     for place, value in enumerate(np.linspace(-1, 1, 9).tolist()):

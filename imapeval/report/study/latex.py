@@ -1,4 +1,4 @@
-"""Tables that can be pasted into a paper: LaTeX with the package booktabs."""
+"""LaTeX tables for a paper (package booktabs)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _ESCAPES = {
 
 
 def escape_latex(text: str) -> str:
-    """Return a text so that LaTeX prints it; line breaks become spaces."""
+    """Escape a text for LaTeX; line breaks become spaces."""
     return re.sub("|".join(map(re.escape, _ESCAPES)), lambda found: _ESCAPES[found[0]], " ".join(text.split()))
 
 
 def write_correlations(study: Study) -> str:
-    """Return a table of metrics by dimensions: the coefficient, and its interval in brackets; the best in bold."""
+    """Return a table of metrics by dimensions: coefficients with intervals in brackets, the best in bold."""
     grid, first = main_correlations(study), main_dimension(study)
     ranked = [] if first is None else grid.rank(first)
     best = {
@@ -67,7 +67,7 @@ def write_correlations(study: Study) -> str:
 
 
 def write_comparisons(study: Study) -> str:
-    """Return a table of the best metric against each other one, or, where they were not compared, of all pairs."""
+    """Return a table of the best metric against every other one, or, if they were not compared, of all pairs."""
     rows = _select_comparisons(study)
     lines = [
         [
@@ -94,7 +94,7 @@ def write_comparisons(study: Study) -> str:
 
 
 def _select_comparisons(study: Study) -> list[Comparison]:
-    """Return the comparisons that the conclusions are about, the best metric first in each."""
+    """Return the comparisons behind the conclusions, each with the best metric first."""
     dimensions = {main_dimension(study), ALL if len(study.rated.dimensions) == 1 else None}
     rows = [
         row
@@ -157,11 +157,7 @@ def _render_table(
     foreign = any(ord(letter) > 0x2FF for letter in body)
     notes = [
         r"% Needs \usepackage{booktabs}.",
-        *(
-            ["% Names in other scripts than Latin need XeLaTeX or LuaLaTeX and a font that has them."]
-            if foreign
-            else []
-        ),
+        *(["% Names in non-Latin scripts need XeLaTeX or LuaLaTeX and a font for them."] if foreign else []),
         f"% Seed {study.seed}, {study.resamples} resamples.",
     ]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""How the numbers were made and who described it: only what this study used."""
+"""The methods that a study used, and the publications that describe them."""
 
 from __future__ import annotations
 
@@ -65,44 +65,44 @@ SOURCES: Mapping[str, str] = {
     "clustering": "Sokal and Michener 1958, A Statistical Method for Evaluating Systematic Relationships (average "
     "linkage)",
 }
-"""Where each method is described, by the name it has in the findings."""
+"""Publication of each method, by its name in the findings."""
 
 _INTERVALS = {
     "bca": "bias-corrected and accelerated bootstrap, resamples of {drawn}",
     "jackknife": "infinitesimal jackknife over {drawn}, where many answers are taken together",
 }
-"""Of correlations, by the name they have in the findings."""
+"""Intervals of correlations, by their name in the findings."""
 
 
 def describe_methods(study: Study) -> list[str]:
-    """Return sentences on how the study's numbers were made."""
+    """Return sentences on how the numbers of the study were computed."""
     rated = study.rated
     shared = len(set(rated.questions.tolist())) < len(rated.ids)
     drawn = "questions (all answers to one together)" if shared else "answers (each to a question of its own)"
-    told = [
+    sentences = [
         f"Conclusions are drawn from {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}.",
-        f"What is random: {study.resamples:,} resamples, seed {study.seed}.",
+        f"{study.resamples:,} bootstrap resamples, seed {study.seed}.",
         *(
             f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
             for interval in _list_intervals(study)
         ),
-        "Ratings are means over the raters of an answer; an answer that a metric failed on is left out of that "
-        "metric's coefficients and counted.",
+        "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
+        "coefficients of that metric, and counted.",
     ]
     levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
     if len(levels) > 1:
-        told.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
+        sentences.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
     if study.comparisons:
         tests = ", ".join(dict.fromkeys(row.test for row in study.comparisons))
-        told.append(
+        sentences.append(
             f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, and p-values "
             f"corrected by Holm's method over the table, {pluralize(len(study.comparisons), 'comparison')} in all."
         )
     if rated.lower_is_better:
-        told.append(f"Low scores are good ones for {', '.join(sorted(rated.lower_is_better))}: turned round.")
+        sentences.append(f"Scores for which low is good are reversed: {', '.join(sorted(rated.lower_is_better))}.")
     if study.slices and not study.heterogeneities:
-        told.append("Whether groups of answers differ by more than chance was not tested: read them as hints.")
-    return told
+        sentences.append("Differences between groups of answers were not tested for significance: read them as hints.")
+    return sentences
 
 
 def _list_intervals(study: Study) -> list[str]:
@@ -110,7 +110,7 @@ def _list_intervals(study: Study) -> list[str]:
 
 
 def list_sources(study: Study) -> dict[str, str]:
-    """Return where the study's methods are described, by what they are called on the page."""
+    """Return the publications of the methods of the study, by their names on the page."""
     found: dict[str, str] = {}
     for name, title in _list_methods(study):
         if name in SOURCES:
@@ -119,7 +119,7 @@ def list_sources(study: Study) -> dict[str, str]:
 
 
 def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
-    """Yield every method that the study used, and its name for readers."""
+    """Yield every method that the study used, with its name on the page."""
     used = {row.coefficient for row in study.correlations}
     yield from ((name, title) for name, title in COEFFICIENTS.items() if name in used)
     if study.correlations:

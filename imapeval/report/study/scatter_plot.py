@@ -1,4 +1,4 @@
-"""Scores against ratings, an answer a point, with how each is distributed along its side."""
+"""Scores against ratings, one point per answer, with marginal histograms."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.scales import Scale
 
 MAX_POINTS = 5000
-"""Above it points hide each other and weigh too much: counts in hexagons take their place."""
+"""With more answers, points hide each other and make large files: hexagons with counts replace them."""
 
 _MAX_VALUES = 60
-"""Different ratings that still are a grid and not a continuum: means of three raters on 0..5 by .5 have 31."""
+"""Maximum number of distinct ratings on a grid; means of three raters on 0..5 by .5 have 31."""
 
 _LEFT, _TOP, _SIDE, _MARGIN, _GAP, _BOTTOM = 34.0, 20.0, 160.0, 26.0, 4.0, 36.0
 
@@ -51,11 +51,11 @@ def draw_scatter(
     Args:
         scores: Shape (n,); NaN where there is none, as in the ratings: such answers are left out.
         ratings: Shape (n,).
-        systems: Who answered, shape (n,).
-        colours: The systems that have a colour of their own, in order; all others share the first one.
+        systems: Systems of the answers, shape (n,).
+        colours: Systems with a colour of their own, in order; all others share the first colour.
         axes: Names of score and rating.
-        scale: Of the ratings, where it is known.
-        seed: Of the jitter.
+        scale: Scale of the ratings, if known.
+        seed: Random seed of the jitter.
         name: Unique within the page.
         label: Description of the drawing for screen readers.
     """
@@ -76,7 +76,7 @@ def draw_scatter(
         main.grid(color=LINE, linewidth=0.6)
         main.set_axisbelow(True)
         main.set_xlabel(canvas.placeholder(shorten(axes[0], _LEFT + _SIDE)), color=INK)
-        # The name of the ratings stands above them and not along them: upright words are read, on a phone above all.
+        # The name of the ratings is above the axis, not along it: horizontal text is easier to read on a phone.
         page = canvas.add_overlay()
         page.text(2, TEXT_SIZE + 1, canvas.placeholder(shorten(f"↑ {axes[1]}", width)), color=INK)
         if len(x) > MAX_POINTS:
@@ -89,9 +89,9 @@ def draw_scatter(
 
 
 def jitter(ratings: Floats, *, seed: int) -> Floats:
-    """Return ratings moved by up to a third of their step where they lie on a grid, shape (n,); else as they are.
+    """Return ratings on a grid moved at random by up to a third of their step, shape (n,), others unchanged.
 
-    Answers with one rating would hide each other. They stay apart from those with the next rating.
+    Otherwise answers with the same rating would hide each other. They stay separate from those with the next rating.
     """
     values = np.unique(ratings)
     if not 1 < len(values) <= min(_MAX_VALUES, len(ratings) - 1):
@@ -103,7 +103,7 @@ def jitter(ratings: Floats, *, seed: int) -> Floats:
 def _draw_points(main: Any, x: Floats, y: Floats, systems: Sequence[str], colours: Sequence[str]) -> None:
     known = {system: place for place, system in enumerate(colours)}
     series = np.array([known.get(system, 0) for system in systems], dtype=np.int64)
-    # Many points are small and pale, so that where they crowd can be seen.
+    # Many points are drawn small and pale, so that their density is visible.
     size, alpha = (14.0, 0.55) if len(x) <= 500 else (6.0, 0.35)
     for place in np.unique(series).tolist():
         chosen = series == place
@@ -115,7 +115,7 @@ def _draw_points(main: Any, x: Floats, y: Floats, systems: Sequence[str], colour
 def _draw_hexagons(main: Any, x: Floats, y: Floats, *, limits: tuple[float, float, float, float]) -> None:
     cells = main.hexbin(x, y, gridsize=28, extent=limits, mincnt=1, linewidths=0)
     counts: Floats = np.asarray(cells.get_array(), dtype=np.float64)
-    # Opacity by the logarithm: a few crowded cells would leave all others blank.
+    # Logarithmic opacity: otherwise a few crowded cells would leave all others blank.
     weights: Floats = 0.12 + 0.88 * np.log1p(counts) / float(np.log1p(counts.max()))
     rgb = require_matplotlib("colors").to_rgb(SERIES[0])
     cells.set_array(None)
@@ -127,7 +127,7 @@ def _draw_margin(axes: Any, values: Floats, limits: tuple[float, float], *, orie
     counts, edges = np.histogram(values, bins=24, range=limits)
     axes.stairs(counts, edges, fill=True, color=SERIES[0], alpha=0.45, linewidth=0, orientation=orientation)
     most = max(1, int(counts.max(initial=0)))
-    # Both axes, so that nothing is left for matplotlib to choose: an empty histogram has no extent.
+    # Limits of both axes, because an empty histogram has no extent.
     bounds = (0, most * 1.05)
     axes.set(**({"xlim": limits, "ylim": bounds} if orientation == "vertical" else {"xlim": bounds, "ylim": limits}))
     axes.set_facecolor(FAINT)
@@ -137,7 +137,7 @@ def _draw_margin(axes: Any, values: Floats, limits: tuple[float, float], *, orie
 
 
 def _find_limits(values: Floats) -> tuple[float, float]:
-    """Return ends a little outside the values; of equal ones, and of none, ends around them."""
+    """Return limits slightly outside the values, also if they are all equal or there are none."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5 * (abs(high) or 1.0)
     return low - margin, high + margin

@@ -123,9 +123,9 @@ def _render_heterogeneities(study: Study, metrics: Sequence[str]) -> list[Markup
         return []
     alpha = 1 - study.confidence
     # Sentences on the mean over dimensions are not repeated for each of them; the table has all.
-    told = ALL if any(row.dimension == ALL for row in rows) else None
+    only = ALL if any(row.dimension == ALL for row in rows) else None
     found = [
-        row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and told in (None, row.dimension)
+        row for row in rows if row.p_adjusted is not None and row.p_adjusted < alpha and only in (None, row.dimension)
     ]
     lines = [
         [

@@ -1,4 +1,4 @@
-"""A study's findings as CSV, a file a table, and as LaTeX."""
+"""The findings of a study as CSV, one file per table, and as LaTeX."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
-    """Write all tables into a folder, which is made where it does not exist, and return their paths.
+    """Write all tables to a folder, which is made if necessary, and return their paths.
 
     CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities,
-    disagreements, matrix; a column per field of the findings' types, empty where there is no number; "*" stands for all
-    systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula begins with an
-    apostrophe. Tables without rows have their titles. LaTeX (package booktabs): correlations.tex, comparisons.tex.
+    disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for all
+    systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula is prefixed with an
+    apostrophe. Tables without rows have a header. LaTeX (package booktabs): correlations.tex, comparisons.tex.
 
     Raises:
         UsageError: The folder cannot be written.
@@ -87,5 +87,5 @@ def _dump_matrix(matrix: MetricMatrix | None) -> bytes:
 
 
 def _encode(text: str) -> bytes:
-    # Half a character, from an id, is no UTF-8.
+    # A lone surrogate in an id is not valid UTF-8.
     return text.encode(errors="replace")
