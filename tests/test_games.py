@@ -1,4 +1,4 @@
-"""Playing for the score does not pay: the games of benchmarks/games.py, offline and with a scripted model."""
+"""Gaming the score does not pay: the games of benchmarks/games.py, offline and with a scripted model."""
 
 import runpy
 from functools import cache
@@ -52,6 +52,6 @@ def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("reader", READERS)
-def test_who_says_a_thing_and_its_opposite_says_neither(change, reader: str, lang: str):
+def test_a_statement_and_its_denial_count_as_neither(change, reader: str, lang: str):
     changes = change(reader, lang, "its own denial besides")
     assert fmean(gain for quality, gain in changes if quality == "wrong") <= SAME

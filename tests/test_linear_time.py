@@ -1,7 +1,7 @@
-"""Whatever reads text that others wrote takes time in proportion to its length, however that text was made.
+"""Everything that reads untrusted text takes time in proportion to its length, whatever the text.
 
-Found by walking the package, so that nothing new can be forgotten: every compiled pattern, every pattern written into a
-call of `re`, and every public function that takes a text.
+Tested are, found by walking the package so that nothing new is missed: every compiled pattern, every pattern in a call of
+`re`, and every public function that takes a text.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ READERS = ("text", "llm.structured", "extraction", "matching", "metrics", "evalu
 """The packages whose public functions read texts that others wrote."""
 
 APPLIED = {"_QUOTED": ["match", "fullmatch"], "_BADLY_QUOTED": ["match"], "_FORMATS": ["fullmatch"]}
-"""How patterns are applied, where their names do not stand beside the method."""
+"""How patterns are applied whose method is not called on their name."""
 
 SHORTEST, LONGEST = 500, 8_000
 """Characters. A search that looks from each place to the end takes a hundredth of a second for the longest."""
 ENOUGH = 0.001
-"""Seconds from which a time can be compared with another."""
+"""Shortest time, in seconds, that can be compared with another."""
 MOST = 3.0
-"""Times as long as before, for a text of twice the length."""
+"""Largest allowed ratio of times, for a text of twice the length."""
 
 UNITS = (
     *("a", "A", "1", "0", " ", "\n", "\t", "\r\n", "\u200b", "\ufe0f", "é", "不", "一", "Ａ", "İ", "😀"),
@@ -94,7 +94,7 @@ UNITS = (
     *("the ", "oe", "ies ", "isation ", "patient ", "Patient: a\n"),
     *("Doctor: a\n", "患者：", "a-", "a'", "a.a", "stage iv ", "4期"),
 )  # fmt: skip
-"""What a text may be made of by repetition."""
+"""Units that are repeated to make texts."""
 
 
 # --- patterns
@@ -104,13 +104,13 @@ def _modules() -> Iterator[tuple[str, Any]]:
     for path in SOURCES:
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        # Adapters import frameworks that need not be there; their patterns are found in their source.
+        # Adapters import frameworks that may be absent; their patterns are found in their source.
         if not name.startswith("imapeval.integrations"):
             yield name, importlib.import_module(name)
 
 
 def _compiled(value: Any, name: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
-    """Yield the patterns of a value, those in tables as well."""
+    """Yield the patterns of a value, including those in tables."""
     if isinstance(value, re.Pattern):
         yield name, value
     elif isinstance(value, dict):
@@ -126,7 +126,7 @@ def _compiled(value: Any, name: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 
 def _written() -> Iterator[tuple[str, re.Pattern[Any], str]]:
-    """Yield the patterns that stand in calls of `re`, and how they are applied."""
+    """Yield the patterns in calls of `re`, and how they are applied."""
     for path, source in SOURCES.items():
         for node in ast.walk(ast.parse(source)):
             if (
@@ -149,7 +149,7 @@ def _patterns() -> dict[str, tuple[re.Pattern[Any], frozenset[str]]]:
     for module, loaded in _modules():
         for name, value in vars(loaded).items():
             for place, pattern in _compiled(value, name):
-                # Private names stand in several modules.
+                # The same private name may occur in several modules.
                 source = SOURCES[Path(loaded.__file__)] if name.startswith("_") else EVERYTHING
                 told = re.findall(rf"\b{name}(?:\[\w+\])?\.(\w+)", source)
                 methods = APPLIED.get(name) or told or ["search"]
@@ -169,9 +169,9 @@ def _apply(pattern: re.Pattern[Any], methods: frozenset[str]) -> Callable[[str],
 
 
 def _units_of(pattern: re.Pattern[Any]) -> Iterator[str]:
-    """Yield what a text may be made of that a pattern has much to do with: its own words."""
+    """Yield units that make a pattern work hard: its own words."""
     source = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
-    # What stands after a backslash or "(?" is no character of a text.
+    # Escapes and group syntax are not characters of a text.
     bare = re.sub(r"\(\?(?:P<\w+>|[:=!>]|<[=!])|\\[bBdDsSwWAZ]|\{\d*,?\d*\}", " ", source)
     words = re.findall(r"[A-Za-z]{2,}|[一-鿿]{1,6}", bare)
     phrases = re.findall(r"[\w ,:'\"<>/-]{2,40}", bare)
@@ -182,12 +182,12 @@ def _units_of(pattern: re.Pattern[Any]) -> Iterator[str]:
 
 
 def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
-    """Return how many times as long a text of twice the length takes; 1 where neither takes any time to speak of."""
+    """Return the ratio of times for a text of twice the length; 1 if neither takes a measurable time."""
 
     def measure(length: int) -> float:
         text = make(length)
         _forget()
-        # Of the processor, which others use as well.
+        # CPU time, because other processes use the machine too.
         begun = time.process_time()
         with suppress(ImapEvalError):
             work(text)
@@ -198,7 +198,7 @@ def grows(work: Callable[[str], object], make: Callable[[int], str]) -> float:
         if length >= LONGEST:
             return 1.0
         length *= 4
-    # What is in doubt is looked at once more at four times the length: chance does not square.
+    # Doubtful cases are measured again at four times the length: noise does not grow quadratically.
     for factor in (2, 4):
         short = long = float("inf")
         for _ in range(8):
@@ -226,7 +226,7 @@ def _forget() -> None:
 
 
 _END = "\x00,;\n.。)\x00"
-"""What comes where something else is looked for."""
+"""An unexpected end of a text."""
 
 GROWING = (
     ("if a", " or b"),
@@ -250,11 +250,11 @@ GROWING = (
     ("score: ", "1 "),
     ("[RESULT]", " "),
 )
-"""What a text may begin with, and what may then follow again and again."""
+"""Beginnings of texts, each with a unit that is repeated after it."""
 
 
 def _share(units: Sequence[str], name: str) -> Sequence[str]:
-    """Return each fourth unit, beginning with another one for each name: all of them for each took minutes."""
+    """Return every fourth unit, with an offset that depends on the name: all of them for each took minutes."""
     return units[crc32(name.encode()) % 4 :: 4]
 
 
@@ -270,7 +270,7 @@ def _texts(units: Iterable[str], growing: Iterable[tuple[str, str]]) -> Iterator
 def slow(
     work: Callable[[str], object], units: Iterable[str], growing: Iterable[tuple[str, str]] = ()
 ) -> dict[str, float]:
-    """Return the texts for which the time grows faster than their length, and by how much."""
+    """Return the texts for which the time grows faster than the length, and by how much."""
     grown = {told: grows(work, make) for told, make in _texts(units, growing)}
     return {told: round(growth, 1) for told, growth in grown.items() if growth > MOST}
 
@@ -289,7 +289,7 @@ def test_every_pattern():
 
 
 def _read(read: Callable[[Path], object], suffix: str) -> Callable[[str], object]:
-    """Return what reads a text out of a file."""
+    """Return a function that writes a text to a file and reads it."""
 
     def work(text: str) -> object:
         with tempfile.TemporaryDirectory() as folder:
@@ -301,7 +301,7 @@ def _read(read: Callable[[Path], object], suffix: str) -> Callable[[str], object
 
 
 def _look_up(text: str) -> None:
-    """Use a text and a value as a model would give it, short but made of the same."""
+    """Look up a value, made of the same units as the text, in the text."""
     source = SourceText(text, under_evaluation=True)
     value = text[:60]
     for pair in (Pair("treatment", value), Pair("treatment", f"{value[:-1]}q")):
@@ -318,7 +318,7 @@ def _offline() -> LexiconReader:
 
 
 def _extract(text: str) -> None:
-    """Read a text offline, in every place where it may stand."""
+    """Read a text offline as question, reference and response."""
     for lang in get_args(Lang):
         sample = Sample("1", text, (text,), text, lang=lang)
         asyncio.run(TwoStepExtractor(_offline()).extract(sample))
@@ -391,14 +391,14 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "evaluation.samples.rows.read_csv": _read(lambda path: list(rows.read_csv(str(path))), ".csv"),
     "evaluation.samples.rows.read_jsonl": _read(lambda path: list(rows.read_jsonl(str(path))), ".jsonl"),
 }
-"""How readers are called that need more than a text, by the dotted name within the package."""
+"""How to call readers that need more than a text, by their dotted name within the package."""
 
 TEXTS = frozenset({"text", "texts", "completion", "response", "value", "word", "norm", "inside", "governor"})
-"""What the first parameter of a function is called that reads a text."""
+"""Names of the first parameter of functions that read a text."""
 
 
 def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
-    """Yield what takes a text: the functions of `GIVEN`, and those that take nothing else."""
+    """Yield the readers: those of `GIVEN`, and all functions that need only a text."""
     yield from GIVEN.items()
     for module, loaded in _modules():
         layer = module.partition(".")[2]
@@ -416,7 +416,7 @@ def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
 
 
 def _use(read: Callable[[str], object]) -> Callable[[str], object]:
-    """Return what reads all that a reader yields."""
+    """Return a function that exhausts the iterator that a reader returns."""
     return lambda text: deque(made, 0) if isinstance(made := read(text), Iterator) else made
 
 
@@ -428,6 +428,6 @@ def test_every_reader():
 
 
 @pytest.mark.parametrize("unit", ["评审员", "user:\n", "<|x|>", '"value": ', "{", '{"a":[', "Reference answer: a. "])
-def test_what_took_minutes(unit: str):
+def test_texts_that_once_took_minutes(unit: str):
     for read in (_look_up, _use(parsing.parse_inform), _use(clean_answer)):
         assert grows(read, lambda length: unit * (length // len(unit))) <= MOST

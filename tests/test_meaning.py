@@ -1,7 +1,7 @@
-"""Meaning before wording, end to end: denials, rewordings and layout.
+"""Scores follow meaning rather than wording, end to end: denials, rewordings and layout.
 
-The floors are what the offline reader reached on 2026-11-22, rounded down; docs/agreement.md has the figures and what a
-strong model makes of the same answers. They keep an improvement from being lost and claim no more.
+The floors are the results of the offline reader on 2026-11-22, rounded down; docs/agreement.md has the figures, and those
+of a strong model on the same answers. They only guard against regressions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REWORDINGS = [
     ("48小时内不要热敷、按摩或饮酒。", "别热敷，别按摩，别喝酒。"),
     ("Trigeminal neuralgia.", "This fits tic douloureux."),
 ]
-"""Of the issue on meaning: each inversion scored .4 to 1.0 before, each rewording less than its inversion."""
+"""From the issue on meaning: each inversion scored .4 to 1.0 before, each rewording less than its inversion."""
 
 LAYOUTS: dict[str, Callable[[Sample], str]] = {
     "bold": lambda sample: re.sub(r"(\w{4,}|[\u4e00-\u9fff]{2})", r"**\1**", sample.response, count=1),
@@ -51,7 +51,7 @@ LAYOUTS: dict[str, Callable[[Sample], str]] = {
 
 @pytest.fixture(scope="module")
 def score():
-    """Return what scores samples offline, in their order; None where there is no score."""
+    """Return a function that scores samples offline, in order; None for a sample without a score."""
     with open_graph() as graph:
         extractor, matcher = open_extractor(graph), open_matcher(graph)
 

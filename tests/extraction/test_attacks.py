@@ -92,7 +92,7 @@ def test_the_model_does_not_even_see_it(attack):
     assert not has_gained([source.shown_text], attack)
 
 
-async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response():
+async def test_an_obedient_model_gives_only_facts_of_the_response():
     """The limit of all this, as docs/llm.md tells it: facts that the response names are kept, others are not."""
     seen = [attack for attack in ATTACKS if "seen" in attack]
     gained = []
@@ -105,7 +105,7 @@ async def test_a_model_that_obeys_what_it_sees_gains_what_stands_in_the_response
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=name)
-async def test_what_the_model_sees_of_it_stays_between_markers_that_it_cannot_know(attack):
+async def test_text_stays_between_markers_that_it_cannot_know(attack):
     model = ScriptedModel(lambda _: '{"inform": []}')
     await read(model, attack)
     shown = SourceText(attack["base"] + attack["attack"], under_evaluation=True).shown_text

@@ -45,7 +45,7 @@ def test_a_value_needs_most_of_its_words_and_all_its_numbers(text, value, term, 
     assert GroundingText(text).supports(value, term=term) is supported
 
 
-def test_zero_width_characters_neither_divide_nor_hide():
+def test_zero_width_characters_neither_split_nor_hide_words():
     assert GroundingText(EN).supports("col\u200bchicine")
     assert not GroundingText("colchi cine").supports("colchi\u200bcine")
 
@@ -66,7 +66,7 @@ words = st.lists(
 
 
 @given(words, words)
-def test_what_a_text_supports_a_longer_text_supports(value, more):
+def test_a_longer_text_supports_whatever_a_part_of_it_supports(value, more):
     """For values without polarity, whose words are all there."""
     text = " ".join(value)
     if text and any(word.isalpha() for word in value):

@@ -130,7 +130,7 @@ def test_a_score_that_is_asked_for_is_a_statement(line):
         ("疖子怎么治？", False),
     ],
 )
-def test_who_asks_for_a_score(text, asked):
+def test_questions_about_scores(text, asked):
     assert is_about_score(text) == asked
     assert is_about_score("Rest.", text) == asked
 

@@ -40,7 +40,7 @@ def test_lines_are_divided_at_the_first_sign_that_is_none_of_the_terms(line, ask
         "Inform-treatment-teaInform-treatment-rest\nEnd",
     ],
 )
-def test_what_may_have_lost_a_line_is_not_whole(completion):
+def test_a_completion_that_may_have_lost_a_line_is_incomplete(completion):
     assert not parse_inform(completion).complete
 
 
@@ -54,7 +54,7 @@ def test_what_may_have_lost_a_line_is_not_whole(completion):
         "Constraint-age-34 years\nEnd",
     ],
 )
-def test_an_end_behind_something_else_does_not_say_that_there_is_nothing(completion):
+def test_an_end_line_after_prose_does_not_mean_no_facts(completion):
     with pytest.raises(ExtractionError) as caught:
         parse_inform(completion)
     assert caught.value.kind == "unreadable-completion"
@@ -80,7 +80,7 @@ records = st.lists(
 
 
 @given(records)
-def test_what_is_written_as_lines_reads_the_same(groups):
+def test_formatted_lines_are_parsed_to_the_same_entries(groups):
     record = json.dumps({"inform": groups})
     parsed = parse_inform(line_format.format_lines(record))
     assert parsed.found == parse_inform(record).found

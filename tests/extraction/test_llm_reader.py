@@ -37,7 +37,7 @@ async def test_reads_a_question():
     assert request.temperature == 0
 
 
-async def test_a_question_that_asks_nothing_is_no_query():
+async def test_a_question_without_a_query_is_an_error():
     reader = LLMReader(ScriptedModel(['{"query": [], "constraint": []}']))
     for question in ("I feel fine.", " "):
         with pytest.raises(ExtractionError) as caught:
@@ -100,7 +100,7 @@ async def test_a_quoted_value_carries_its_place_and_the_answers_wording(answer, 
 
 
 @pytest.mark.parametrize(("answer", "values"), [("Rest.", ["rest"]), ("At 40, rest.", ["rest", "40"])])
-async def test_what_the_question_gives_is_no_fact_of_an_answer_that_does_not_say_it(answer, values):
+async def test_constraints_are_not_facts_of_an_answer_without_them(answer, values):
     pairs = await read(answer, inform(("treatment", "rest"), ("treatment", "40")))
     assert [pair.value.casefold() for pair in pairs] == values
 
@@ -154,7 +154,7 @@ async def test_both_steps_make_an_imap():
 
 
 @pytest.mark.parametrize("kind", ["pending", "timeout", "server", "bad-request", "unreadable-reply"])
-async def test_errors_that_asking_again_does_not_mend_pass_through(kind):
+async def test_errors_that_a_repeated_request_cannot_fix_pass_through(kind):
     model = ScriptedModel([ProviderError("no", kind=kind)])
     with pytest.raises(ProviderError) as caught:
         await LLMReader(model).read_question("Q?", lang="en")
@@ -220,7 +220,7 @@ async def test_the_note_speaks_the_language_of_the_text():
         ('{"inform": [{"term": "treatment", "values": [' + '"rest", "sleep", ' * 20, 0.3, 1024),
     ],
 )
-async def test_what_the_server_cut_off_gets_more_room_unless_it_loops(raw, temperature, max_tokens):
+async def test_a_truncated_completion_gets_more_room_unless_it_loops(raw, temperature, max_tokens):
     cut = ProviderError("cut", kind="truncated", raw=raw)
     model = ScriptedModel([cut, inform(("treatment", "rest"))])
     await LLMReader(model).read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
@@ -268,7 +268,7 @@ QUERY = '{"query": ["treatment"], "constraint": []}'
 
 
 @pytest.mark.parametrize(("json_mode", "refused"), [(True, 1), (False, 2)])
-async def test_what_the_server_takes_is_learnt_once(json_mode, refused):
+async def test_the_supported_output_format_is_learnt_once(json_mode, refused):
     model = Picky(json_mode=json_mode)
     reader = LLMReader(model)
     before = reader.signature

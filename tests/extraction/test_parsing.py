@@ -80,7 +80,7 @@ def test_reads_inform_pairs_whatever_their_wrapping(completion):
         '{"inform": ' + "9" * 10_000 + "}",
     ],
 )
-def test_what_cannot_be_read_is_an_error_and_keeps_the_raw_text(completion):
+def test_an_unreadable_completion_is_an_error_with_the_raw_text(completion):
     with pytest.raises(ExtractionError) as caught:
         parse_inform(completion)
     assert caught.value.kind == "unreadable-completion"
@@ -99,13 +99,13 @@ def test_what_cannot_be_read_is_an_error_and_keeps_the_raw_text(completion):
         "Here: " + INFORM[:-1] + ', "inform": null} Bye.',
     ],
 )
-def test_a_key_that_stands_twice_with_different_contents_is_an_error(completion):
+def test_a_duplicate_key_with_different_contents_is_an_error(completion):
     with pytest.raises(ExtractionError) as caught:
         parse_inform(completion)
     assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
 
 
-def test_a_key_that_stands_twice_with_the_same_contents_says_one_thing():
+def test_a_duplicate_key_with_the_same_contents_counts_once():
     completion = INFORM[:-1] + ", " + INFORM[1:]
     assert parse_inform(completion).found == PAIRS
     assert parse_inform('{"inform": [{"term": "a", "value": "b", "sure": NaN}]}').found == (Pair("a", "b"),)
@@ -131,7 +131,7 @@ def test_objects_that_differ_are_an_error():
         ('{"inform": [', 0),
     ],
 )
-def test_of_what_breaks_off_the_beginning_is_read(completion, found):
+def test_the_beginning_of_a_truncated_completion_is_read(completion, found):
     parsed = parse_inform(completion)
     assert parsed.found == PAIRS[:found]
     assert not parsed.complete
@@ -145,7 +145,7 @@ def test_no_facts_is_not_an_error():
     assert parse_inform('{"inform": [{"term": "cause", "value": "not specified"}]}').found == ()
 
 
-def test_reports_what_it_leaves_out():
+def test_dropped_entries_are_reported():
     entries = [
         {"term": "cause", "value": "virus"},
         {"term": "cause", "value": "Not specified."},
@@ -202,7 +202,7 @@ def test_reads_the_question_in_either_shape(query):
         ('{"query": ["cause"], "query": [], "constraint": []}', "different-objects"),
     ],
 )
-def test_what_is_no_list_of_queries_is_not_taken_for_an_empty_one(completion, kind):
+def test_a_malformed_list_of_queries_is_not_an_empty_one(completion, kind):
     with pytest.raises(ExtractionError) as caught:
         parse_question(completion)
     assert (caught.value.kind, caught.value.raw) == (kind, completion)
@@ -267,13 +267,13 @@ def test_any_json_value_is_read_or_refused(value):
 
 
 @given(st.integers(0, len(INFORM) - 1))
-def test_a_cut_completion_is_never_taken_for_a_whole_one(length):
+def test_a_truncated_completion_is_never_taken_as_complete(length):
     with contextlib.suppress(ExtractionError):
         parsed = parse_inform(INFORM[:length])
         assert not parsed.complete
         assert parsed.found == PAIRS[: len(parsed.found)]
 
 
-def test_a_question_whose_constraint_has_a_damaged_key_is_not_whole():
+def test_a_damaged_constraint_key_makes_a_question_incomplete():
     assert parse_question('{"query": ["cause"]}').complete
     assert not parse_question('{"query": ["cause"], "constrai7t": []}').complete

@@ -48,7 +48,7 @@ async def test_an_imap_per_reference():
     )
 
 
-async def test_one_imap_where_there_is_no_reference():
+async def test_one_imap_without_references():
     words = Words()
     assert await TwoStepExtractor(words).extract(Sample("1", "Q?", (), "sleep")) == (
         Imap(QUERY, GIVEN, (), (Pair("advice", "sleep"),)),
@@ -70,7 +70,7 @@ async def test_question_and_reference_are_read_once_also_at_the_same_time():
     [ExtractionError("garbled", kind="x"), ServiceError("down", kind="unreachable"), KeyError("a bug")],
     ids=["sample", "service", "bug"],
 )
-async def test_who_asks_after_a_failure_reads_again(error: Exception):
+async def test_a_request_after_a_failure_reads_again(error: Exception):
     extractor = TwoStepExtractor(Words(errors=[error]))
     sample = Sample("1", "Q?", ("rest",), "sleep")
     with pytest.raises(type(error)):

@@ -35,7 +35,7 @@ async def read(*readings: str | Exception) -> list[tuple[int, int, str]]:
     return [(imap.reading, imap.reference_index, imap.response[0].value) for imap in imaps]
 
 
-async def test_each_reading_gives_imaps_of_its_own():
+async def test_each_reading_has_its_own_imaps():
     assert await read("rest", "tea") == [(0, 0, "rest"), (0, 1, "rest"), (1, 0, "tea"), (1, 1, "tea")]
 
 
@@ -61,20 +61,20 @@ async def test_too_few_readings_fail_with_the_first_error(error: Exception):
     ],
     ids=["passing", "pending", "service", "bug"],
 )
-async def test_what_has_nothing_to_do_with_the_text_fails_the_sample(error: Exception):
+async def test_a_completion_unrelated_to_the_text_fails_the_sample(error: Exception):
     with pytest.raises(type(error)) as caught:
         await read(UNREADABLE, "rest", "rest", "rest", error)
     assert caught.value is error
 
 
-async def test_what_ends_the_run_does_not_hide_behind_what_passes():
+async def test_an_error_that_ends_the_run_takes_precedence():
     gone = ServiceError("gone", kind="unreachable")
     with pytest.raises(ServiceError) as caught:
         await read(ProviderError("slow", kind="timeout"), "rest", gone, UNREADABLE)
     assert caught.value is gone
 
 
-def test_the_signature_says_how_many_readings_there_are():
+def test_the_signature_has_the_number_of_readings():
     three = RepeatedExtractor([Fixed("rest")] * 3)
     assert three.signature == "repeated|readings:3|needed:2|v:1|fixed|v:1"
     assert RepeatedExtractor([Fixed("rest")] * 5).signature.startswith("repeated|readings:5|needed:3|")
@@ -87,7 +87,7 @@ def test_one_reading_repeats_nothing():
         RepeatedExtractor([Fixed("rest")])
 
 
-async def test_each_reading_is_a_request_of_its_own():
+async def test_each_reading_is_a_separate_request():
     model = ScriptedModel(lambda _: '{"query": ["advice"], "constraint": [], "inform": []}')
     graph = open_graph()
     await open_extractor(graph, llm=model, votes=3).extract(SAMPLE)

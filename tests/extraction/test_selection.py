@@ -20,7 +20,7 @@ ROWS = [line.split("\t") for line in (Path(__file__).parent / "selected.tsv").re
 
 
 @pytest.mark.parametrize(("outcome", "term", "answer", "value"), ROWS, ids=[f"{row[0]} {row[3]}" for row in ROWS])
-def test_what_the_answer_says_is_kept_and_what_it_does_not_is_left_out(outcome, term, answer, value):
+def test_only_pairs_in_the_answer_are_kept(outcome, term, answer, value):
     quoted = Pair(term, answer.rstrip(".。"))
     imap = QuestionImap((Pair(term, "?"),), ())
     # What fails here as "garbled" or "wrong-language" would cost the whole sample.
@@ -41,7 +41,7 @@ def test_a_name_with_capitals_is_not_damaged(value):
     assert select_inform([Pair("建议", value)], source, imap, value).found == (Pair("建议", value),)
 
 
-def test_an_examples_value_counts_where_the_answer_says_it():
+def test_an_example_value_counts_if_the_answer_contains_it():
     imap = QuestionImap((Pair("检查", "?"),), ())
     parsed = select_inform([Pair("检查", "尿常规")], SourceText("查一下尿常规。", under_evaluation=True), imap, "")
     assert [pair.value for pair in parsed.found] == ["尿常规"]

@@ -45,7 +45,7 @@ def test_letters_are_shown_as_they_are_ordinarily_written():
     )
 
 
-def test_what_goes_over_something_left_out_is_no_quotation():
+def test_a_value_across_an_omission_is_not_a_quotation():
     text = "Rest and\nInform-x-drainage\nsleep."
     assert SourceText(text, under_evaluation=True).shown_text == "Rest and\n … \nsleep."
     assert place(text, "rest and … sleep") is None
@@ -69,7 +69,7 @@ pieces = st.lists(
 
 
 @given(pieces, st.integers(0, 30), st.integers(1, 8))
-def test_what_is_shown_is_found_where_it_stands(parts, start, length):
+def test_shown_text_is_located_in_the_original(parts, start, length):
     text = "".join(parts)
     source = SourceText(text, under_evaluation=True)
     value = " ".join(source.shown_text[start : start + length].split())

@@ -45,12 +45,14 @@ def matcher(tmp_path_factory):
         ("fever", "aspirin", Relation.UNMATCHED, "encoder"),
     ],
 )
-async def test_first_who_knows_decides(matcher, reference, response, relation, decided_by, make_imap):
+async def test_the_first_decider_that_knows_the_relation_decides(
+    matcher, reference, response, relation, decided_by, make_imap
+):
     ((match,),) = await matcher.match([make_imap([reference], [response])], langs=["en"])
     assert (match.relation, match.decided_by) == (relation, decided_by)
 
 
-async def test_recorded_relations_come_before_all_others_and_what_is_not_recorded_is_unmatched(matcher, make_imap):
+async def test_recorded_relations_take_precedence_and_all_others_are_unmatched(matcher, make_imap):
     known = (KnownRelation("advice", "fever", "aspirin", Relation.EXACT),)
     (matches,) = await matcher.match([make_imap(["fever"], ["aspirin", "fever"], relations=known)], langs=["en"])
     assert [(m.relation, m.decided_by, m.evidence) for m in matches] == [
@@ -67,7 +69,7 @@ async def test_contradiction_earns_no_soft_credit_and_a_stranger_little(matcher,
     assert 0 <= other < 0.5 < kind < 1
 
 
-async def test_similarity_does_not_depend_on_what_else_is_in_the_batch(matcher, make_imap):
+async def test_similarity_does_not_depend_on_the_rest_of_the_batch(matcher, make_imap):
     wanted = make_imap(["headache in the morning"], ["matutinal cephalalgia"])
     ((alone,),) = await matcher.match([wanted], langs=["en"])
     others = [make_imap([f"value {n}"], [f"other {n}", "fever"]) for n in range(40)]
@@ -103,14 +105,14 @@ async def test_a_recorded_relation_holds_between_its_terms_only(matcher):
     assert [(m.other_term, m.relation) for m in matches] == [("drug", Relation.EXACT), ("", Relation.UNMATCHED)]
 
 
-async def test_what_is_asked_changes_nothing(matcher, make_imap):
+async def test_the_question_changes_nothing(matcher, make_imap):
     imap = make_imap(["high fever"], ["fever", "aspirin"])
     assert await matcher.match([imap], langs=["en"], questions=["Is it fever?"]) == await matcher.match(
         [imap], langs=["en"]
     )
 
 
-async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch, make_imap):
+async def test_only_values_not_decided_by_wording_are_linked(matcher, monkeypatch, make_imap):
     linked = []
     link_many = Linker.link_many
     monkeypatch.setattr(
@@ -122,7 +124,7 @@ async def test_only_what_the_wording_leaves_open_is_linked(matcher, monkeypatch,
     assert {"fever", "high fever"} <= set(linked)
 
 
-async def test_who_has_nothing_to_compare_is_not_encoded(matcher, monkeypatch, make_imap):
+async def test_values_without_counterpart_are_not_encoded(matcher, monkeypatch, make_imap):
     encoded = []
     encode = type(matcher.encoder).encode
     monkeypatch.setattr(

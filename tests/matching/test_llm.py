@@ -27,7 +27,7 @@ def shown(request):
 
 @pytest.mark.parametrize("relation", sorted(set(Relation) - {Relation.UNMATCHED}))
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_an_open_pair_takes_the_relation_that_the_model_says(inner, relation, lang, write_relations):
+async def test_an_undecided_pair_gets_the_relation_of_the_model(inner, relation, lang, write_relations):
     model = ScriptedModel([write_relations((1, 1, relation))])
     match = await relate_values(LLMMatcher(inner, model), "床头抬高", "quit cigarettes", lang=lang)
     assert (match.relation, match.decided_by) == (relation, "llm")
@@ -41,9 +41,7 @@ async def test_an_open_pair_takes_the_relation_that_the_model_says(inner, relati
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_the_model_sees_the_question_what_it_gives_and_the_facts_of_both_answers(
-    lang, write_relations, match_with_llm
-):
+async def test_the_model_sees_question_constraints_and_facts_of_both_answers(lang, write_relations, match_with_llm):
     case = Imap(
         (Pair("advice", "?"),),
         (Pair("disease", "reflux"), Pair("age", "54")),
@@ -60,7 +58,7 @@ async def test_the_model_sees_the_question_what_it_gives_and_the_facts_of_both_a
     }
 
 
-async def test_each_imap_is_asked_about_in_the_light_of_its_own_question(inner, make_imap, write_relations):
+async def test_each_imap_is_sent_with_its_own_question(inner, make_imap, write_relations):
     cases = [make_imap(OPEN[:1], OPEN[1:2]), make_imap(OPEN[:1], OPEN[2:])]
     model = ScriptedModel(lambda _: write_relations())
     await LLMMatcher(inner, model).match(cases, langs=["en", "en"], questions=["Why?", "How long?"])
@@ -74,7 +72,7 @@ async def test_questions_are_as_many_as_imaps(inner, make_imap):
         await LLMMatcher(inner, model).match([make_imap(OPEN[:1], OPEN[1:2])], langs=["en"], questions=[])
 
 
-async def test_the_model_is_told_which_value_is_the_references(inner, write_relations):
+async def test_the_model_knows_which_value_is_the_references(inner, write_relations):
     """Belonging, the reference is a kind of the response, turns into containment with the pair."""
 
     def reply(request):
@@ -114,7 +112,7 @@ async def test_the_model_overrules_wording_and_graph(
     }
 
 
-async def test_who_agrees_overrules_nobody(make_imap, write_relations, match_with_llm):
+async def test_agreement_is_not_reported_as_overruling(make_imap, write_relations, match_with_llm):
     (match,), _ = await match_with_llm(make_imap(["ibuprofen"], ["NSAID"]), write_relations((1, 1, "belonging")))
     assert (match.relation, match.decided_by) == (Relation.BELONGING, "llm")
     assert "overruled" not in match.evidence
@@ -166,7 +164,7 @@ async def test_one_value_under_two_terms_is_two_facts(write_relations, match_wit
     ]
 
 
-async def test_what_the_model_does_not_list_is_unmatched_and_keeps_its_similarity(
+async def test_unlisted_pairs_are_unmatched_and_keep_their_similarity(
     inner, make_imap, write_relations, match_with_llm
 ):
     case = make_imap(OPEN[:1], OPEN[1:])
@@ -179,7 +177,7 @@ async def test_what_the_model_does_not_list_is_unmatched_and_keeps_its_similarit
 
 
 @pytest.mark.parametrize(("reference", "response", "by"), [(*OPEN[:2], "encoder"), ("ibuprofen", "NSAID", "graph")])
-async def test_a_pair_of_which_no_one_relation_is_said_keeps_what_it_had(
+async def test_a_pair_with_several_relations_keeps_its_relation(
     inner, reference, response, by, make_imap, write_relations, match_with_llm
 ):
     case = make_imap([reference], [response])

@@ -45,7 +45,7 @@ LOOP = f'{{"relations": [{", ".join([ENTRY] * 50)}]}}'
     ids=["prose", "nothing", "no listed facts", "no relation", "refusal", "truncated", "loop"],
 )
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_a_completion_that_is_no_use_is_asked_for_once_more(lang, fault, changed, make_imap, match_with_llm):
+async def test_an_unusable_completion_is_requested_again_once(lang, fault, changed, make_imap, match_with_llm):
     (match,), model = await match_with_llm(make_imap(OPEN[:1], OPEN[1:2]), fault, YES, lang=lang)
     assert match.relation is Relation.EXACT
     first, second = model.requests
@@ -55,7 +55,7 @@ async def test_a_completion_that_is_no_use_is_asked_for_once_more(lang, fault, c
     assert note.startswith("A first attempt" if lang == "en" else "第一次的输出")
 
 
-async def test_an_imap_whose_completions_stay_no_use_fails_alone(inner, make_imap):
+async def test_an_imap_with_only_unusable_completions_fails_alone(inner, make_imap):
     def reply(request):
         return "All is well." if OPEN[2] in request.messages[-1].content else YES
 
@@ -76,7 +76,7 @@ async def test_an_imap_about_which_the_provider_fails_fails_alone(make_imap, mat
     assert len(model.requests) == 1
 
 
-async def test_a_failing_service_ends_it_after_what_is_under_way(inner, make_imap):
+async def test_a_service_error_is_raised_after_requests_under_way(inner, make_imap):
     class Down:
         identity, concurrency = "down", 2
         finished = 0

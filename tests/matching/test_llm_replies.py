@@ -70,7 +70,7 @@ def test_nothing_listed_is_nothing_related(completion):
         ),
     ],
 )
-def test_what_is_no_list_of_relations_does_not_say_that_nothing_is_related(completion, kind):
+def test_a_malformed_list_of_relations_is_not_an_empty_one(completion, kind):
     with pytest.raises(ExtractionError) as caught:
         parse(completion)
     assert (caught.value.kind, caught.value.raw) == (kind, completion)
@@ -100,7 +100,7 @@ def test_what_is_no_list_of_relations_does_not_say_that_nothing_is_related(compl
         ["exact"],
     ],
 )
-def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
+def test_entries_without_listed_facts_are_dropped_and_reported(entry):
     answer = parse(json.dumps({"relations": [*ENTRIES, entry]}))
     assert answer == RelationReply(VERDICTS, {}, (json.dumps(entry),))
     # Alone it is not "nothing is related".
@@ -119,7 +119,7 @@ def test_what_names_no_listed_facts_is_left_out_and_reported(entry):
         ([None], ("",)),
     ],
 )
-def test_facts_of_which_no_one_relation_is_said_have_none(said, words):
+def test_facts_with_several_relations_or_none_are_unclear(said, words):
     entries = [{"reference": 1, "response": 1, "relation": word} for word in said]
     answer = parse(json.dumps({"relations": [*ENTRIES, *entries]}))
     assert answer == RelationReply(VERDICTS, {(1, 1): words}, ())
@@ -147,7 +147,7 @@ def test_a_list_without_any_relation_is_not_nothing_related(entries):
         f'{COMPLETION} or rather {{"relations": []}}',
     ],
 )
-def test_what_cannot_be_read_is_an_error_with_the_raw_text(completion):
+def test_an_unreadable_completion_is_an_error_with_the_raw_text(completion):
     with pytest.raises(ExtractionError) as caught:
         parse(completion)
     kind = "different-objects" if " or rather " in completion else "unreadable-completion"
@@ -244,7 +244,7 @@ def test_any_text_is_read_or_refused(completion):
         st.tuples(st.sampled_from(Relation), st.text(max_size=50)),
     )
 )
-def test_what_is_written_is_read(said):
+def test_written_relations_are_parsed(said):
     entries = [
         {"reference": reference, "response": response, "why": why, "relation": relation}
         for (reference, response), (relation, why) in said.items()
@@ -267,7 +267,7 @@ def test_facts_are_numbered_and_each_keeps_to_its_line():
 
 
 @given(st.lists(st.builds(Pair, st.text(), st.text()), max_size=8))
-def test_no_fact_makes_a_line_of_its_own(facts):
+def test_each_fact_stays_on_one_line(facts):
     lines = list_facts(facts).splitlines()
     assert [line.partition(".")[0] for line in lines] == [str(number) for number in range(1, len(facts) + 1)]
 

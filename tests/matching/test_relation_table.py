@@ -1,9 +1,9 @@
-"""Pairs of values whose relation a textbook gives: what the shipped graph, index and encoder make of them.
+"""Pairs of values with their textbook relations, tested with the shipped graph, index and encoder.
 
-`known_wrong` says what comes out today where that is not what should. A row that has become right must lose its
-mark, so that the table stays true. Rows of the split "dev" may be mended for; the accuracy of those of the split
-"held" was taken before anything was mended (docs/graph.md), and they are no reason to add a name to the graph. The
-sorts of `CLAUSES` came later: advice and amounts as answers word them, where much is still missed.
+`known_wrong` is the current result where it is not the expected one. A row that has become right must lose its mark. The
+graph may be improved for rows of the split "dev"; the accuracy on the split "held" was measured before any such
+improvement (docs/graph.md), and its rows are no reason to add a name to the graph. The sorts in `CLAUSES` were added
+later: advice and amounts as answers word them, many of which are still missed.
 """
 
 import csv
@@ -22,11 +22,11 @@ with TABLE.open(encoding="utf-8", newline="") as lines:
     ROWS = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 EASY = {"kind", "lay", "abbreviation", "paraphrase", "spelling", "symptom", "test", "procedure", "organism"}
-"""Sorts of cases that one look-up or one step settles, or that a wording shows; the others are hard."""
+"""Sorts of cases that one lookup, one step or the wording decides; the others are hard."""
 
 CLAUSES = {"advice", "age limit", "clause", "contagion", "direction", "dose of a clause", "duration", "finding"}
 CLAUSES |= {"meals", "prognosis", "same amount", "schedule", "side of a clause"}
-"""Sorts of the rows that say something, where the others name something."""
+"""Sorts of rows whose values are statements rather than names."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ async def test_relation_is_the_expected_one(matcher, row):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
-async def test_relation_turns_round_with_the_pair(matcher, row):
+async def test_the_relation_is_inverted_with_the_pair(matcher, row):
     turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
     match = await relate_values(matcher, row["response"], row["reference"], lang=row["lang"])
@@ -70,13 +70,13 @@ def test_contradictions_of_all_kinds_are_among_them_and_most_are_found():
 
 
 def test_how_many_are_known_to_be_wrong():
-    # Names are nearly all right; half of what is said in clauses is not, most of it because it is left open.
+    # Nearly all names are right; about half of the clauses are wrong, most of them because they stay undecided.
     wrong = [row for row in ROWS if row["known_wrong"]]
     assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(ROWS)
     assert sum(row["sort"] in CLAUSES for row in wrong) <= 0.5 * sum(row["sort"] in CLAUSES for row in ROWS)
     assert sum(row["known_wrong"] != Relation.UNMATCHED for row in wrong) <= 0.02 * len(ROWS)
 
 
-def test_no_pair_stands_there_twice():
+def test_no_pair_is_listed_twice():
     pairs = [(row["lang"], frozenset((row["reference"], row["response"]))) for row in ROWS]
     assert len(set(pairs)) == len(pairs)

@@ -43,7 +43,7 @@ def graph(tmp_path_factory):
         ("十二指肠恶性淋巴瘤", "恶性淋巴瘤", "十二指肠"),
     ],
 )
-def test_what_only_narrows_gives_a_kind(graph, longer, shorter, modifier):
+def test_a_narrowing_modifier_gives_a_kind(graph, longer, shorter, modifier):
     found = relate_by_head(graph, longer, shorter)
     assert found is not None
     assert found[0] == Relation.BELONGING
@@ -75,6 +75,6 @@ def test_what_only_narrows_gives_a_kind(graph, longer, shorter, modifier):
         ("?", "!"),
     ],
 )
-def test_what_makes_another_thing_of_it_gives_nothing(graph, longer, shorter):
+def test_a_modifier_that_changes_the_meaning_gives_no_relation(graph, longer, shorter):
     assert relate_by_head(graph, longer, shorter) is None
     assert relate_by_head(graph, shorter, longer) is None

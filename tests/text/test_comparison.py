@@ -173,7 +173,7 @@ def test_likeness_counts_words_and_chinese_bigrams() -> None:
     assert measure_wording_similarity("the", "of").overlap == 0.0
 
 
-def test_likeness_is_worth_nothing_where_one_denies_what_the_other_affirms() -> None:
+def test_similarity_has_no_weight_between_affirmation_and_denial() -> None:
     assert measure_wording_similarity("rest the knee", "do not rest the knee").weight == 0
     assert measure_wording_similarity("do not rest the knee", "never rest the knee").weight == 1
 

@@ -84,7 +84,7 @@ def test_how_sure(phrase, polarity, certainty, subject):
 @pytest.mark.parametrize(
     "phrase", ["eat less salt", "limit salt", "cut down on coffee", "少吃盐", "限制盐", "适量饮酒"]
 )
-def test_less_of_a_thing_is_no_denial(phrase):
+def test_asking_for_less_is_not_a_denial(phrase):
     stance = read_stance(phrase)
     assert stance.asks_for_less
     assert not stance.denies
@@ -129,7 +129,7 @@ def test_unlikely_twice_is_likely():
         ("不舒服", ""),
     ],
 )
-def test_what_governs_a_list(clause, governor):
+def test_governors_of_lists(clause, governor):
     assert find_governor(clause) == governor
 
 
@@ -153,7 +153,7 @@ def test_what_governs_a_list(clause, governor):
         ("可以喝", ""),
     ],
 )
-def test_what_denies_from_behind(clause, predicate):
+def test_denying_predicates(clause, predicate):
     assert find_denying_predicate(clause) == predicate
 
 
@@ -195,7 +195,7 @@ def test_which_verb_is_denied(clause, verb):
         ("不舒服，", False),
     ],
 )
-def test_whether_what_follows_is_denied(before, denied):
+def test_endings_that_negate(before, denied):
     assert ends_with_negator(before) is denied
 
 

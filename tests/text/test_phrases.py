@@ -57,7 +57,7 @@ def test_conditions(phrase, core, condition):
         ("如下", False),
     ],
 )
-def test_what_is_only_a_condition(clause, is_one):
+def test_condition_clauses(clause, is_one):
     assert is_condition(clause) is is_one
 
 
@@ -102,7 +102,7 @@ def test_qualifying_twice_is_qualifying_once(value):
         ("yes, gout", "gout"),
     ],
 )
-def test_words_are_those_of_what_is_spoken_of(a, b):
+def test_words_are_those_of_the_subject(a, b):
     assert parse_phrase(a).words == parse_phrase(b).words != frozenset()
 
 

@@ -66,7 +66,7 @@ def test_numbers_of_stages(value: str, named: dict[str, set[int]]) -> None:
         ("stage fright", "stage fright"),
     ],
 )
-def test_what_is_left_without_the_stage(norm: str, rest: str) -> None:
+def test_stripped_stages(norm: str, rest: str) -> None:
     assert strip_stage(norm) == rest
 
 

@@ -50,7 +50,7 @@ def test_emoji_and_punctuation_are_nothing() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("，、。；()（）和及1.- *\n")))
-def test_every_piece_is_where_it_says(text: str) -> None:
+def test_every_piece_is_at_its_span(text: str) -> None:
     for sentence in split_sentences(text):
         assert text[sentence.start : sentence.end] == sentence.text
         for item in split_items(sentence):

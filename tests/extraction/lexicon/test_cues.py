@@ -44,7 +44,7 @@ QUESTIONS: list[tuple[Lang, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("lang", "question", "terms"), QUESTIONS, ids=[row[1] for row in QUESTIONS])
-def test_what_is_asked(lang: Lang, question: str, terms: list[str]) -> None:
+def test_asked_terms(lang: Lang, question: str, terms: list[str]) -> None:
     assert [term.label(lang) for term in find_asked_terms(question, lang=lang)] == terms
 
 

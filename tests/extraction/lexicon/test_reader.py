@@ -81,7 +81,7 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
         ("睡不着，没有糖尿病和高血压，吃什么药？", "zh", {"无糖尿病", "无高血压"}, {"睡不着"}),
     ],
 )
-def test_what_a_patient_denies_is_given_as_denied(
+def test_denied_findings_of_a_patient_are_denied_constraints(
     reader: LexiconReader, question: str, lang: Lang, denied: set[str], affirmed: set[str]
 ) -> None:
     given_pairs = [pair for pair in ask(reader, question, lang).constraint if pair.term != "age"]
@@ -213,7 +213,7 @@ def test_greetings_alone_inform_of_nothing(reader: LexiconReader) -> None:
         ("怎么治？", "也许休息。", ["休息"], "zh"),
     ],
 )
-def test_what_the_question_tells_is_no_fact_of_its_answer(reader, question, answer, values, lang) -> None:
+def test_repetitions_of_the_question_are_not_facts(reader, question, answer, values, lang) -> None:
     assert [value for _, value in facts(reader, question, answer, lang)] == values
 
 
@@ -233,7 +233,7 @@ def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: 
         ("Patient: man of 40.\nWhich medicine helps?", "en", ["medicine"]),
     ],
 )
-def test_what_the_doctor_asks_back_is_no_query(
+def test_the_doctors_questions_are_not_queries(
     reader: LexiconReader, question: str, lang: Lang, expected: list[str]
 ) -> None:
     assert [pair.term for pair in ask(reader, question, lang).query] == expected

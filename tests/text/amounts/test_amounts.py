@@ -424,7 +424,7 @@ def test_comparatives() -> None:
         ("penicillin", [], "penicillin"),
     ],
 )
-def test_what_is_left(text: str, pieces: list[str], rest: str) -> None:
+def test_remaining_text(text: str, pieces: list[str], rest: str) -> None:
     found = find_amounts(text)
     assert [item.text for item in found.items] == pieces
     assert [text[slice(*item.span)] for item in found.items] == pieces
