@@ -38,7 +38,7 @@ class InputError(ImapEvalError):
     Attributes:
         path: The file, or None where the data did not come from one.
         line: 1-based line (or row) number, or None for the whole file.
-        mend: What to do about it, as a sentence.
+        fix: What to do about it, as a sentence.
     """
 
     def __init__(self, problem: str, *, fix: str, path: Path | str | None = None, line: int | None = None) -> None:

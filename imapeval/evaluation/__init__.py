@@ -1,1 +1,1 @@
-"""Samples x metrics to a run on disk: reading samples, extracting, matching and scoring, with every failure kept."""
+"""Evaluation: samples are read, extracted, matched and scored, and the results are stored as a run."""

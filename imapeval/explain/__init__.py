@@ -1,1 +1,1 @@
-"""Why a score is what it is: the facts compared, the evidence for each match, and the sentences that say so."""
+"""Explains scores: facts side by side, evidence of matches, and context for other judges."""

@@ -1,4 +1,4 @@
-"""The answers of a run, each with what came out for it: what JUnit and Markdown show one by one."""
+"""The answers of a run with their outcomes and facts, as JUnit and Markdown reports list them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """One answer with what came out for it.
+    """One answer with its outcomes and facts.
 
     Attributes:
         sample: The answer.
-        outcomes: By metric, in the run's order; None where the run has stopped before it.
-        record: Its facts beside those of the reference that counts; None where none were read.
+        outcomes: Outcomes by metric, in the run's order; None if the run was interrupted before.
+        record: The imap of the answer and of the reference that counts; None if there is none.
     """
 
     sample: Sample
@@ -33,12 +33,12 @@ class ScoredAnswer:
 
     @property
     def system(self) -> str:
-        """Who gave it, as everywhere in reports."""
+        """The system that generated the answer, as reports show it."""
         return system_label(self.sample)
 
     @property
     def unscored(self) -> dict[str, Failure]:
-        """Why there is no score, by metric; empty where every metric has one."""
+        """The failures by metric; empty if every metric has a score."""
         return {
             name: _PENDING if outcome is None else outcome
             for name, outcome in self.outcomes.items()
@@ -47,12 +47,12 @@ class ScoredAnswer:
 
     @property
     def facts(self) -> str:
-        """What it has of the reference's facts and what it lacks, in a sentence; "" where none were read."""
+        """A sentence on the facts that the answer has and lacks; "" if there are none."""
         rows = [] if self.record is None else compare(self.record)
         return write_sentence(rows) if rows else ""
 
 
-_PENDING = Failure("metric", "pending", "The run has stopped before it. Repeat the command that began the run.")
+_PENDING = Failure("metric", "pending", "The run was interrupted. Repeat the command that started it.")
 
 
 def collect_answers(
@@ -69,22 +69,22 @@ def collect_answers(
 
 
 def describe_failure(failure: Failure) -> str:
-    """Return why there is no score, as an assessment says it."""
+    """Return the reason of a failure in words."""
     return f"not scored: {failure.message} ({failure.stage}/{failure.kind})"
 
 
 def find_counted_record(
     sample: Sample, outcomes: Mapping[str, Outcome | None], records: Iterable[ImapRecord]
 ) -> ImapRecord | None:
-    """Return the facts beside those of the reference that counts: to imapScore, else to the first metric with a score.
+    """Return the imap with the reference that counts for imapScore, else for the first metric with a score.
 
     Returns:
-        None where they were not read.
+        None if there is no such imap.
     """
     scores = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Score)}
     ours = (score for name, score in scores.items() if name.startswith("imapscore"))
     counting = next(ours, next(iter(scores.values()), None))
-    # With one reference a part of this name may be something else, of a metric of another package.
+    # With one reference, a part of this name belongs to a metric of another package.
     index = 0 if counting is None or len(sample.references) < 2 else int(counting.parts.get("reference", 0))
     return next((record for record in records if record.imap.reference_index == index), None)
 

@@ -1,4 +1,4 @@
-"""The facts of one answer beside those of its reference, a row for each: as text, Markdown and HTML."""
+"""The facts of an answer beside those of its reference, a row per fact: as a sentence, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ _COLOURS = {
     SOFT_MATCH: "#90a4ae",
     _UNMATCHED: "#c62828",
 }
-"""Of the kinds of a row."""
+"""Colours by kind of row."""
 
 _KIND_PREFIXES = {_CONTRADICTION: "≠ "}
-"""Before the name of a kind that must not be overlooked where there are no colours."""
+"""Marks kinds that must not be overlooked where there are no colours."""
 
 _MARKUP = re.compile(r"[\\|<`*\[]")
-"""What would end a cell, or be taken for HTML, code, emphasis or a link within it."""
+"""Characters that would end a cell, or be read as HTML, code, emphasis or a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """A fact of the reference and the response's fact that comes nearest to it, or one of them alone.
+    """A fact of the reference and the fact of the response that matches it best, or one of them alone.
 
     Attributes:
         term: What kind of fact it is.
-        reference: The reference's value; "" where nothing in the reference corresponds to the response's.
-        response: The response's value; "" where nothing in the response corresponds to the reference's.
-        kind: The relation; "soft" where the two are similar and nothing relates them.
-        credit: What the two earn, 0..1.
+        reference: The reference's value; "" if it has no counterpart to the response's value.
+        response: The response's value; "" if it has no counterpart to the reference's value.
+        kind: The relation; "soft" if the values are similar but unrelated.
+        credit: The credit of the pair in 0..1.
         why: How the relation was decided, in words.
-        other_term: The term of the response's value where it is another one than the reference's; else "".
+        other_term: The term of the response's value if it differs; else "".
     """
 
     term: str
@@ -61,12 +61,12 @@ class FactRow:
 
     @property
     def terms(self) -> str:
-        """The term, or both where there are two."""
+        """The term, or both terms if they differ."""
         return f"{self.term} / {self.other_term}" if self.other_term else self.term
 
 
 def compare(record: ImapRecord) -> list[FactRow]:
-    """Return what contradicts, then the facts of the reference in their order, then those only the response has."""
+    """Return contradictions first, then the facts of the reference in order, then those of the response only."""
     best = find_best_matches(record.matches or ())
     facts = {
         "reference": dict.fromkeys((pair.term, pair.value) for pair in record.imap.reference),
@@ -93,7 +93,7 @@ def compare(record: ImapRecord) -> list[FactRow]:
         )
 
     rows = [show("reference", *fact) for fact in facts["reference"]]
-    # A pair that both sides find nearest is one row; apart, each side has a row of its own.
+    # A pair that is the best match of both sides is one row; otherwise each side has a row of its own.
     rows += [show("response", *fact) for fact in facts["response"] if id(best.get(("response", *fact))) not in shown]
     return sorted(rows, key=lambda row: row.kind != _CONTRADICTION)
 
@@ -108,11 +108,11 @@ def write_markdown(rows: Sequence[FactRow]) -> str:
 
 
 def write_sentence(rows: Sequence[FactRow]) -> str:
-    """Return in words what contradicts, what the response has of the reference, what it lacks and has beyond."""
+    """Return a sentence on contradictions, and on the facts that the response has, lacks and adds."""
     against = [row for row in rows if row.kind == _CONTRADICTION]
     contradicted = {(row.term, row.reference) for row in against}
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
-    # What contradicts a fact is like it, too; only a relation says that the response has it all the same.
+    # A contradicting fact is similar as well; only a relation shows that the response also has the fact itself.
     held = {
         fact
         for row in rows
@@ -141,7 +141,8 @@ def write_html(rows: Sequence[FactRow]) -> str:
         f'<tr title="{escape(row.why)}">'
         f'<td style="{cell};border-left:.3em solid {_COLOURS[row.kind]}">{escape(row.terms)}</td>'
         f'<td style="{cell}">{escape(row.reference) or "–"}</td><td style="{cell}">{escape(row.response) or "–"}</td>'
-        f'<td style="{cell};font-weight:{"bold" if row.kind == _CONTRADICTION else "normal"}">{escape(_display_kind(row.kind))}</td>'
+        f'<td style="{cell};font-weight:{"bold" if row.kind == _CONTRADICTION else "normal"}">'
+        f"{escape(_display_kind(row.kind))}</td>"
         f'<td style="{cell};text-align:right">{row.credit:.2f}</td></tr>'
         for row in rows
     )
@@ -153,7 +154,7 @@ def _display_kind(kind: str) -> str:
 
 
 def _escape_cell(text: str) -> str:
-    # With backslashes alone, so that it can be read as it is too: a table is shown by hosts, and put into prompts.
+    # With backslashes, so that the source is readable too: hosts show tables, and prompts contain them.
     return " ".join(_MARKUP.sub(r"\\\g<0>", text).split())
 
 
@@ -162,7 +163,7 @@ def _count_facts(number: int) -> str:
 
 
 _MAX_NAMED = 5
-"""Facts that a sentence names; the others are counted."""
+"""Maximum number of facts that a sentence names; the others are counted."""
 
 
 def _list_facts(rows: Sequence[FactRow]) -> str:
@@ -172,7 +173,7 @@ def _list_facts(rows: Sequence[FactRow]) -> str:
 
 
 def _list_contradictions(rows: Sequence[FactRow]) -> str:
-    """Return the contradictions, those of one term together."""
+    """Return the contradictions, grouped by term."""
     by_term: dict[str, list[str]] = {}
     for row in rows[:_MAX_NAMED]:
         by_term.setdefault(row.terms, []).append(f"{row.reference} against {row.response}")

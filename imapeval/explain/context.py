@@ -1,16 +1,16 @@
-"""Imaps and matches for the prompt of a judge elsewhere: a ready text, and its pieces to be put into a prompt's places.
+"""Imaps and matches as input for the prompt of another judge: as one text, and in pieces to fill a prompt's fields.
 
-A line of the file that is written has
+A line of the exported file has
 
-    {"id", "system", "lang", "question", "reference", "response",          the texts as they were given
+    {"id", "system", "lang", "question", "reference", "response",          the texts of the sample
      "query", "constraint", "reference_imap", "response_imap", "matches",  what prompts for `geval-file:` show
      "table",                                                              the facts side by side, in Markdown
      "context",                                                            all of that as one text
      "scores": {metric: number or null}, "failures": {metric: {"stage", "kind", "message"}}}
 
-What is read out of the texts is null where no facts were read; `failures` says why. In it nothing can end its place
-in a prompt, and facts are left out that are none but orders to a judge (`imapeval.metrics.judges.prompts.imap_text`); the texts
-themselves are untouched, and the table has all facts.
+Fields with facts are null if there are none, and `failures` says why. They are escaped so that nothing in them can end
+its place in a prompt, and leave out facts that are mere instructions to a judge
+(`imapeval.metrics.judges.prompts.imap_text`). The texts themselves are unchanged, and the table has all facts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}
 
 
 def write_context(record: ImapRecord, lang: Lang) -> str:
-    """Return what was read out of question, reference and response, and how it matches, as one text for a prompt."""
+    """Return the facts of question, reference and response, and their matches, as one text for a prompt."""
     return _join_sections(render_imap(record.imap, record.matches or ()), lang)
 
 

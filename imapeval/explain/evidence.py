@@ -19,15 +19,15 @@ _LINK_PHRASES = {
     "treatment": "is a treatment with",
     "kind": "is read as a kind of",
 }
-"""How a value is tied to a concept (`imapeval.graph.model.LinkKind`), to be read between the two."""
+"""Phrases for how a value is linked to a concept."""
 
 _LOW_CONFIDENCE = "low confidence"
 
 _DECIDER_NAMES = {"text": "the wording", "graph": "the graph"}
-"""Whom a language model may overrule, in words."""
+"""Names of what a language model may overrule."""
 
 _BOTH_HOLD = "one is denied or advised against and the other is not, but both can hold"
-""""Do not take ibuprofen" and "take an NSAID": a path, and yet no relation."""
+""""Do not take ibuprofen" and "take an NSAID": there is a path, but no relation."""
 
 _UNRELATED_REASONS = {
     "two kinds": "two kinds of one thing need not be the same",
@@ -44,16 +44,16 @@ _DOWN_PHRASES = {"is a": "has the kind", "part of": "has the part"}
 
 
 def explain_match(match: Match) -> tuple[str, ...]:
-    """Return the evidence of a match as sentences without full stops; what is not known here is shown as it is.
+    """Return the evidence of a match as sentences without full stops; evidence of unknown form is shown as it is.
 
-    First what each value was tied to, then the path between the two or why there is none, then why they contradict each
-    other, then whether it is a guess. Of a language model's decision what it says, and then whom it overrules.
-    Concepts are written with their English and Chinese labels and, where they are first named, their ids.
+    First the concept of each value, then the path between them or why there is none, then why they contradict each
+    other, then whether confidence is low. For a decision of a language model, its reason and what it overrules.
+    Concepts are named by their English and Chinese labels, and by their ids where they are first mentioned.
     """
     try:
         return _explain_evidence(match)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        # Evidence may come out of a file: of another version, or written by hand.
+        # Evidence may come from a file of another version, or written by hand.
         return _show_raw(match.evidence)
 
 
@@ -143,18 +143,18 @@ def _name_concept(concept: Mapping[str, Any]) -> str:
 
 
 def concept_path(match: Match) -> list[list[str]]:
-    """Return the concepts from the reference's to the response's.
+    """Return the path of concepts from the reference's to the response's, for drawing.
 
     Returns:
-        Lists of [id, label, Chinese label, whose concept it is, what leads to the next one]: whose is "reference",
-        "response", both of them with a space between, or "" for a concept on the way; what leads on is "" for the last.
-        Empty where nothing links the two: one of the values is tied to no concept, or no concept is above both.
+        Lists of [id, label, Chinese label, owner, phrase that leads to the next concept]: owner is "reference",
+        "response", both with a space between, or "" for a concept in between; the phrase is "" for the last one. Empty
+        if there is no path: a value has no concept, or no concept is above both.
     """
     try:
         steps = _find_path(match)
     except (KeyError, TypeError, ValueError, AttributeError):
         return []
-    # Evidence may come out of a file: of another version, or written by hand.
+    # Evidence may come from a file of another version, or written by hand.
     return steps if all(isinstance(part, str) for step in steps for part in step) else []
 
 
@@ -171,10 +171,10 @@ def _find_path(match: Match) -> list[list[Any]]:
 
 
 def _starts_at_response(match: Match, first: Mapping[str, Any], evidence: Mapping[str, Any]) -> bool:
-    """Tell whether the narrower concept, with which a path begins, is the response's."""
+    """Return whether the narrower concept, with which a path begins, is the response's."""
     match evidence:
         case {"reference": {"concept": ours}} if match.relation in (Relation.CONTRADICTION, Relation.UNMATCHED):
-            # Polarity decided, so that the relation does not tell.
+            # The relation was decided by polarity and does not tell the direction.
             return ours != first["concept"]
         case _:
             return match.relation is Relation.CONTAINMENT

@@ -1,4 +1,4 @@
-"""The facts behind a score as the page shows them: where each value stands, and what matched it best."""
+"""The facts behind a score: best matches and qualifiers, and their form in the data of a report page."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Pair, Sample
 
 SOFT_MATCH = "soft"
-"""Not a relation: no one relates the two values, but both their similarity and what it earns reach a belonging's
-credit. The root alone, by which similarity earns, would make a find of nearly every pair."""
+"""Not a relation: the values are unrelated, but their similarity and its credit both reach the credit of a belonging.
+The credit alone, a root of the similarity, would include nearly every pair."""
 
 
 def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str], int]) -> dict[str, Any]:
-    """Return one imap as the page's script reads it.
+    """Return one imap in the form that the script of a report page reads.
 
     Args:
-        record: Pairs and matches.
-        sample: With the texts.
-        intern: Puts a text into the page's table of texts and returns its number.
+        record: The pairs and their matches.
+        sample: The sample with its texts.
+        intern: Adds a text to the page's table of texts and returns its index.
 
     Returns:
         `ref` (index of the reference), `query` and `constraint` as lists of [term, value, labels]; `reference` and
         `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are offsets in UTF-16
-        units, as JavaScript counts, -1 where the value does not stand in the text; kind is the relation of the match
-        that `find_best_matches` gives, or `SOFT_MATCH`; quoted says that the extractor gave the place, else it is where the words
-        first stand; labels are what qualifies the value, as lists of [what it is, its text]. `matches` as lists of
-        [reference pair, response pair, kind, credit, similarity, decided by, evidence, best, path], best saying that
-        it is the best match of one of the two, or a contradiction; path being `concept_path`'s.
+        units, as JavaScript counts, or -1 if the value is not in the text; kind is the relation of the best match
+        (`find_best_matches`), or `SOFT_MATCH`; quoted is 1 if the extractor gave the position, else it is the first
+        occurrence; labels are the qualifiers as lists of [kind, text]. `matches` as lists of [reference pair, response
+        pair, kind, credit, similarity, decided by, evidence, best, path]: best is 1 for a contradiction and for the
+        best match of one of the two values; path is that of `concept_path`.
     """
     imap, matches = record.imap, record.matches or ()
     best = find_best_matches(matches)
@@ -92,9 +92,9 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
 
 
 def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
-    """Return the match that says most of each fact, by side ("reference" or "response"), term and value.
+    """Return the best match of each fact, by side ("reference" or "response"), term and value.
 
-    A contradiction, whatever else the fact earns; else the match of most credit, of equal ones the better relation.
+    A contradiction comes first, then the match with the highest credit, and among equal ones the better relation.
     """
     order = list(Relation)
     best: dict[tuple[str, str, str], Match] = {}
@@ -113,7 +113,7 @@ def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Ma
 
 
 def match_kind(match: Match | None) -> str:
-    """Return the relation of a match, or `SOFT_MATCH`; of no match "unmatched"."""
+    """Return the relation of a match, or `SOFT_MATCH`; "unmatched" for None."""
     if match is None:
         return Relation.UNMATCHED.value
     if (
@@ -125,9 +125,9 @@ def match_kind(match: Match | None) -> str:
 
 
 def list_qualifiers(pair: Pair) -> list[tuple[str, str]]:
-    """Return what qualifies a value, each with what it is.
+    """Return the qualifiers of a value as (kind, text).
 
-    That is "denied", "possible", "unlikely", "condition" or "amount".
+    Kinds are "denied", "possible", "unlikely", "condition" and "amount".
     """
     labels = [("denied", "denied")] if pair.polarity == "denied" else []
     if pair.certainty != "certain":
@@ -138,7 +138,7 @@ def list_qualifiers(pair: Pair) -> list[tuple[str, str]]:
 
 
 def _find_span(pair: Pair, text: str) -> tuple[int, int]:
-    """Return where the value stands, in UTF-16 units; (-1, -1) where it does not."""
+    """Return the position of the value in UTF-16 units; (-1, -1) if it is not in the text."""
     span = pair.span
     if span is None and pair.value.strip():
         found = re.search(re.escape(pair.value), text, flags=re.IGNORECASE)

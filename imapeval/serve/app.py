@@ -1,6 +1,6 @@
-"""The app: its paths, and what each answers."""
+"""The FastAPI app: paths, responses and error handling."""
 
-# Not postponed: FastAPI reads the annotations of the functions in `_add_routes`.
+# Annotations are not postponed: FastAPI evaluates those of the functions in `_add_routes`.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -31,18 +31,19 @@ _POST_STATUSES = (*_ANY_REQUEST_STATUSES, 401, 415, 422, 502, 504)
 
 DESCRIPTION = """How well does a medical answer agree with a clinician's, fact by fact?
 
-What cannot be scored is no error: it comes back with status 200, `score` null and a `failure` that says why. Every
-other status has the body `{"error": {"kind": "...", "message": "..."}}`.
+An answer that cannot be scored is not an error: it is returned with status 200, `score` null and a `failure` that says
+why. Every other status has the body `{"error": {"kind": "...", "message": "..."}}`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedScorer:
-    """What is open and ready.
+    """A scorer that is ready to answer requests.
 
     Attributes:
-        signatures: Of the scorer's metrics.
-        llm: What the language model is called; None where there is none.
+        scorer: The scorer.
+        signatures: Signatures of its metrics, by name.
+        llm: Name of the language model; None without one.
     """
 
     scorer: Scorer
@@ -87,19 +88,19 @@ def make_app(loaded: LoadedScorer, limits: Limits, *, token: str | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=live,
-        # The pages that FastAPI ships load scripts from elsewhere.
+        # The documentation pages of FastAPI load scripts from other servers.
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        # Where the process has a provider of OpenTelemetry, it would send what errors say, and they quote texts.
+        # With an OpenTelemetry provider, FastAPI would send error messages, which may quote texts.
         telemetry={"logs": False},
     )
     app.add_exception_handler(HTTPException, _handle_error)
     app.add_exception_handler(RequestValidationError, _handle_error)
     app.add_exception_handler(HttpError, _handle_error)
     app.add_exception_handler(ServiceError, _handle_error)
-    # These the server also logs.
+    # The server also logs these.
     app.add_exception_handler(Exception, _handle_error)
     _add_routes(app, loaded, work)
     description = _make_openapi(app, with_token=token is not None)
@@ -118,7 +119,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         operation_id="health",
     )
     async def health() -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Say that the service is up, and what is loaded."""
+        """Return the status of the server, and what is loaded."""
         return _JsonResponse(
             {"status": "ok", "version": __version__, "metrics": loaded.signatures, "llm": loaded.llm},
         )
@@ -129,7 +130,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
     async def score(answer: schema.Answer) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score one answer."""
         (assessed,) = await work.score([answer.model_dump()])
-        # Of an answer of several pages that takes a second, in which others are to be answered.
+        # For an answer of several pages this takes a second, during which other requests must be served.
         return _JsonResponse(await asyncio.to_thread(assessed.to_dict) | {"id": answer.id})
 
     @app.post(
@@ -139,7 +140,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         operation_id="score_all",
     )
     async def score_all(given: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Score several answers, and tell each metric's mean over those that it scored."""
+        """Score several answers, and return the mean of each metric over the answers that it scored."""
         assessed = await work.score([answer.model_dump() for answer in given.answers])
         return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, given, assessed))
 
@@ -147,7 +148,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         "/extract", response_model=schema.Extracted, responses=_document_errors(_POST_STATUSES), operation_id="extract"
     )
     async def extract(texts: schema.Texts) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Read what texts say, as pairs of a term and a value, without scoring them."""
+        """Extract the facts of texts as pairs of a term and a value, without scoring them."""
         found = await work.run(
             scorer.aextract(
                 question=texts.question, response=texts.response, reference=texts.reference, lang=texts.lang
@@ -162,14 +163,14 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         "/relate", response_model=schema.Related, responses=_document_errors(_POST_STATUSES), operation_id="relate"
     )
     async def relate(values: schema.Values) -> Response:  # pyright: ignore[reportUnusedFunction]
-        """Say how a reference's value relates to a response's."""
+        """Return how a value of the reference relates to one of the response."""
         found = await work.run(scorer.arelate(values.reference, values.response, lang=values.lang))
         return _JsonResponse(_match_to_dict(found))
 
 
 def _add_pages(app: FastAPI, description: dict[str, Any]) -> None:
     page = render_docs_page(description)
-    # Nothing but what stands in it: no script, nothing from elsewhere.
+    # No scripts, and nothing from other servers.
     headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
     async def show_description(_: Request) -> Response:
@@ -211,7 +212,7 @@ def _document_headers(responses: dict[str, Any]) -> None:
 
 
 async def _handle_error(_: Request, error: Exception) -> Response:
-    """Say what went wrong, in the one form."""
+    """Return the response for an error."""
     refusal = _to_http_error(error)
     return Response(refusal.body, refusal.status, dict(refusal.headers), "application/json")
 
@@ -224,23 +225,26 @@ def _to_http_error(error: Exception) -> HttpError:
     if isinstance(error, HTTPException):
         kind = {400: "bad-json", 404: "not-found", 405: "bad-method"}.get(error.status_code, "bad-request")
         return HttpError(
-            error.status_code, kind, STATUS_DESCRIPTIONS.get(error.status_code, "No."), error.headers or {}
+            error.status_code,
+            kind,
+            STATUS_DESCRIPTIONS.get(error.status_code, "The request was rejected."),
+            error.headers or {},
         )
     if isinstance(error, ServiceError):
         return HttpError(502, error.kind, str(error))
-    return HttpError(500, "internal", "A fault of the server. Its log says more.")
+    return HttpError(500, "internal", "Internal error. See the log of the server.")
 
 
 def _describe_invalid_request(error: RequestValidationError) -> HttpError:
-    """Say which field is wrong and why, but not what it holds."""
+    """Return which field is invalid and why, without its content."""
     errors: Sequence[Any] = error.errors()
     first = errors[0]
     place = ".".join(str(part) for part in first["loc"][1:])
     if first["type"] == "json_invalid":
-        return HttpError(400, "bad-json", f"The body is no JSON (at character {place}). Send an object.")
+        return HttpError(400, "bad-json", f"The body is not valid JSON (at character {place}). Send an object.")
     said = f"{place}: {first['msg']}" if place else f"{first['msg']}: the body"
-    more = f" There are {len(errors) - 1} more." if len(errors) > 1 else ""
-    return HttpError(422, "bad-field", f"{said}.{more} /docs shows the fields.")
+    more = f" There are {len(errors) - 1} more errors." if len(errors) > 1 else ""
+    return HttpError(422, "bad-field", f"{said}.{more} See /docs for the fields.")
 
 
 def _assessments_to_dict(given: schema.Answers, assessed: Sequence[Assessment]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The page at /docs: the OpenAPI description as HTML that needs no script and nothing from elsewhere."""
+"""The page at /docs: the OpenAPI description as HTML without scripts and external resources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ tr { border-bottom: 1px solid #ddd } pre { background: #f4f4f4; padding: .6rem; 
 
 
 def render_docs_page(description: Mapping[str, Any]) -> str:
-    """Return the page of an OpenAPI description such as FastAPI makes."""
+    """Return the HTML page of an OpenAPI description."""
     info, schemas = description["info"], description["components"]["schemas"]
     title = f"{escape(info['title'])} {escape(info['version'])}"
     paths = "".join(
@@ -69,7 +69,7 @@ def _render_schema(name: str, shape: Mapping[str, Any]) -> str:
 
 
 def _render_type(kind: Mapping[str, Any]) -> str:
-    """Return a JSON schema in few words."""
+    """Return a JSON schema in a few words of HTML."""
     if "$ref" in kind:
         name = escape(kind["$ref"].rpartition("/")[2])
         return f'<a href="#{name}"><code>{name}</code></a>'

@@ -1,4 +1,4 @@
-"""Errors over HTTP: what each status means, and the one form in which it is told."""
+"""HTTP errors: the meaning of each status, and the form of the response body."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STATUS_DESCRIPTIONS: Mapping[int, str] = {
-    400: "The body is no JSON in UTF-8, or the request is no HTTP.",
-    401: "The token is absent or wrong.",
-    403: "Without a token only requests to this computer's own names are answered.",
-    404: "There is nothing at this path.",
-    405: "The path knows other methods.",
+    400: "The body is not JSON in UTF-8, or the request is not valid HTTP.",
+    401: "The token is missing or wrong.",
+    403: "Without a token, only requests to localhost are answered.",
+    404: "There is no such path.",
+    405: "The path does not support this method.",
     408: "The request did not arrive in time.",
-    413: "The body is too large, or has more answers than may wait.",
+    413: "The body is too large, or has more answers than the queue holds.",
     415: "The body is not declared as JSON.",
-    422: "A field is absent, unknown or of the wrong kind.",
-    500: "A fault of the server; its log says more.",
-    502: "The language model cannot be asked: it is down, refuses the key, or its budget is spent.",
-    503: "Too much is waiting; try again after `Retry-After` seconds.",
+    422: "A field is missing, unknown or of the wrong type.",
+    500: "Internal error; see the log of the server.",
+    502: "The language model cannot be used: it is down, the key is refused, or the budget is spent.",
+    503: "The server is busy; try again after `Retry-After` seconds.",
     504: "The work took too long.",
 }
-"""What a status that is not 200 means, by its number."""
+"""The meaning of each status other than 200."""
 
 
 class HttpError(ImapEvalError):
-    """A request that is not answered.
+    """A request that is rejected.
 
     Attributes:
-        status: Of `STATUS_DESCRIPTIONS`.
-        kind: A short name for programs, such as "too-large".
-        message: A sentence for people, without what the request holds.
-        headers: Of the response.
+        status: A status in `STATUS_DESCRIPTIONS`.
+        kind: A short machine-readable name, such as "too-large".
+        message: A sentence for people, without content of the request.
+        headers: Headers of the response.
     """
 
     def __init__(self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> None:
@@ -47,10 +47,10 @@ class HttpError(ImapEvalError):
 
     @property
     def body(self) -> bytes:
-        """What is sent."""
+        """The body of the response."""
         return dump_json({"error": {"kind": self.kind, "message": self.message}})
 
 
 def dump_json(value: Any) -> bytes:
-    """Write JSON. What a language model wrote may hold half a character, which UTF-8 cannot say."""
+    """Encode JSON in UTF-8; lone surrogates, which a language model may write, become question marks."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")

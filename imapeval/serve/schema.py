@@ -1,4 +1,4 @@
-"""What goes in and comes out over HTTP: close to `Scorer`, `Assessment.to_dict` and the lines of `imaps.jsonl`."""
+"""Request and response bodies, modelled on `Scorer`, `Assessment.to_dict` and the lines of `imaps.jsonl`."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,22 +7,22 @@ from pydantic import BaseModel, ConfigDict, Field
 from imapeval.types import Certainty, Decider, Lang, Polarity, Relation
 
 MAX_ANSWERS = 100
-"""Answers in one request. Scoring them takes a second, which is short beside the time limit."""
+"""Maximum number of answers per request. Scoring them takes about a second, well within the time limit."""
 
 MAX_REFERENCES = 20
-"""References of one answer; each is read and compared."""
+"""Maximum number of references per answer; each is extracted and compared."""
 
 MAX_TURNS = 200
-"""Turns of a dialogue. To say what is wrong with half a million takes seconds, in which nobody else is answered."""
+"""Maximum number of turns in a dialogue. Validating half a million blocks the server for seconds."""
 
 MAX_VALUE = 1000
-"""Characters of a value to relate: a value is a phrase."""
+"""Maximum length of a value to relate; values are phrases."""
 
 Reference = str | Annotated[list[str], Field(max_length=MAX_REFERENCES)]
 
 
 class _RequestBody(BaseModel):
-    # A field that is misspelt would otherwise pass for one that is not given.
+    # Otherwise a misspelt field would be ignored.
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -38,7 +38,7 @@ class Turn(_RequestBody):
 
 
 class Answer(_RequestBody):
-    """An answer to score. What cannot be scored is no error: it comes back with `score` null and a `failure`."""
+    """An answer to score. If it cannot be scored, `score` is null and `failure` says why; that is not an error."""
 
     model_config = _with_example(
         question="How is a breast abscess treated?",
@@ -47,18 +47,19 @@ class Answer(_RequestBody):
         id="abscess",
     )
 
-    response: str | None = Field(description="The answer. null, where whoever should have answered did not.")
+    response: str | None = Field(description="The answer; null if there is none.")
     question: str | None = Field(None, description="What was asked.")
     reference: Reference | None = Field(
-        None, description=f"The clinician's answer, or up to {MAX_REFERENCES}; the server says how they count."
+        None,
+        description=f"The clinician's answer, or up to {MAX_REFERENCES}; the server decides how they are combined.",
     )
     turns: list[Turn] | None = Field(
         None,
         max_length=MAX_TURNS,
-        description=f"A dialogue of up to {MAX_TURNS} turns in place of `question`; the user's turn is last.",
+        description=f"A dialogue of up to {MAX_TURNS} turns in place of `question`, ending with a turn of the user.",
     )
-    lang: Lang | None = Field(None, description="By default told by the question's script.")
-    id: str = Field("", description="For you to find the answer again.")
+    lang: Lang | None = Field(None, description="By default detected from the question's script.")
+    id: str = Field("", description="An identifier of your own for the answer.")
 
 
 class Answers(_RequestBody):
@@ -68,15 +69,15 @@ class Answers(_RequestBody):
 
 
 class Texts(_RequestBody):
-    """Texts to read."""
+    """Texts to extract facts from."""
 
     model_config = _with_example(question="How is asthma treated?", response="With an inhaler of salbutamol.")
 
     question: str = Field(description="What was asked.")
     response: str = Field("", description="The answer.")
     reference: Reference | None = Field(None, description="The clinician's answer, or several.")
-    lang: Lang | None = Field(None, description="By default told by the question's script.")
-    id: str = Field("", description="For you to find the imaps again.")
+    lang: Lang | None = Field(None, description="By default detected from the question's script.")
+    id: str = Field("", description="An identifier of your own for the imaps.")
 
 
 class Values(_RequestBody):
@@ -86,28 +87,28 @@ class Values(_RequestBody):
 
     reference: str = Field(max_length=MAX_VALUE, pattern=r"\S", description="The reference's value.")
     response: str = Field(max_length=MAX_VALUE, pattern=r"\S", description="The response's value.")
-    lang: Lang | None = Field(None, description="By default told by the values' script.")
+    lang: Lang | None = Field(None, description="By default detected from the values' script.")
 
 
 class Failed(BaseModel):
-    """Why there is no score: where it happened, a short name, and a sentence."""
+    """Why there is no score: the stage, a short name and a sentence."""
 
     stage: str
     kind: str
     message: str
-    raw: str | None = Field(None, description="What could not be read; absent where there is nothing.")
+    raw: str | None = Field(None, description="The text that could not be used; absent if there is none.")
 
 
 class PairOut(BaseModel):
-    """A term and a value; `span` is its place in the text it was read from, the others are what qualifies it."""
+    """A term and a value; `span` is its position in the text, and the other fields qualify it."""
 
     term: str
     value: str
     span: tuple[int, int] | None = None
     polarity: Polarity = "affirmed"
     certainty: Certainty = "certain"
-    condition: str = Field("", description="Under which condition alone it holds, as written.")
-    amounts: list[str] = Field([], description="Doses, durations and other amounts in it, as written.")
+    condition: str = Field("", description="The condition under which alone it holds, as written.")
+    amounts: list[str] = Field([], description="Doses, durations and other amounts in the value, as written.")
 
 
 class RelationOut(BaseModel):
@@ -115,7 +116,7 @@ class RelationOut(BaseModel):
 
     term: str
     reference: str
-    other_term: str = Field("", description="The response value's term where it is another one.")
+    other_term: str = Field("", description="The term of the response's value if it differs.")
     response: str
     relation: Relation
     similarity: float = 0.0
@@ -124,7 +125,7 @@ class RelationOut(BaseModel):
 
 
 class ImapOut(BaseModel):
-    """What question, reference and response say, as pairs: a line of `imaps.jsonl`."""
+    """The facts of question, reference and response as pairs: a line of `imaps.jsonl`."""
 
     id: str
     reference_index: int = 0
@@ -137,7 +138,7 @@ class ImapOut(BaseModel):
 
 
 class MetricOut(BaseModel):
-    """What came out for one metric: a line of `results.jsonl`."""
+    """The outcome of one metric: a line of `results.jsonl`."""
 
     score: float | None
     parts: dict[str, float]
@@ -146,7 +147,7 @@ class MetricOut(BaseModel):
 
 
 class Usage(BaseModel):
-    """What the language model's work cost."""
+    """The usage of the language model."""
 
     calls: int
     cached: int
@@ -159,29 +160,29 @@ class Usage(BaseModel):
 
 
 class Assessed(BaseModel):
-    """One answer with what came out for it. `score`, `parts` and `failure` are those of the first metric."""
+    """One answer with its outcomes. `score`, `parts` and `failure` are those of the first metric."""
 
     id: str
-    score: float | None = Field(description="null where there is none; `failure` says why. Never 0 in its place.")
+    score: float | None = Field(description="null if there is none, and then `failure` says why.")
     parts: dict[str, float]
     failure: Failed | None
-    reason: str = Field(description="The score in words, and what the response has and lacks.")
+    reason: str = Field(description="The score in words, and the facts that the response has and lacks.")
     metrics: dict[str, MetricOut]
     imaps: list[ImapOut]
-    usage: Usage | None = Field(description="null where no language model was asked.")
+    usage: Usage | None = Field(description="null without a language model.")
 
 
 class AllAssessed(BaseModel):
-    """The answers in their order, and each metric's mean over those that it scored."""
+    """The answers in order, and the mean of each metric over the answers that it scored."""
 
     answers: list[Assessed]
     means: dict[str, float | None]
-    failed: int = Field(description="How many answers some metric could not score.")
-    missing: int = Field(description="How many of them are no answers: `response` is null.")
+    failed: int = Field(description="Number of answers that some metric could not score.")
+    missing: int = Field(description="Number of those whose `response` is null.")
 
 
 class Extracted(BaseModel):
-    """One imap for each reference and reading; none where the texts could not be read, and `failure` says why."""
+    """One imap per reference and reading; none if extraction failed, and then `failure` says why."""
 
     id: str
     imaps: list[ImapOut]
@@ -189,7 +190,7 @@ class Extracted(BaseModel):
 
 
 class Related(BaseModel):
-    """How the two values relate, as `imapeval relate --json` says it; all null where that could not be said."""
+    """How the two values relate, as in `imapeval relate --json`; all null if that could not be decided."""
 
     relation: Relation | None
     credit: float | None
@@ -204,18 +205,18 @@ class Health(BaseModel):
 
     status: Literal["ok"]
     version: str
-    metrics: dict[str, str] = Field(description="The signature of each metric: all that can change its number.")
-    llm: str | None = Field(description="The language model; whether it answers is not tried.")
+    metrics: dict[str, str] = Field(description="The signature of each metric: everything that can change its score.")
+    llm: str | None = Field(description="The language model; its availability is not checked.")
 
 
 class Problem(BaseModel):
-    """What went wrong: a short name, and a sentence."""
+    """An error: a short name and a sentence."""
 
     kind: str
     message: str
 
 
 class ErrorOut(BaseModel):
-    """The body of every answer whose status is not 200."""
+    """The body of every response whose status is not 200."""
 
     error: Problem

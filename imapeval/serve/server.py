@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn, which here waits for nobody without end."""
+"""The HTTP server: uvicorn with timeouts for slow and stalled clients."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
     from imapeval.serve.guard import Limits
 
 KEEP_ALIVE = 20
-"""Seconds that a connection may be idle between two requests: longer than clients keep theirs (Node's fetch: 4)."""
+"""Seconds that a connection may be idle between requests: longer than clients keep it (4 in Node's fetch)."""
 
 _REASON_PHRASES = {408: b"Request Timeout", 400: b"Bad Request", 503: b"Service Unavailable"}
 
 
 def listen(host: str, port: int, *, token: str | None) -> socket.socket:
-    """Take the port.
+    """Bind the port and return the socket.
 
     Raises:
-        UsageError: It is taken, there is no such address, or others could reach it without a token.
+        UsageError: The port is taken, the address does not exist, or others can reach it without a token.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise UsageError(f"there is no address {host!r} here ({error.strerror}). Write --host 127.0.0.1.") from error
+        raise UsageError(f"cannot resolve the address {host!r} ({error.strerror}). Use --host 127.0.0.1.") from error
     if token is None and not ipaddress.ip_address(address[0]).is_loopback:
         raise UsageError(
-            f"others can reach {host}, and nothing would keep them from asking. Set the environment variable "
-            "IMAPEVAL_TOKEN to a long random text, or write --host 127.0.0.1."
+            f"other computers can reach {host}, and there is no token. Set the environment variable IMAPEVAL_TOKEN to "
+            "a long random text, or use --host 127.0.0.1."
         )
     sock = socket.socket(family, kind)
-    # Else a server that was just stopped keeps its port for a minute.
+    # Otherwise the port stays taken for a minute after a server has stopped.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind(address)
@@ -55,20 +55,20 @@ def listen(host: str, port: int, *, token: str | None) -> socket.socket:
     except OSError as error:
         sock.close()
         raise UsageError(
-            f"port {port} of {host} cannot be taken ({error.strerror}). Choose another with --port."
+            f"cannot listen on port {port} of {host} ({error.strerror}). Choose another port with --port."
         ) from error
     return sock
 
 
 def check_token(token: str | None) -> str | None:
-    """Return the token.
+    """Return the token, and register it as a secret.
 
     Raises:
-        UsageError: A header cannot carry it.
+        UsageError: The token cannot be sent in a header.
     """
     if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
         raise UsageError(
-            "the token is empty, or has spaces or letters beyond ASCII. Make one with: openssl rand -hex 32"
+            "the token is empty, or has spaces or characters other than ASCII. Create one with: openssl rand -hex 32"
         )
     register_secret(token or "")
     return token
@@ -82,17 +82,17 @@ def run(
     token: str | None = None,
     ready: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until a signal ends it; what is under way is finished first.
+    """Serve until a signal arrives; requests in progress are finished first.
 
     Args:
-        loaded: What answers.
-        limits: How much is taken on.
-        sock: Of `listen`.
-        token: What a request must bear.
-        ready: Called once requests are answered.
+        loaded: The scorer.
+        limits: The limits of the server.
+        sock: The socket that `listen` returned.
+        token: The token that requests must carry; None for none.
+        ready: Called once the server accepts requests.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C ended it.
+        KeyboardInterrupt: The signal was Ctrl-C.
     """
     server = make_server(loaded, limits, token=token, ready=ready)
     caught: list[int] = []
@@ -100,7 +100,7 @@ def run(
     def note(number: int, _frame: FrameType | None) -> None:
         caught.append(number)
 
-    # After an orderly end uvicorn raises the signal once more, which would end the process as if it had not been one.
+    # After an orderly shutdown uvicorn raises the signal again, which would make the process exit with an error.
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         server.run([sock])
@@ -114,7 +114,7 @@ def run(
 def make_server(
     loaded: LoadedScorer, limits: Limits, *, token: str | None = None, ready: Callable[[], None] | None = None
 ) -> uvicorn.Server:
-    """Return the server, yet to be run."""
+    """Return the server, which is not running yet."""
     logging.getLogger("uvicorn.error").addFilter(_strip_error_message)
 
     class Protocol(_TimeoutProtocol):
@@ -130,7 +130,7 @@ def make_server(
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
-        # What is under way may take its time, and its response some more.
+        # Requests in progress may use their full time, and their responses some more.
         timeout_graceful_shutdown=int(limits.work + limits.arriving) + 1,
     )
     return _Server(config, ready)
@@ -148,10 +148,10 @@ class _Server(uvicorn.Server):
 
 
 class _TimeoutProtocol(H11Protocol):
-    """HTTP/1.1 that waits for nobody without end.
+    """HTTP/1.1 with timeouts.
 
-    uvicorn waits for ever for the rest of a request's head, for the rest of a body that was refused, and for somebody
-    who does not read. The body of a request that is being answered is the guard's.
+    uvicorn waits indefinitely for the rest of a request's head, for the rest of a rejected body, and for clients that
+    do not read their response. `RequestGuard` limits the time of accepted bodies.
     """
 
     bounds: Limits
@@ -190,10 +190,10 @@ class _TimeoutProtocol(H11Protocol):
             self._write_timer.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        self._respond_and_close(HttpError(400, "bad-http", "The request is no HTTP that can be read."))
+        self._respond_and_close(HttpError(400, "bad-http", "The request is not valid HTTP."))
 
     def _update_read_timer(self) -> None:
-        """Have a timer run while something is still to come that nobody else waits for."""
+        """Run a timer while data is expected for which there is no other timeout."""
         idle = self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
         waiting = idle and self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
         if waiting and self._read_timer is None:
@@ -222,7 +222,7 @@ class _TimeoutProtocol(H11Protocol):
 
 
 def _strip_error_message(record: logging.LogRecord) -> bool:
-    """Take an error's message out of the log, for it may quote what somebody sent; where it arose stays."""
+    """Remove the message of an error from the log, since it may quote a request; keep where the error occurred."""
     if record.exc_info and (error := record.exc_info[1]) is not None:
         places = traceback.extract_tb(error.__traceback__)
         where = f"{places[-1].filename}:{places[-1].lineno}" if places else "nowhere"

@@ -1,7 +1,7 @@
-"""The work of requests: how much of it may wait, how long it may take, and answers scored together.
+"""The queue of answers: limits on waiting and working time, and scoring in batches.
 
-Offline, answers that wait are scored together: one alone at once, and of many each for a third less of the processor
-(8 ms in place of 12). With a language model each goes its own way, so that none waits for another's calls.
+Offline, waiting answers are scored in batches, which takes a third less of the processor (8 ms per answer in place of
+12). With a language model each answer is scored separately, so that none waits for the calls of another.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MAX_BATCH = 32
-"""Answers scored together: more save nothing (7.8 ms each, and 8.1 with 64), and let the first one wait."""
+"""Maximum number of answers per batch: more are not faster (7.8 ms per answer, 8.1 with 64) and delay the first."""
 
 MAX_BATCH_CHARACTERS = 50_000
-"""Of all texts that are scored together, so that one long answer does not hold up many short ones."""
+"""Maximum number of characters per batch, so that a long answer does not delay many short ones."""
 
 LONG_ANSWER = 10_000
-"""Characters from which an answer waits in a queue of its own: it may take half a minute, and short ones pass it by."""
+"""Answers of this many characters have a separate queue: they may take half a minute, and must not delay short ones."""
 
 WORKERS_PER_QUEUE = 2
-"""Batches of each queue at a time."""
+"""Concurrent batches per queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingAnswer:
-    """An answer that waits for its turn, about how many characters it has, and where its assessment goes."""
+    """A waiting answer, its approximate number of characters, and the future of its assessment."""
 
     fields: Mapping[str, Any]
     size: int
@@ -47,7 +47,7 @@ class _PendingAnswer:
 
 
 class _Queue:
-    """Answers that wait, in the order in which they came."""
+    """Waiting answers in order of arrival."""
 
     def __init__(self) -> None:
         self._waiting: deque[_PendingAnswer] = deque()
@@ -58,7 +58,7 @@ class _Queue:
         self._some.set()
 
     async def next(self) -> list[_PendingAnswer]:
-        """Wait for the first one, and return it with those after it that are scored with it."""
+        """Wait for an answer, and return it with those that are scored in the same batch."""
         while not (batch := self._pop()):
             self._some.clear()
             await self._some.wait()
@@ -72,14 +72,14 @@ class _Queue:
             if batch and size + item.size > MAX_BATCH_CHARACTERS:
                 break
             self._waiting.popleft()
-            if not item.done.done():  # else it was given up
+            if not item.done.done():  # otherwise it was cancelled
                 batch.append(item)
                 size += item.size
         return batch
 
 
 class WorkQueue:
-    """What the requests of one server have to be done. All of it happens in the event loop that starts it."""
+    """Runs the work of requests within limits, on the event loop that calls `start`."""
 
     def __init__(self, scorer: Scorer, limits: Limits) -> None:
         self._scorer = scorer
@@ -90,36 +90,34 @@ class WorkQueue:
         self._workers: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to take what waits."""
+        """Start the workers."""
         self._workers = [
             asyncio.create_task(self._work(queue)) for queue in (self._short, self._long) * WORKERS_PER_QUEUE
         ]
 
     def stop(self) -> None:
-        """Take nothing more."""
+        """Stop the workers."""
         for hand in self._workers:
             hand.cancel()
 
     async def score(self, answers: Sequence[Mapping[str, Any]]) -> list[Assessment]:
-        """Score answers, each of them the arguments of `Scorer.score`.
+        """Score answers, given as arguments of `Scorer.score`.
 
         Raises:
-            RefusedError: Too much is waiting already, or it takes too long.
+            HttpError: Too much is waiting already, or it takes too long.
             ImapEvalError: What concerns all answers alike, such as a server that is down.
         """
         if len(answers) > self._limits.waiting:
-            raise HttpError(
-                413, "too-large", f"More than {self._limits.waiting} answers at a time are not taken. Send fewer."
-            )
+            raise HttpError(413, "too-large", f"A request may have {self._limits.waiting} answers at most. Send fewer.")
         if self._scorer.ledger is not None:
             return await self.run(self._score_each(answers), count=len(answers))
         return await self.run(self._score_together(answers), count=len(answers))
 
     async def run(self, work: Awaitable[_T], *, count: int = 1) -> _T:
-        """Do the work if there is room for it.
+        """Await the work if the queue has room for it.
 
         Raises:
-            RefusedError: There is no room, or it takes too long.
+            HttpError: The queue is full, or the work takes too long.
         """
         task = asyncio.ensure_future(work)
         try:
@@ -128,14 +126,14 @@ class WorkQueue:
         finally:
             task.cancel()
         if not done:
-            raise HttpError(504, "timeout", f"It took more than {self._limits.work:g} seconds and was given up.")
+            raise HttpError(504, "timeout", f"The work took more than {self._limits.work:g} seconds and was cancelled.")
         return task.result()
 
     @contextmanager
     def _reserve(self, count: int) -> Generator[None]:
         if self._busy + count > self._limits.waiting:
-            # By then a good part of what waits is done: a hundred answers take about a second.
-            raise HttpError(503, "busy", "Too much is waiting already. Try again later.", {"Retry-After": "2"})
+            # A hundred answers take about a second, so there is room again by then.
+            raise HttpError(503, "busy", "The server is busy. Try again later.", {"Retry-After": "2"})
         self._busy += count
         try:
             yield
@@ -147,7 +145,7 @@ class WorkQueue:
         try:
             return await asyncio.gather(*tasks)
         finally:
-            # Where one failed for a reason that concerns all, the others need not go on.
+            # If one failed for a reason that affects all, cancel the others.
             for task in tasks:
                 task.cancel()
 
@@ -164,11 +162,11 @@ class WorkQueue:
 
     async def _score_batch(self, batch: Sequence[_PendingAnswer]) -> None:
         task = asyncio.ensure_future(self._scorer.ascore_all([_to_row(item.fields) for item in batch]))
-        # Not given up where nobody waits for it any more: what runs in a thread would go on unseen.
+        # Not cancelled when the clients have gone: work in a thread would continue unseen.
         await asyncio.wait({task})
         error = None if task.cancelled() else task.exception()
         if len(batch) > 1 and error is not None and not isinstance(error, ImapEvalError):
-            # One of them broke something of ours, which the others are not to bear.
+            # One answer has caused a bug: score the others separately.
             for item in batch:
                 await self._score_batch([item])
         else:

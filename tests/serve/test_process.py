@@ -40,7 +40,7 @@ def started(*options: str, **environment: str) -> Iterator[tuple[subprocess.Pope
         try:
             assert process.stdout
             told = process.stdout.readline()
-            found = re.fullmatch(r"imapeval serve: http://127\.0\.0\.1:(\d+) \(fields at /docs; .*\)\n", told)
+            found = re.fullmatch(r"imapeval serve: http://127\.0\.0\.1:(\d+) .*\n", told)
             assert found, told
             yield process, int(found[1])
         finally:

@@ -1,4 +1,4 @@
-"""A run over a `DryRunModel`, sample by sample: what is asked, and what of it rests on made-up replies."""
+"""A run over a `DryRunModel`, sample by sample: the requests, and which of them follow from simulated replies."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _DEPENDS_ON: Mapping[str, frozenset[str]] = {
     "text-answers": frozenset({"text-questions"}),
     "answer-overlap": frozenset({"text-questions", "text-answers"}),
 }
-"""Requests that are as many as the replies to others say, by the names of their prompts."""
+"""Requests whose number depends on the replies to others, by the names of their prompts."""
 
 
 _WITH_FOLLOW_UPS = frozenset({"question-imap", "atomic-facts", "text-questions"})
-"""Requests, by the names of their prompts, whose replies have others follow as a rule."""
+"""Requests, by the names of their prompts, whose replies usually lead to further requests."""
 
 _WITH_FOLLOW_UPS_ON_IMAPS = frozenset({"answer-inform", "value-relation"})
-"""Those that lead to what is asked about imaps."""
+"""Those that lead to requests about imaps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class DryRun:
     """What a run has to do with a language model, over a rehearsal in its place.
 
     Attributes:
-        rehearsal: In the place of the model.
-        extractor: Makes imaps; None where none are needed.
-        matcher: Judges their values; None where no request depends on that.
-        metrics: Those that ask the model; with `--relations llm` also one that has values related.
-        reads_all: Whether samples without a reference are read as well.
+        model: Stands in for the language model.
+        extractor: Extracts imaps; None if none are needed.
+        matcher: Relates values; None if no request depends on that.
+        metrics: Metrics that use the model; with `--relations llm` also one that makes the matcher relate values.
+        reads_all: Whether imaps of samples without a reference are extracted as well.
     """
 
     model: DryRunModel
@@ -64,13 +64,13 @@ class DryRun:
 
 @dataclass(frozen=True, slots=True)
 class SampleDryRun:
-    """What came of one sample.
+    """The dry run of one sample.
 
     Attributes:
-        asked: The requests, in order; those that the extractor remembers from an earlier sample are not among them.
-        supposed: Those of them that there may not be: a reply was made up that they follow from.
-        failure: Why something of it is not scored; None where all is. Of kind "pending" where a request is to be
-            answered yet.
+        asked: The requests in order, except those whose replies the extractor remembers from an earlier sample.
+        supposed: Those of them that may not occur, because they follow from a simulated reply.
+        failure: Why a metric has no score; None if all have one. Its kind is "pending" if a request has yet to be
+            answered.
     """
 
     asked: tuple[RecordedRequest, ...]
@@ -79,22 +79,21 @@ class SampleDryRun:
 
 
 def select_llm_metrics(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return the metrics that ask the language model of the run."""
+    """Return the metrics that use the language model of the run."""
     return [metric for metric in metrics if metric.requires & {"llm", "logprobs"}]
 
 
 def require_batchable(metrics: Sequence[Metric]) -> None:
-    """Make sure that what the metrics ask can be written to files of requests.
+    """Check that the requests of the metrics can be written to batch files.
 
     Raises:
-        UsageError: One asks for the probabilities of given texts, for which there are no batches.
+        UsageError: A metric needs the probabilities of given texts, which batches do not provide.
     """
     for metric in metrics:
         if "logprobs" in metric.requires and "llm" not in metric.requires:
             raise UsageError(
-                f"what {metric.name!r} asks cannot be put into batches: it is about the probabilities of given texts, "
-                "which neither OpenAI's Batch API nor vllm run-batch tells. Leave it out of the batches and score it "
-                "in a run of its own."
+                f"the metric {metric.name!r} cannot be put into batches: it needs the probabilities of given texts, "
+                "which neither OpenAI's Batch API nor vllm run-batch provides. Score it in a separate run."
             )
 
 
@@ -108,13 +107,13 @@ def open_dry_run(
     encoder: str = "use",
     progress: Callable[[int, int], None] | None = None,
 ) -> DryRun:
-    """Open what a run with these settings would have.
+    """Open the parts that a run with these settings would use.
 
     Args:
-        settings: By which model, and how texts are read.
-        rehearsal: In its place.
-        metrics: Those of the run; None for reading alone, of all samples.
-        imaps: A file of ready imaps; None to have texts read.
+        settings: The model and how it is used.
+        model: Stands in for the model.
+        metrics: The metrics of the run; None for extraction only, of all samples.
+        imaps: A file of recorded imaps; None to extract them.
         kg: A compiled graph; None for the shipped one.
         encoder: See `open_matcher`.
         progress: Likewise.
@@ -133,7 +132,7 @@ def open_dry_run(
     encoding = any("encoder" in metric.requires for metric in asking)
     asking = prepare_metrics(asking, MetricResources(llm=model, encoder=open_encoder(encoder) if encoding else None))
     if settings.relations:
-        # Asks nothing itself, and has all values related of which something is asked.
+        # It sends no requests itself, but makes the matcher relate all values.
         asking += imapscore.build()[:1]
     if not any("imap" in metric.requires for metric in asking):
         return DryRun(model, extractor, None, tuple(asking), reads_all)
@@ -143,10 +142,10 @@ def open_dry_run(
 
 
 async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncIterator[SampleDryRun]:
-    """Yield for each sample, one after the other, what it asks and whether all of it is settled.
+    """Yield the dry run of each sample, one after the other.
 
     Raises:
-        ImapEvalError: Something that concerns all samples alike.
+        ImapEvalError: Something affects all samples alike.
     """
     on_texts = [metric for metric in work.metrics if "imap" not in metric.requires]
     on_imaps = [metric for metric in work.metrics if "imap" in metric.requires]
@@ -164,7 +163,7 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
             failures += await _score_sample(sample, on_imaps, work)
         supposed = [*_find_hypothetical(asked[:read]), *_find_hypothetical(asked[read:told])]
         about_imaps = asked[told:]
-        # Whether anything is asked about imaps depends on all that was read.
+        # Whether there are requests about imaps depends on everything that was extracted.
         supposed += about_imaps if any(map(_is_simulated, asked[:read])) else _find_hypothetical(about_imaps)
         pending = (failure for failure in failures if failure.kind == PENDING)
         yield SampleDryRun(tuple(asked), tuple(supposed), next(pending, next(iter(failures), None)))
@@ -172,17 +171,17 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
 
 @dataclass(slots=True)
 class BatchExport:
-    """What was handed out.
+    """The result of `export_missing`.
 
     Attributes:
         files: The new files of requests.
-        waiting: Requests that are in earlier files and have no result yet.
-        complete: Samples of which nothing is left to be asked.
-        pending: Samples that need requests answered.
-        further: Those of them that will ask more once these are answered: answers are read in the light of what the
-            question asks, and judged by what was read.
-        failed: Samples of which something cannot be read or judged, by kind of failure. What failed by the model's
-            fault is asked again.
+        waiting: Number of requests in earlier files that have no result yet.
+        complete: Number of samples without open requests.
+        pending: Number of samples with open requests.
+        further: Number of those that will need more requests later, because the requests for an answer depend on the
+            question's imap, and those of judges on the imaps.
+        failed: Number of samples that cannot be scored, by kind of failure. Requests that failed at the model are
+            exported again.
     """
 
     files: list[BatchFile] = field(default_factory=list["BatchFile"])
@@ -200,13 +199,13 @@ async def export_missing(
     folder: BatchFolder,
     progress: Callable[[int], None] | None = None,
 ) -> BatchExport:
-    """Write what is missing of the work on the samples into new files of the folder.
+    """Write the requests whose results are missing to new files of the folder.
 
     Args:
-        samples: What is to be read and judged.
-        work: Over a rehearsal that replies with the folder's failures, and else that a request is pending.
+        samples: The samples.
+        work: A dry run whose model replies with the failures in the folder, or else that a request is pending.
         folder: Where the files go.
-        progress: Called with the number of samples done since the last call.
+        progress: Called with the number of samples finished since the last call.
 
     Raises:
         ResourceError: The folder cannot be written.
@@ -243,7 +242,7 @@ async def _score_sample(sample: Sample, metrics: Sequence[Metric], work: DryRun)
 
 
 async def _await_pending_tasks() -> None:
-    """Wait for what is still under way: where one text fails its sample at once, the others have yet to ask."""
+    """Wait for pending tasks: if one text fails its sample at once, the others have yet to send their requests."""
     while others := asyncio.all_tasks() - {asyncio.current_task()}:
         await asyncio.wait(others)
 

@@ -1,7 +1,7 @@
-"""What a well-behaved model might reply, so that a rehearsal gets to the next request. Pure.
+"""Simulated replies of a well-behaved model, so that a dry run reaches the next request. Pure functions.
 
-Replies are as long as real ones are expected to be: what is made of them is counted, and they are themselves. What is
-supposed of their content stands in `ASSUMPTIONS`, to be told beside the figures.
+Replies have the expected length of real ones, because they and the requests that follow from them are counted. The
+assumptions about their content are in `ASSUMPTIONS`, and are shown beside the figures.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Request
 
 UNKNOWN_REQUEST = "unforeseen"
-"""Kind of the error in the place of a reply of which nobody knows the form."""
+"""Kind of the error that is returned for requests of unknown form."""
 
 GIVEN_TEXT = "given-text"
-"""What requests about given texts are called here; they have no prompt of ours."""
+"""The task name of requests about given texts, which have no prompt."""
 
 TYPICAL_TOKENS: Mapping[str, int] = {"question-imap": 66, "answer-inform": 80}
 """Tokens of a completion that are known better than by these replies, as compact JSON, by `tokens.estimate`: means over
@@ -37,7 +37,7 @@ answers there (75 English, 100 Chinese), read by a strong model with version 2 o
 JSON takes more."""
 
 _VALUE_DENSITY = {"en": (110, 34), "zh": (28, 9)}
-"""Characters of an answer for each value that was read in it, and of a value: means of the same 175 answers."""
+"""Characters of an answer per value in it, and characters of a value: means of the same 175 answers."""
 
 _FEEDBACK = (
     "The response covers the main point of the instruction and agrees with the reference answer in most of what it "
@@ -56,7 +56,7 @@ ASSUMPTIONS: Mapping[str, str] = {
     "prometheus": f"feedback of {tokens.estimate(_FEEDBACK)} tokens",
     GIVEN_TEXT: "a token for every four Latin characters of a given text, or one Chinese",
 }
-"""What is supposed where such a request is not in the cache, by what the request is called."""
+"""The assumptions about requests that are not cached, by task name."""
 
 _OWN_PROMPT = re.compile(rf"{custom.TASK}-(?P<low>-?\d+)-(?P<high>-?\d+)")
 _PIECE = re.compile("[\x00-\u024f]{1,4}|.", re.DOTALL)
@@ -64,17 +64,17 @@ _NUMBERED = re.compile(r"^\d+\. ", re.MULTILINE)
 
 
 def task_name(request: Request) -> str:
-    """Return what a request is called in a forecast: by its prompt; both Prometheus prompts are one, and own ones."""
+    """Return the task name of a request: that of its prompt. Both Prometheus prompts share one, as do custom ones."""
     if request.given:
         return GIVEN_TEXT
     return custom.TASK if _OWN_PROMPT.fullmatch(request.schema_name) else request.schema_name.removesuffix("-noref")
 
 
 def simulate_reply(request: Request) -> Completion | ProviderError:
-    """Return what a model might reply.
+    """Return a reply that a model might give.
 
     Returns:
-        An error of kind "unforeseen" where the request is none of ours: a metric of another package asks it.
+        The reply; or an error of kind "unforeseen" for a request of a metric of another package.
     """
     if request.given:
         pieces = tuple(Token(piece, -1.0) for piece in _PIECE.findall(request.given))
@@ -88,7 +88,7 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
     said = _reply_json(name, request)
     if said is None:
-        return ProviderError(f"nobody knows what comes back of a request ({name})", kind=UNKNOWN_REQUEST)
+        return ProviderError(f"the form of the reply to {name} is unknown", kind=UNKNOWN_REQUEST)
     return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
 
 
@@ -99,7 +99,7 @@ def _rating_reply(score: str, request: Request) -> Completion:
 
 
 def _reply_json(name: str, request: Request) -> dict[str, Any] | None:
-    """Return the JSON of a reply, None where the request is none of ours."""
+    """Return the JSON of a reply; None for a request of unknown form."""
     match name:
         case "question-imap":
             chinese = has_chinese(request.messages[0].content)
@@ -119,7 +119,7 @@ def _reply_json(name: str, request: Request) -> dict[str, Any] | None:
         case "fact-support":
             return {"supported": True}
         case "text-questions":
-            # All answers alike, so that every question is answered as expected.
+            # All answers are equal, so that every question is answered as expected.
             asked = _split_clauses(_find_tagged_text("text", request))[:MAX_QUESTIONS]
             return {"questions": [{"question": f"{clause}?", "answer": _SIMULATED_ANSWER} for clause in asked]}
         case "text-answers":
@@ -138,7 +138,7 @@ _SIMULATED_ANSWER = "as the text has it"
 
 
 def _find_tagged_text(tag: str, request: Request) -> str:
-    """Return the text between markers that a prompt ends with; a note on a first completion may follow."""
+    """Return the text between markers at the end of a prompt, which a note on a previous completion may follow."""
     found = (find_texts(message.content) for message in reversed(request.messages))
     return next(texts[tag] for texts in found if tag in texts)
 
@@ -149,9 +149,9 @@ def _split_clauses(text: str) -> list[str]:
 
 
 def _simulate_values(answer: str, *, reading: int) -> list[str]:
-    """Return so many stretches of an answer as there would be values in it; each reading begins at another one.
+    """Return as many pieces of an answer as it is expected to have values; each reading starts at a different one.
 
-    Were the readings alike, then what is asked about their imaps would be one request, not one for each.
+    If the readings were equal, requests about their imaps would be one request, not one per reading.
     """
     every, size = _VALUE_DENSITY["zh" if has_chinese(answer) else "en"]
     clauses = _split_clauses(answer)

@@ -1,4 +1,4 @@
-"""What a run would take: calls and tokens, and what of it is supposed."""
+"""Forecasts the usage of a run: calls and tokens of the language model, and the assumptions behind them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 _MIN_SEEN = 10
-"""Completions whose mean is worth more than what is typical."""
+"""Number of cached completions from which their mean replaces the typical value."""
 
 _COUNT_BATCH = 10_000
 """Texts whose tokens are counted at once: some 20 MB."""
@@ -36,18 +36,18 @@ _COUNT_BATCH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TaskForecast:
-    """What one kind of request would take.
+    """The forecast for one kind of request.
 
     Attributes:
-        name: As the prompt is called.
-        calls: Different requests.
-        supposed: Those of them that there may not be: they follow from replies that nobody knows yet. There may be more
-            of them, too.
-        cached: Those of the calls that were paid for already.
-        prompt_tokens: Of the others.
-        completion_tokens: Of the others; expected.
-        seen: Completions that the expectation is the mean of; 0 where it is a typical value.
-        weighed: Those of the others that ask for log-probabilities; a server that gives none is asked further.
+        name: The name of the prompt.
+        calls: Number of different requests.
+        supposed: Number of those that may not occur, because they follow from replies that are not known yet. There may
+            also be more of them.
+        cached: Number of those that are cached.
+        prompt_tokens: Tokens of the prompts that are not cached.
+        completion_tokens: Expected tokens of the completions that are not cached.
+        seen: Number of cached completions whose mean is the expectation; 0 if it is a typical value.
+        weighed: Number of requests, not cached, for log-probabilities; servers without them need further requests.
     """
 
     name: str
@@ -62,15 +62,15 @@ class TaskForecast:
 
 @dataclass(frozen=True, slots=True)
 class UsageForecast:
-    """What a run would take.
+    """The forecast for a run.
 
     Attributes:
-        questions, references, responses: Texts of the samples: each question once, each reference once per question.
-            Those of samples without a response are not among them.
-        tasks: The requests, by kind.
-        exact: Whether the prompts' tokens are counted by the model's own tokenizer; else they are estimated.
-        assumed: What is supposed of replies that nobody knows yet.
-        failed: Samples of which something will not be read or judged, by kind of failure.
+        questions, references, responses: Number of texts of the samples that have a response: each question once, each
+            reference once per question.
+        tasks: The forecast by kind of request.
+        exact: Whether prompt tokens are counted with the model's own tokenizer, not estimated.
+        assumed: The assumptions about replies that are not known yet.
+        failed: Number of samples that cannot be scored, by kind of failure.
     """
 
     questions: int
@@ -114,7 +114,7 @@ async def forecast_usage(
             progress(1)
     tasks = tuple(tally.finish(name) for name, tally in tallies.items())
     asking = {task.name for task in tasks if task.cached < task.calls}
-    # What is read is of no consequence where nothing is asked about it.
+    # The content of imaps does not matter if no request depends on it.
     told = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
     answered = [sample for sample in samples if sample.answered]
     return UsageForecast(
@@ -129,7 +129,7 @@ async def forecast_usage(
 
 
 class _Tally:
-    """Adds up the requests of one task. What they have in common is counted once and multiplied."""
+    """Adds up the requests of one kind. Messages that they share are counted once and multiplied."""
 
     def __init__(self, count: Callable[[Sequence[str]], tuple[int, bool]]) -> None:
         self.exact = True
@@ -183,7 +183,7 @@ class _Tally:
 
 
 def _expected_completion_tokens(request: Request) -> int:
-    """Return how many tokens the completion of a request will have, as far as can be said beforehand."""
+    """Return the expected number of tokens in the completion of a request."""
     name = task_name(request)
     if name in TYPICAL_TOKENS:
         return TYPICAL_TOKENS[name]

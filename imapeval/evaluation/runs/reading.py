@@ -1,18 +1,18 @@
-"""A run on disk: samples x metrics in a folder that survives `kill -9`.
+"""Reading a run: the outcomes of samples and metrics in a folder that survives `kill -9`.
 
-    manifest.json    versions, settings (they decide whether a run can be continued), data, command, counts, usage
-    usage.json       what the language model's work cost, written over with every call: of a run that was killed it is
-                     newer than the manifest's
-    samples.jsonl    the samples as they were read, so that a run can be read without the data it came from; of one
-                     without a response, `response` is null
+    manifest.json    versions, settings (they decide whether a run can be resumed), data, command, counts, usage
+    usage.json       what the language model has cost, overwritten with every call; newer than the manifest if the run
+                     was killed
+    samples.jsonl    the samples, so that a run can be read without the original data; `response` is null if there is
+                     none
     imaps.jsonl      the facts behind the scores (see `imapeval.evaluation.imap_files`)
     results.jsonl    append-only, one outcome a line:
                      {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}; a failure is
-                     {"stage", "kind", "message"}, and "raw" where there is a text that could not be used, of which
-                     the first 20,000 characters are kept
+                     {"stage", "kind", "message"}, and optionally "raw", the first 20,000 characters of a text that
+                     could not be used
 
-Lines go to the operating system one by one. What was not written whole when a process died is cut off when the run
-is continued; the order of lines does not matter.
+Lines are written one by one. A line that was incomplete when the process died is removed when the run is resumed. The
+order of lines does not matter.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Result:
     """One outcome of a run.
 
     Attributes:
-        id: The sample's.
-        metric: The metric's name.
+        id: The id of the sample.
+        metric: The name of the metric.
         outcome: The score, or why there is none.
-        signature: Everything that can change the number.
+        signature: Everything that can change the score.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Result:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes an outcome the same one."""
+        """Identifies the outcome: sample id, metric and signature."""
         return (self.id, self.metric, self.signature)
 
     @property
@@ -76,7 +76,7 @@ class Result:
 
     @property
     def final(self) -> bool:
-        """Whether trying again would give the same: not so where the program failed, or the language model."""
+        """Whether a retry would give the same outcome; False if the program or the language model failed."""
         outcome = self.outcome
         return isinstance(outcome, Score) or not (
             outcome.kind == "internal" or outcome.stage == "llm" or outcome.kind in _MODEL_FAULTS
@@ -84,13 +84,13 @@ class Result:
 
 
 class Run:
-    """A run to be read.
+    """A run on disk, for reading.
 
     Args:
-        folder: The run's folder.
+        folder: The run directory.
 
     Raises:
-        InputError: There is no run in the folder.
+        InputError: The folder is not a run directory.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,15 +98,17 @@ class Run:
         path = folder / MANIFEST
         content = _read_bytes(path)
         if content is None:
-            raise InputError("is no run: it has no manifest.json", path=folder, fix="Name a run's folder.")
+            raise InputError(
+                "is not a run directory: it has no manifest.json", path=folder, fix="Give a run directory."
+            )
         try:
             manifest = parse_json(content)
             Manifest.model_validate(manifest)
         except ValueError as error:
             raise InputError(
-                f"is not a run's manifest, or one of another version ({describe_validation_error(error)})",
+                f"is not a valid manifest of this version ({describe_validation_error(error)})",
                 path=path,
-                fix="Start a new run, or name another.",
+                fix="Start a new run, or give another one.",
             ) from error
         self.manifest: dict[str, Any] = manifest
         if (usage := _read_usage(folder / USAGE)) is not None:
@@ -128,13 +130,13 @@ class Run:
                     f"the sample {sample.id[:60]!r} stands here and on line {first}",
                     path=path,
                     line=number,
-                    fix="Repeat the command that began the run.",
+                    fix="Repeat the command that started the run.",
                 )
             samples.append(sample)
         expected = self.manifest["data"]["samples"]
         if len(samples) != expected:
             raise InputError(
-                f"holds {len(samples)} of {expected} samples", path=path, fix="Repeat the command that began the run."
+                f"holds {len(samples)} of {expected} samples", path=path, fix="Repeat the command that started the run."
             )
         return samples
 
@@ -149,40 +151,41 @@ class Run:
     def stream_results(self, ids: Iterable[str]) -> Iterator[Result]:
         """Yield the outcomes one by one, for runs of millions.
 
-        An unfinished last line is left out, and so is a line that says again what another one has said.
+        An incomplete last line and repeated lines are skipped.
 
         Args:
-            ids: Of the run's samples.
+            ids: The ids of the samples of the run.
 
         Raises:
-            InputError: A line is not an outcome; or one of no sample or metric of this run; or of another metric by its
-                signature; or a score that the metric cannot give; or two lines differ about one sample and metric.
+            InputError: A line is not an outcome, names an unknown sample or metric or another signature, or has a score
+                outside the range of the metric; or two lines disagree about a sample and metric.
         """
         path = self.folder / RESULTS
         settings = self.manifest["settings"]
         signatures: dict[str, str] = settings["metrics"]
         ranges: dict[str, tuple[float | None, float | None]] = settings.get("ranges", {})
         row = {id_: number for number, id_ in enumerate(ids)}
-        # By metric and sample, one more than where its line begins: a few bytes for each of millions of outcomes.
+        # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
         places = {name: array("Q", bytes(8 * len(row))) for name in signatures}
         begin = 0
         for number, line in enumerate(complete_lines(path), 1):
             result = _parse_result(line, path, number)
 
-            def refuse(problem: str, mend: str, number: int = number) -> InputError:
-                return InputError(problem, path=path, line=number, fix=mend)
+            def invalid(problem: str, fix: str, number: int = number) -> InputError:
+                return InputError(problem, path=path, line=number, fix=fix)
 
             if result.id not in row:
-                raise refuse(f"speaks of {result.id[:60]!r}, which is no sample of this run", _FIX_FOREIGN_LINE)
+                raise invalid(f"{result.id[:60]!r} is not a sample of this run", _FIX_FOREIGN_LINE)
             if signatures.get(result.metric) != result.signature:
                 known = repr(signatures[result.metric]) if result.metric in signatures else "no such metric"
-                raise refuse(
-                    f"is of {result.metric[:60]!r}, {result.signature[:200]!r}; this run has {known}", _FIX_FOREIGN_LINE
+                raise invalid(
+                    f"the metric is {result.metric[:60]!r} with {result.signature[:200]!r}; this run has {known}",
+                    _FIX_FOREIGN_LINE,
                 )
             span = ranges.get(result.metric, (None, None))
             if isinstance(result.outcome, Score) and not is_within_range(result.outcome.value, span):
-                raise refuse(
-                    f"the score {result.outcome.value:g} is beyond {result.metric!r}, which lies {_describe_range(span)}",
+                raise invalid(
+                    f"the score {result.outcome.value:g} of {result.metric!r} is not {_describe_range(span)}",
                     _FIX_BAD_LINE,
                 )
             of_metric, place = places[result.metric], row[result.id]
@@ -191,24 +194,24 @@ class Run:
                 yield result
             elif (first := _read_line(path, of_metric[place] - 1)) != line:
                 if _parse_result(first, path, number) != result:
-                    raise refuse(
-                        f"says something else of {result.id[:60]!r} and {result.metric!r} than line "
+                    raise invalid(
+                        f"the outcome of {result.id[:60]!r} and {result.metric!r} differs from line "
                         f"{_line_number_at(path, of_metric[place] - 1)}",
-                        "Remove the line that is not right, or both and repeat the command.",
+                        "Remove the wrong line, or remove both and repeat the command.",
                     )
             begin += len(line) + 1
 
     def imaps(self) -> list[ImapRecord]:
-        """Return the imaps and what was judged about them; see `find_imaps`."""
+        """Return the imaps with their matches; see `find_imaps`."""
         return list(self._parse_imaps())
 
     def find_imaps(self, ids: Container[str]) -> Iterator[ImapRecord]:
-        """Yield the imaps of some samples, one by one; what was judged about the others is not read.
+        """Yield the imaps of the given samples one by one, without parsing the matches of others.
 
-        An unfinished last line is left out, and so is a line that says again what another one has said.
+        An incomplete last line and repeated lines are skipped.
 
         Raises:
-            InputError: A line is not an imap, or two differ about the same texts.
+            InputError: A line is not an imap, or two lines disagree about the same texts.
         """
         return self._parse_imaps(ids)
 
@@ -225,14 +228,14 @@ class Run:
                 yield record
             elif before != record:
                 raise InputError(
-                    f"says something else of {record.id[:60]!r} than line {first}",
+                    f"the imap of {record.id[:60]!r} differs from line {first}",
                     path=path,
                     line=number,
-                    fix="Remove the line that is not right.",
+                    fix="Remove the wrong line.",
                 )
 
     def stream_responses(self) -> Iterator[tuple[str, tuple[Pair, ...]]]:
-        """Yield the sample's id and the response's pairs of every imap, without what was judged about them."""
+        """Yield the sample's id and the response's pairs of every imap, without parsing matches."""
         path = self.folder / IMAPS
         for number, line in enumerate(complete_lines(path), 1):
             yield imap_files.parse_response_pairs(line, path=path, number=number)
@@ -249,15 +252,15 @@ def group_by_id(items: Iterable[_Item]) -> dict[str, list[_Item]]:
     return groups
 
 
-_FIX_FOREIGN_LINE = "Remove its lines: another run's were mixed in."
+_FIX_FOREIGN_LINE = "Remove the lines of the other run that were mixed in."
 _FIX_BAD_LINE = "Remove the line and repeat the command."
 
 
 def complete_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines that end in a line break: a process that was killed may have left half of one.
+    """Yield the lines that end in a line break; a killed process may have left an incomplete one.
 
     Raises:
-        InputError: The file is there and cannot be read.
+        InputError: The file exists and cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -271,7 +274,7 @@ def complete_lines(path: Path) -> Iterator[bytes]:
 
 
 def _read_bytes(path: Path) -> bytes | None:
-    """Return the content of a file; None where there is none."""
+    """Return the content of a file; None if it does not exist."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -281,7 +284,7 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def _unreadable_file_error(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot be read ({error.strerror})", path=path, fix="Make it a file that you may read.")
+    return InputError(f"cannot be read ({error.strerror})", path=path, fix="Make the file readable.")
 
 
 def _read_line(path: Path, begin: int) -> bytes:
@@ -291,13 +294,13 @@ def _read_line(path: Path, begin: int) -> bytes:
 
 
 def _line_number_at(path: Path, begin: int) -> int:
-    """Return the number of the line that begins there."""
+    """Return the 1-based number of the line that begins at this offset."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
 
 
 def _read_usage(path: Path) -> dict[str, Any] | None:
-    """Return what `usage.json` tells; None where it is absent, or nothing was written before the process was killed."""
+    """Return the content of `usage.json`; None if it is missing or empty, as a killed process may leave it."""
     content = _read_bytes(path)
     if not (content and content.strip()):
         return None
@@ -306,9 +309,9 @@ def _read_usage(path: Path) -> dict[str, Any] | None:
         Usage.model_validate(usage)
     except ValueError as error:
         raise InputError(
-            f"does not say what was spent ({describe_validation_error(error)})",
+            f"is not a valid usage file ({describe_validation_error(error)})",
             path=path,
-            fix="Correct it, or remove it: then what manifest.json says counts.",
+            fix="Correct it, or remove it: then the usage in manifest.json is used.",
         ) from error
     return usage
 
@@ -321,7 +324,7 @@ def _parse_sample(line: bytes, path: Path, number: int) -> Sample:
             f"not a sample ({describe_validation_error(error)})",
             path=path,
             line=number,
-            fix="Repeat the command that began the run.",
+            fix="Repeat the command that started the run.",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""CSV whose cells a spreadsheet shows and does not run."""
+"""CSV whose cells a spreadsheet does not execute as formulas (CSV injection)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FORMULA_PREFIXES = frozenset("=+-@")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), in whatever width it is written."""
+"""Characters that begin a formula in a spreadsheet (OWASP, "CSV Injection"), also in their full-width forms."""
 
 _CONTROL_PREFIXES = ("\t", "\r")
-"""What it drops at the beginning of a cell, and what makes two cells of one in some (likewise OWASP)."""
+"""Characters that spreadsheets drop at the beginning of a cell, or that split a cell in some (likewise OWASP)."""
 
 _IGNORABLE = frozenset("\"'`´‚„「」『』〝〞〟﹁﹂﹃﹄＂＇｢｣\u115f\u1160\u2800\u3164\uffa0")
-"""Beside whole categories of characters: quotation marks (Unicode, Quotation_Mark), accents used as such, and what has
-no ink though it is no blank (Default_Ignorable_Code_Point; Braille)."""
+"""Characters that are ignored at the beginning of a cell, besides whole categories: quotation marks (Unicode,
+Quotation_Mark), accents used as such, and invisible characters (Default_Ignorable_Code_Point; blank Braille)."""
 
 
 def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> bytes:
     """Return a table as the bytes of a CSV file.
 
-    Numbers are written as they are, None as an empty cell. A text that begins like a formula, be it behind blanks, line
-    breaks, quotation marks or what cannot be seen, gets an apostrophe before it.
+    None becomes an empty cell. Texts that begin like a formula, possibly after blanks, line breaks, quotation marks or
+    invisible characters, are prefixed with an apostrophe.
     """
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(map(_escape_formula, header))
     writer.writerows(map(_escape_formula, row) for row in rows)
-    # Half a character, from an id, is no UTF-8.
+    # Lone surrogates, which an id may hold, cannot be encoded in UTF-8.
     return buffer.getvalue().encode(errors="replace")
 
 
@@ -46,5 +46,5 @@ def _may_be_formula(text: str) -> bool:
 
 def _is_ignorable(character: str) -> bool:
     category = unicodedata.category(character)
-    # Controls and what is invisible, separators, marks without a letter, quotation marks.
+    # Control and invisible characters, separators, combining marks, quotation marks.
     return category[0] in "CZ" or category in {"Mn", "Me", "Pi", "Pf"} or character in _IGNORABLE

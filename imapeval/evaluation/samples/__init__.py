@@ -1,6 +1,6 @@
-"""Samples in: from a file, or anything a loader knows, to checked `Sample`s.
+"""Reading samples: `read` turns a file, or any other source with a loader, into checked `Sample`s.
 
-A new source is one loader (see `imapeval.evaluation.samples.loaders`) and its entry in `LOADERS`.
+A new source needs a loader (see `imapeval.evaluation.samples.loaders`) and its entry in `LOADERS`.
 """
 
 from imapeval.evaluation.samples.loaders import LOADERS, Loader

@@ -1,4 +1,4 @@
-"""Dialogues: turns as data sets write them, and the one text that stands for what was said before the response."""
+"""Dialogues: parses turns in the forms of data sets, and joins those before the response into one question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SPEAKERS: Mapping[str, Speaker | None] = {
     **dict.fromkeys(("user", "patient", "human", "患者", "病人"), "user"),
     **dict.fromkeys(("assistant", "doctor", "gpt", "医生"), "assistant"),
-    # Instructions to the model: nobody said them in the dialogue.
+    # Instructions to the model are not part of the dialogue.
     "system": None,
 }
 _SPEAKER_PREFIXES: Mapping[Lang, Mapping[Speaker, str]] = {
@@ -30,18 +30,18 @@ _EXPECTED_FORM = 'Write a list such as [{"role": "user", "content": "..."}, {"ro
 
 
 def read_turns(value: Any) -> tuple[Turn, ...]:
-    """Return the turns of a list of {"role", "content"} or {"from", "value"}, or of such a list as JSON text.
+    """Parse turns from a list of {"role", "content"} or {"from", "value"}, or from such a list as JSON text.
 
-    Turns of the system are left out.
+    System turns are dropped.
 
     Raises:
-        InputError: It is no such list, a role is unknown, or a turn other than the last is empty.
+        InputError: The value is not such a list, a role is unknown, or a turn other than the last is empty.
     """
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the turns are no JSON ({error})", fix=_EXPECTED_FORM) from error
+            raise InputError(f"the turns are not valid JSON ({error})", fix=_EXPECTED_FORM) from error
     if not isinstance(value, list):
         raise InputError(
             f"the turns are not a list but {short_repr(value)}", fix=f"{_EXPECTED_FORM} Or rename the column."
@@ -63,7 +63,7 @@ def _read_turn(number: int, record: Any) -> tuple[str, str]:
     if not isinstance(record, dict):
         raise InputError(f"turn {number} is not an object but {short_repr(record)}", fix=_EXPECTED_FORM)
     fields = cast("dict[str, Any]", record)
-    # Parquet gives every name, with None where a turn has the other one.
+    # Parquet has all four columns, with None in the pair that is not used.
     role, content = (
         fields.get(other) if fields.get(name) is None else fields[name]
         for name, other in (("role", "from"), ("content", "value"))
@@ -78,9 +78,10 @@ def _read_turn(number: int, record: Any) -> tuple[str, str]:
 
 
 def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
-    """Return what was said before the response as one text: a line per turn, with its speaker.
+    """Join the turns before the response into one text with a line per turn, each with its speaker.
 
-    A turn becomes one line, so that none can speak for the other. A single turn is the question as it is.
+    Line breaks within a turn are removed, so that no turn can imitate another speaker. A single turn is returned
+    unchanged.
 
     >>> turns = [Turn("user", "My head hurts."), Turn("assistant", "Since when?"), Turn("user", "Monday.")]
     >>> join_turns(turns, lang="en").splitlines()
@@ -94,31 +95,29 @@ def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
 def split_response(
     turns: tuple[Turn, ...], response: str | None, *, may_be_absent: bool = False
 ) -> tuple[tuple[Turn, ...], str | None]:
-    """Return the turns before the response, and the response: the last turn, or the one that is given apart.
+    """Return the turns before the response, and the response: the last turn, or the separate column.
 
     Args:
         turns: The dialogue.
-        response: Of a column of its own, or None where it has none.
-        unanswered: Whether there is such a column. Then nobody answered where it has none, and the response is None.
+        response: The value of a separate column `response`, or None.
+        may_be_absent: Whether there is such a column; then None means that the dialogue has no response.
 
     Raises:
-        InputError: There is no response or two of them, or the user says nothing before it.
+        InputError: There is no response, or two different ones, or no user turn before it.
     """
     if turns and turns[-1].role == "assistant":
         *before, last = turns
         if response and response != last.content:
             raise InputError(
                 "the dialogue ends with an answer that is not the response",
-                fix="End the turns with the user's, or leave the response out: then it is the last turn.",
+                fix="End the turns with a user turn, or leave out the column: the last turn is the response.",
             )
         turns, response = tuple(before), last.content
     if response is None and not (turns and may_be_absent):
         raise InputError(
-            "the dialogue ends with the user's turn, and there is no response"
-            if turns
-            else "there is nothing in the dialogue",
-            fix="End the turns with the assistant's, which is the response, or add a column 'response'.",
+            "the dialogue ends with the user's turn, and there is no response" if turns else "the dialogue is empty",
+            fix="End the turns with an assistant turn, which is the response, or add a column 'response'.",
         )
     if not any(turn.role == "user" for turn in turns):
-        raise InputError("the user says nothing before the response", fix="Add the turn that asks.")
+        raise InputError("there is no user turn before the response", fix="Add the turn that asks.")
     return turns, response

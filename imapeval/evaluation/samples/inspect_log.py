@@ -1,4 +1,4 @@
-"""Logs of Inspect AI (`.eval`, and `.json` with `--loader inspect`) as rows, one for each sample and epoch."""
+"""Loads logs of Inspect AI (`.eval`, or `.json` with `--loader inspect`): one row per sample and epoch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _SKIPPED_FIELDS = {"messages", "events", "events_data", "store", "timelines"}
-"""Fields of a sample that take up most of a log and are not needed."""
+"""Fields that make up most of a log and are not needed."""
 
 _READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
 
@@ -28,14 +28,14 @@ _log = get_logger(__name__)
 def load_inspect(source: str) -> Iterator[Row]:
     """Yield the answers of a log.
 
-    Ids are the samples', with "/" and the epoch where there are several. `system` is the model, `lang` that of the
-    sample's metadata. What else the log says of an answer are columns: `sample_id`, `epoch`, `task`, `metadata.NAME`,
-    and the scores it has already, as `score.NAME` or `score.NAME.KEY`; those that people gave become ratings by
-    `--map ratings.accuracy=score.NAME`. Samples that ended in an error or were invalidated are left out, and a
-    warning says how many. Of those that no model answered, `response` is None.
+    Ids are those of the samples, followed by "/" and the epoch if there are several epochs. `system` is the model, and
+    `lang` is taken from the sample's metadata. Further columns are `sample_id`, `epoch`, `task`, `metadata.NAME`, and
+    existing scores as `score.NAME` or `score.NAME.KEY`; human scores become ratings by
+    `--map ratings.accuracy=score.NAME`. Samples that ended in an error or were invalidated are skipped with a warning.
+    `response` is None if no model answered.
 
     Raises:
-        InputError: It is no log of Inspect.
+        InputError: The file is not a log of Inspect.
         MissingExtraError: `inspect-ai` is not installed.
     """
     inspect_log: Any = require(
@@ -47,13 +47,13 @@ def load_inspect(source: str) -> Iterator[Row]:
         log = inspect_log.read_eval_log(source, resolve_attachments="core", exclude_fields=_SKIPPED_FIELDS)
     except _damaged_log_errors() as error:
         raise InputError(
-            f"is no log that Inspect can read ({error})", path=source, fix="Name a .eval or .json file of Inspect's."
+            f"is not a log that Inspect can read ({error})", path=source, fix="Give an .eval or .json log of Inspect."
         ) from error
     samples = cast("list[Any]", log.samples or [])
     whole = [sample for sample in samples if not (sample.error or sample.invalidation)]
     if left_out := len(samples) - len(whole):
         _log.warning(
-            "%s: %d of %d samples are left out: they ended in an error or were invalidated",
+            "%s: skipped %d of %d samples, which ended in an error or were invalidated",
             source,
             left_out,
             len(samples),
@@ -77,14 +77,14 @@ def load_inspect(source: str) -> Iterator[Row]:
 
 
 def is_unanswered(output: Any) -> bool:
-    """Say whether no model ever answered, which is not the same as an empty answer."""
+    """Return whether no model answered, as opposed to an empty answer."""
     return output.empty and not output.completion
 
 
 def read_question(given: Any) -> dict[str, Any]:
-    """Return a sample's input as the column `question`, or as `turns` where it is a list of messages.
+    """Return a sample's input as the column `question`, or as `turns` if it is a list of messages.
 
-    Messages of tools are left out, and those in which the assistant does no more than call them.
+    Messages of tools are dropped, and assistant messages that only call tools.
     """
     if isinstance(given, str):
         return {"question": given}
@@ -98,12 +98,12 @@ def read_question(given: Any) -> dict[str, Any]:
 
 
 def read_references(target: str | Sequence[str]) -> list[str]:
-    """Return a sample's targets as references; Inspect writes "" where there is none."""
+    """Return a sample's targets as references; Inspect writes "" if there is none."""
     return [text for text in ([target] if isinstance(target, str) else target) if text.strip()]
 
 
 def _damaged_log_errors() -> tuple[type[Exception], ...]:
-    """Return what a damaged log makes Inspect raise, the errors of the packages that it reads with among it."""
+    """Return the errors that Inspect, or a package that it reads with, raises for a damaged log."""
     theirs = (getattr(sys.modules.get(module), name, None) for module, name in _READER_ERRORS)
     return OSError, ValueError, KeyError, NotImplementedError, struct.error, BadZipFile, *filter(None, theirs)
 

@@ -1,8 +1,8 @@
-"""Where rows come from: the file formats, the upstream imapScore files, Hugging Face datasets, logs of Inspect.
+"""Loaders of rows: file formats, the upstream imapScore files, Hugging Face datasets, logs of Inspect.
 
-A loader is a function from a source (a path or a name, as on the command line) to rows whose columns are those
-of a `Sample`: `id, question | turns, reference | references, response, system, lang, ratings.*`. All checks are made
-afterwards, in one place, by `imapeval.evaluation.samples.reading`.
+A loader is a function from a source (a path or a name, as on the command line) to rows with these columns: `id,
+question | turns, reference | references, response, system, lang, ratings.*`. The rows of all loaders are checked by
+`imapeval.evaluation.samples.reading`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Loader(Protocol):
         """Return the rows.
 
         Raises:
-            InputError: The content is at fault.
-            UsageError: The source's name cannot mean anything.
-            MissingExtraError: A package that is needed is not installed.
+            InputError: The content is invalid.
+            UsageError: The name of the source is invalid.
+            MissingExtraError: A required package is not installed.
         """
         ...
 
@@ -46,7 +46,7 @@ _IMAPSCORE_COLUMNS = {
 
 
 def load_imapscore(source: str) -> Iterator[Row]:
-    """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all of a folder.
+    """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all in a folder.
 
     The files are `*.txt`: JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean
     ratings. Ids are `<file stem>:<row>`, rows counted from 0; the dataset's name (`HMedQA`, `iCliniq`) goes to
@@ -61,7 +61,7 @@ def load_imapscore(source: str) -> Iterator[Row]:
         return
     files = sorted(path.glob("*.txt"))
     if not files:
-        raise InputError("has no .txt file", path=path, fix="Name the folder with the upstream imapScore files.")
+        raise InputError("has no .txt file", path=path, fix="Give the folder with the upstream imapScore files.")
     for file in files:
         yield from _load_imapscore_file(file)
 
@@ -71,7 +71,7 @@ def _load_imapscore_file(path: Path) -> Iterator[Row]:
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
             raise InputError(
-                f"{len(predictions)} columns named '<system>_prediction' among {list_columns(row.fields)}, expected one",
+                f"expected one column '<system>_prediction', found {len(predictions)} in {list_columns(row.fields)}",
                 path=path,
                 line=row.line,
                 fix="Give an upstream imapScore file, or leave out the loader.",
@@ -90,17 +90,17 @@ def load_hf(source: str) -> Iterator[Row]:
     """Yield the rows of a Hugging Face dataset: `hf:NAME` or `hf:NAME:SPLIT` (NAME may be a local folder).
 
     Raises:
-        UsageError: No name, or a dataset of several splits without saying which.
+        UsageError: There is no name, or the dataset has several splits and none is named.
         InputError: The dataset cannot be loaded.
         MissingExtraError: `datasets` is not installed.
     """
     name, _, split = source.removeprefix(_HF_PREFIX).partition(":")
     if not name:
-        raise UsageError(f"{source!r} names no dataset. Write hf:NAME or hf:NAME:SPLIT.")
+        raise UsageError(f"{source!r} does not name a dataset. Write hf:NAME or hf:NAME:SPLIT.")
     datasets: Any = require("datasets", distribution="datasets", extra="hf", needed_for="Loading Hugging Face datasets")
     try:
         loaded = datasets.load_dataset(name)
-    except (OSError, ValueError) as error:  # absent names and damaged files alike
+    except (OSError, ValueError) as error:  # for missing names and damaged files alike
         raise InputError(f"{source}: cannot be loaded ({error})", fix="Check the name and the connection.") from error
     splits = list(loaded)
     if not split and len(splits) == 1:
@@ -119,7 +119,7 @@ LOADERS: Mapping[str, Loader] = {
     "hf": load_hf,
     "inspect": load_inspect,
 }
-"""Every loader by its name for `--loader`; a source whose file type is one of these names needs none."""
+"""All loaders by their name for `--loader`."""
 
 _SUFFIXES: Mapping[str, Loader] = {
     ".jsonl": read_jsonl,
@@ -130,11 +130,11 @@ _SUFFIXES: Mapping[str, Loader] = {
 
 
 def choose_loader(source: str, name: str | None = None) -> Loader:
-    """Return the loader of that name, or the one that fits the source.
+    """Return the loader with this name, or the one for the type of the source.
 
     Raises:
         UsageError: Unknown loader name.
-        InputError: No name is given and the file type is unknown.
+        InputError: No name is given, and the file type is unknown.
     """
     if name is not None:
         if name not in LOADERS:

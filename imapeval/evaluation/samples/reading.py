@@ -1,4 +1,4 @@
-"""Rows to samples: column mapping and every check, in one place for all loaders."""
+"""Turns rows into samples: column mapping and all checks, for every loader."""
 
 from __future__ import annotations
 
@@ -36,30 +36,28 @@ def read(
 
     Columns: `id`, `question`, `response`, and optionally `reference` (text) or `references` (list; in CSV a JSON list),
     `system`, `lang` and ratings, as `ratings.<dimension>` or as an object `ratings`. Every other column goes to `meta`.
-    Ids may be absent altogether; then the row numbers are the ids. Where `lang` is absent it follows from the
-    question's script. A sample without reference is allowed, also among others that have one: what needs one fails for
-    that sample and says so.
+    If no row has an id, the row numbers are the ids. Without `lang`, the language is detected from the question's
+    script. Samples without a reference are allowed; metrics that need one fail for them with a reason.
 
-    An empty response is an answer: what it is worth is the metric's decision. No response is none, and such a sample is
-    not scored: null, NaN (which pandas writes for it), an empty cell in CSV, a row without the column that others
-    have, or a text that `missing` names.
+    An empty response is an answer and is scored. A missing response is not scored: null, NaN (which pandas writes for
+    it), an empty cell in CSV, a row without the column that others have, or a text listed in `missing`.
 
-    In place of `question` there may be `turns`, a dialogue as `imapeval.evaluation.samples.dialogue.read_turns` takes it (in CSV
-    as JSON). Its last turn is the response where the assistant speaks it; where the user does, `response` is a column.
+    In place of `question` there may be `turns`, a dialogue in a form that `read_turns` accepts (in CSV as JSON). Its
+    last turn is the response if it is the assistant's; otherwise the response is the column `response`.
 
     Args:
         path: A file, the name of a shipped sample, or what the loader takes (`hf:NAME:SPLIT`).
         loader: A name in `LOADERS`; None chooses by file type.
-        columns: For data with other column names: our name -> the data's name.
-        missing: Texts that say that there is no response, such as "N/A". White space around them does not count.
-        limit: Most samples; what comes after them is neither read nor checked. None takes all.
+        columns: Column mapping for data with other names: our name -> the data's name.
+        missing: Texts that mean that there is no response, such as "N/A"; surrounding white space is ignored.
+        limit: Maximum number of samples; later rows are neither read nor checked. None reads all.
 
     Returns:
         The samples in the order of the data, at least one.
 
     Raises:
-        InputError: The content is at fault; names file, line and mend.
-        UsageError: Unknown loader, or a mapping to a column that is none of ours.
+        InputError: The content is invalid; names file, line and fix.
+        UsageError: The loader is unknown, or the mapping names an unknown column of ours.
         MissingExtraError: The loader needs a package that is not installed.
     """
     source = resolve_source(path)
@@ -77,25 +75,25 @@ def read(
 
 
 def make_sample(fields: Mapping[str, Any], *, columns: Collection[str]) -> Sample:
-    """Return the sample of one row that came from no file, with the columns and checks of `read`; its id may be "".
+    """Return the sample of one row in memory, with the columns and checks of `read`; its id may be "".
 
     Args:
         fields: The row.
-        names: The columns that there are in this row or any that came with it.
+        columns: The columns of this row and of the rows that came with it.
 
     Raises:
-        InputError: The content is at fault.
+        InputError: The content is invalid.
     """
     return _SampleBuilder(None, {}, names=columns).build(Row(1, 0, fields))
 
 
 def shipped_samples() -> dict[str, Path]:
-    """Return the sample data that ships with imapeval: name -> file."""
+    """Return the files of the sample data that ships with imapeval, by name."""
     return {path.stem: path for path in sorted(_resources.find("datasets").glob("*.jsonl"))}
 
 
 def resolve_source(path: str | Path) -> str:
-    """Return the source as a loader takes it: the file of a shipped sample where that name is given."""
+    """Return the source as loaders take it; the name of shipped sample data becomes its file."""
     source = str(path)
     if Path(source).suffix or Path(source).exists():
         return source
@@ -103,13 +101,13 @@ def resolve_source(path: str | Path) -> str:
 
 
 class _SampleBuilder:
-    """Makes samples of rows of one source.
+    """Builds the samples of one source.
 
     Args:
-        source: The file; None where there is none.
-        columns: Our name -> the data's name.
-        names: The columns that there are in any row.
-        missing: Texts that say that there is no response.
+        source: The file; None without one.
+        columns: Column mapping: our name -> the data's name.
+        names: The columns of all rows.
+        missing: Texts that mean that there is no response.
     """
 
     def __init__(
@@ -153,7 +151,7 @@ class _SampleBuilder:
         )
 
     def _response(self, row: Row, ours: Mapping[str, Any]) -> str | None:
-        """Return the response; None where there is none, which is not the same as an empty one."""
+        """Return the response, which may be empty; None if there is none."""
         value = ours.get("response")
         if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
             return None
@@ -164,13 +162,13 @@ class _SampleBuilder:
 
     def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
         if self._optional_text(row, ours, "question").strip():
-            self._fail(row, "there are both 'question' and 'turns'", mend="Keep one of them.")
+            self._fail(row, "there are both 'question' and 'turns'", fix="Keep one of them.")
         apart = self._response(row, ours)
         try:
             turns = dialogue.read_turns(ours["turns"])
             before, response = dialogue.split_response(turns, apart, may_be_absent=self._has_responses)
         except InputError as error:
-            self._fail(row, error.problem, mend=error.fix)
+            self._fail(row, error.problem, fix=error.fix)
         for turn in before:
             self._require_valid_unicode(row, "dialogue", turn.content)
         return before, None if response is None else self._none_if_missing(
@@ -180,7 +178,7 @@ class _SampleBuilder:
     def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
         lang = self._optional_text(row, ours, "lang") or detect_lang(question)
         if lang not in _LANGS:
-            self._fail(row, f"unknown lang {lang!r}", mend=f"Write {' or '.join(_LANGS)}, or leave it out.")
+            self._fail(row, f"unknown lang {lang!r}", fix=f"Write {' or '.join(_LANGS)}, or leave it out.")
         return lang
 
     def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
@@ -194,7 +192,7 @@ class _SampleBuilder:
             self._fail_missing(row, name)
         text = self._optional_text(row, ours, name)
         if not text.strip():
-            self._fail(row, f"the {name} is empty", mend="Fill it in or remove the row.")
+            self._fail(row, f"the {name} is empty", fix="Fill it in or remove the row.")
         return text
 
     def _optional_text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
@@ -202,7 +200,7 @@ class _SampleBuilder:
         if value is None:
             return ""
         if not isinstance(value, str):
-            self._fail(row, f"the {name} is not a text but {short_repr(value)}", mend="Write a text.")
+            self._fail(row, f"the {name} is not a text but {short_repr(value)}", fix="Write a text.")
         return self._require_valid_unicode(row, name, value)
 
     def _require_valid_unicode(self, row: Row, name: str, text: str) -> str:
@@ -211,8 +209,8 @@ class _SampleBuilder:
         except UnicodeEncodeError as error:
             self._fail(
                 row,
-                f"the {name} holds half a character ({text[error.start]!r}, a lone surrogate)",
-                mend="Write the character whole.",
+                f"the {name} has a lone surrogate, half a character ({text[error.start]!r})",
+                fix="Write the character whole.",
             )
         return text
 
@@ -221,22 +219,22 @@ class _SampleBuilder:
         if many is None or many == "":
             return (one,) if one.strip() else ()
         if one:
-            self._fail(row, "there are both 'reference' and 'references'", mend="Keep one of them.")
+            self._fail(row, "there are both 'reference' and 'references'", fix="Keep one of them.")
         if isinstance(many, str):
             try:
                 many = json.loads(many)
             except ValueError:
                 self._fail(
                     row,
-                    f"the references {short_repr(many)} are no JSON list",
-                    mend='Write a list such as ["one", "two"].',
+                    f"the references {short_repr(many)} are not a JSON list",
+                    fix='Write a list such as ["one", "two"].',
                 )
         if not isinstance(many, list):
-            self._fail(row, f"the references are not a list but {short_repr(many)}", mend="Write a list of texts.")
+            self._fail(row, f"the references are not a list but {short_repr(many)}", fix="Write a list of texts.")
         texts = cast("list[Any]", many)
         for text in texts:
             if not isinstance(text, str) or not text.strip():
-                self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", mend="Write texts.")
+                self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", fix="Write texts.")
         return tuple(self._require_valid_unicode(row, "reference", text) for text in texts)
 
     def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
@@ -245,7 +243,7 @@ class _SampleBuilder:
             self._fail(
                 row,
                 f"ratings is not an object but {short_repr(nested)}",
-                mend='Write {"accuracy": 4.5} or use ratings.accuracy.',
+                fix='Write {"accuracy": 4.5} or use ratings.accuracy.',
             )
         given = dict(cast("dict[str, Any]", nested or {}))
         given |= {name.removeprefix("ratings."): value for name, value in ours.items() if name.startswith("ratings.")}
@@ -261,21 +259,21 @@ class _SampleBuilder:
             self._fail(
                 row,
                 f"the rating {dimension!r} is not a number but {short_repr(value)}",
-                mend="Write a number or leave it empty.",
+                fix="Write a number or leave it empty.",
             )
         return number
 
     def _fail_missing(self, row: Row, name: str) -> NoReturn:
         if self._source is None:
-            self._fail(row, f"there is no {name}", mend=f"Give a {name}.")
+            self._fail(row, f"there is no {name}", fix=f"Give a {name}.")
         self._fail(
             row,
             f"there is no column {name!r}; the columns are {list_columns(row.fields)}",
-            mend=f"Say which column it is with --map {name}=<column>.",
+            fix=f"Say which column it is with --map {name}=<column>.",
         )
 
-    def _fail(self, row: Row, problem: str, *, mend: str) -> NoReturn:
-        raise InputError(problem, path=row.file or self._source, line=row.line or None, fix=mend)
+    def _fail(self, row: Row, problem: str, *, fix: str) -> NoReturn:
+        raise InputError(problem, path=row.file or self._source, line=row.line or None, fix=fix)
 
 
 def _check_column_mapping(columns: Mapping[str, str], names: Collection[str], *, source: str) -> None:
@@ -289,18 +287,18 @@ def _check_column_mapping(columns: Mapping[str, str], names: Collection[str], *,
 
 
 def _assign_ids(samples: list[Sample], rows: list[Row], *, source: str) -> list[Sample]:
-    """Give row numbers as ids where no row has one, and refuse absent and duplicate ids otherwise."""
+    """Use row numbers as ids if no row has an id; otherwise reject missing and duplicate ids."""
     if not any(sample.id for sample in samples):
         return [dataclasses.replace(sample, id=str(row.number)) for sample, row in zip(samples, rows, strict=True)]
     seen: dict[str, int] = {}
     for sample, row in zip(samples, rows, strict=True):
         if not sample.id:
             raise InputError(
-                "this row has no id, others have", path=source, line=row.line, fix="Give every row an id, or none."
+                "this row has no id, but others have", path=source, line=row.line, fix="Give every row an id, or none."
             )
         if sample.id in seen:
             raise InputError(
-                f"the id {sample.id!r} stands on line {seen[sample.id]} and again on line {row.line}",
+                f"the id {sample.id!r} is on line {seen[sample.id]} and again on line {row.line}",
                 path=source,
                 line=row.line,
                 fix="Make ids unique, for example by adding the system's name.",
@@ -310,6 +308,6 @@ def _assign_ids(samples: list[Sample], rows: list[Row], *, source: str) -> list[
 
 
 def system_label(sample: Sample) -> str:
-    """Return the system as it is reported: with its dataset where the data names one, such as "HMedQA/GPT-4"."""
+    """Return the system as reports show it: with its dataset if the data names one, such as "HMedQA/GPT-4"."""
     dataset = sample.meta.get("dataset")
     return f"{dataset}/{sample.system}" if isinstance(dataset, str) and dataset else sample.system

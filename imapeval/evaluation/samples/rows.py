@@ -1,4 +1,4 @@
-"""Rows out of files: JSONL, CSV and Parquet, with the line each row came from."""
+"""Reads rows from JSONL, CSV and Parquet files, with their line numbers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
 _BATCH_ROWS = 1024
-"""Rows of a Parquet file that are in memory at once: of long answers a few megabytes."""
+"""Rows of a Parquet file in memory at once: a few megabytes for long answers."""
 
 _BUFFER_BYTES = 1 << 20
-"""Bytes of a column that are read at once; by default pyarrow reads a row group, which may be all of the file."""
+"""Bytes of a column that are read at once; by default pyarrow reads a row group, which may be the whole file."""
 
 _MAX_NAMES = 50
-"""Columns that a message names: more than the tables of people have."""
+"""Maximum number of columns that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Row:
         number: 1-based position among the source's records.
         line: 1-based line of a text file; the same as `number` elsewhere.
         fields: Values by column name, as the source gives them.
-        file: Where the row stands, of a source of several files; "" where the source is the file.
-        has_null: Whether the source tells null from an empty text. CSV does not.
+        file: The file of the row, for a source of several files; "" otherwise.
+        has_null: Whether the source distinguishes null from an empty text. CSV does not.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Row:
 
 
 def read_lang(fields: Mapping[str, Any]) -> Lang | None:
-    """Return the language that somebody's data names; None where it is none of ours, or means something else."""
+    """Return the value of `lang` if it is a supported language, else None."""
     lang = fields.get("lang")
     return lang if lang in get_args(Lang) else None
 
@@ -70,9 +70,9 @@ def read_jsonl(source: str) -> Iterator[Row]:
             continue
         try:
             fields = json.loads(text)
-        except (ValueError, RecursionError) as error:  # the latter where brackets are nested without end
+        except (ValueError, RecursionError) as error:  # the latter for very deeply nested brackets
             raise InputError(
-                f"broken JSON ({error})", path=path, line=line, fix="Write one JSON object per line."
+                f"invalid JSON ({error})", path=path, line=line, fix="Write one JSON object per line."
             ) from error
         if not isinstance(fields, dict):
             raise InputError(
@@ -90,10 +90,10 @@ def read_jsonl(source: str) -> Iterator[Row]:
 def read_csv(source: str) -> Iterator[Row]:
     """Yield the rows of a comma-separated file with a header (UTF-8, with or without byte-order mark).
 
-    An empty cell is "", whether it is quoted or not: the csv module does not say which.
+    An empty cell is "", quoted or not: the csv module does not distinguish them.
 
     Raises:
-        InputError: The file is unreadable or empty, is not UTF-8, or a row does not fit the header.
+        InputError: The file is unreadable, empty or not UTF-8, or a row does not match the header.
     """
     path = Path(source)
     # A lone carriage return ends a line of CSV, too.
@@ -112,7 +112,7 @@ def read_csv(source: str) -> Iterator[Row]:
                 return
             except csv.Error as error:
                 raise InputError(
-                    f"broken CSV ({error})",
+                    f"invalid CSV ({error})",
                     path=path,
                     line=line,
                     fix='Quote fields with "..." and double inner quotes.',
@@ -137,7 +137,7 @@ def read_parquet(source: str) -> Iterator[Row]:
     """Yield the rows of a Parquet file.
 
     Raises:
-        InputError: The file is unreadable, damaged or no Parquet file.
+        InputError: The file is unreadable, damaged or not a Parquet file.
         MissingExtraError: pyarrow is not installed.
     """
     parquet: Any = require(
@@ -154,11 +154,11 @@ def read_parquet(source: str) -> Iterator[Row]:
                 for fields in batch.to_pylist():
                     number += 1
                     yield Row(number, number, fields)
-    # What pyarrow raises for what is not Parquet at all, and for Parquet that is damaged.
+    # pyarrow raises these for files that are not Parquet and for damaged ones.
     except (pyarrow.ArrowException, ValueError, OSError, OverflowError, MemoryError) as error:
         problem = " ".join(str(error).split())
         raise InputError(
-            f"no Parquet file ({problem})", path=path, fix="Write it again as Parquet, or as JSONL."
+            f"not a Parquet file ({problem})", path=path, fix="Write it again as Parquet, or as JSONL."
         ) from error
 
 
@@ -166,7 +166,7 @@ def read_bytes(path: Path) -> bytes:
     """Return the content of a file that must not be empty.
 
     Raises:
-        InputError: It is absent, unreadable or empty.
+        InputError: It is missing, unreadable or empty.
     """
     with _reporting_read_errors(path):
         raw = path.read_bytes()
@@ -176,7 +176,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_number(value: Any) -> float | None:
-    """Return a finite number that is given as such or as text; None for anything else, true and false included."""
+    """Return a finite number from a number or a text; None for anything else, including booleans."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -185,20 +185,20 @@ def read_number(value: Any) -> float | None:
 
 
 def list_columns(names: Iterable[str]) -> str:
-    """Return names of columns as they stand in a message; of a table with very many the first ones."""
+    """Return the names of columns for a message; only the first ones if there are very many."""
     shown = [short_repr(name) for name in names]
     more = f" and {len(shown) - _MAX_NAMES:,} more" if len(shown) > _MAX_NAMES else ""
     return ", ".join(shown[:_MAX_NAMES]) + more
 
 
 def short_repr(value: Any) -> str:
-    """Return a value as it stands in a message: as Python writes it, cut where it is long."""
+    """Return the repr of a value for a message, shortened if it is long."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers, one by one, so that no more is read than somebody wants."""
+    """Yield the lines of a file with their numbers, lazily."""
     with _reporting_read_errors(path), path.open("rb") as file:
         for number, line in enumerate(file, 1):
             raw = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -220,7 +220,7 @@ def _reporting_read_errors(path: Path) -> Generator[None]:
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, fix="Check the path.") from error
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable file.") from error
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Give a readable file.") from error
 
 
 def _empty_file_error(path: Path) -> InputError:
@@ -231,7 +231,7 @@ def _check_header(cells: list[str], *, path: Path, line: int) -> list[str]:
     header = [cell.strip() for cell in cells]
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise InputError(
-            f"the column {short_repr(twice[0])} stands twice in the header", path=path, line=line, fix="Rename one."
+            f"the column {short_repr(twice[0])} is twice in the header", path=path, line=line, fix="Rename one."
         )
     if len(header) == 1 and (separator := next((mark for mark in ";\t|" if mark in header[0]), None)):
         raise InputError(
@@ -245,7 +245,7 @@ def _check_header(cells: list[str], *, path: Path, line: int) -> list[str]:
 
 @contextmanager
 def _unlimited_field_size() -> Generator[None]:
-    # The csv module's limit of 128 KiB per field is global; a long answer is no reason to refuse a file.
+    # The csv module's limit of 128 KiB per field is global, and too low for long answers.
     before = csv.field_size_limit(sys.maxsize)
     try:
         yield

@@ -188,7 +188,7 @@ def test_a_folder_in_place_of_a_file(run: Path, made: Path, name: str):
     (run / name).unlink()
     (run / name).mkdir()
     use(run, made)
-    with pytest.raises(InputError, match=rf"{name}.*cannot be read"):
+    with pytest.raises(InputError, match=name):
         export_csv(Run(run)), Run(run).imaps()
 
 
@@ -219,7 +219,7 @@ def test_a_line_that_is_there_twice_counts_once(run: Path, made: Path, again: Ca
 def test_two_lines_that_differ_are_both_named(run: Path):
     count = len((run / "results.jsonl").read_text().splitlines())
     change(run / "results.jsonl", 2, score=0.123)
-    with pytest.raises(InputError, match="than line 2") as caught:
+    with pytest.raises(InputError, match="line 2") as caught:
         Run(run).results()
     assert (caught.value.path, caught.value.line) == (run / "results.jsonl", count + 1)
 
@@ -227,7 +227,7 @@ def test_two_lines_that_differ_are_both_named(run: Path):
 def test_two_imaps_that_differ_are_both_named(run: Path):
     count = len((run / "imaps.jsonl").read_text().splitlines())
     change(run / "imaps.jsonl", 3, response=[], relations=[])
-    with pytest.raises(InputError, match="than line 3") as caught:
+    with pytest.raises(InputError, match="line 3") as caught:
         Run(run).imaps()
     assert (caught.value.path, caught.value.line) == (run / "imaps.jsonl", count + 1)
 
@@ -235,7 +235,7 @@ def test_two_imaps_that_differ_are_both_named(run: Path):
 def test_two_samples_of_one_id_are_both_named(run: Path):
     lines = (run / "samples.jsonl").read_text().splitlines()
     (run / "samples.jsonl").write_text("".join(f"{line}\n" for line in [lines[0], *lines[:-1]]))
-    with pytest.raises(InputError, match="on line 1") as caught:
+    with pytest.raises(InputError, match="line 1") as caught:
         Run(run).samples()
     assert caught.value.line == 2
 

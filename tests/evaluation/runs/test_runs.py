@@ -110,7 +110,7 @@ def test_half_a_line_is_cut_off(folder: Path):
 
 def test_a_damaged_line_is_named(folder: Path):
     (folder / "results.jsonl").write_text('{"id": "a"}\n')
-    with pytest.raises(InputError, match=r"results.jsonl, line 1: not an outcome \(metric: "):
+    with pytest.raises(InputError, match=r"results.jsonl, line 1: .*metric"):
         Run(folder).results()
 
 
@@ -119,7 +119,7 @@ def test_an_outcome_of_another_run_is_named(folder: Path):
         file.write(
             '{"id":"zzz","metric":"m","score":1,"parts":{},"failure":null,"signature":"m|v:1"}\n',
         )
-    with pytest.raises(InputError, match=r"results.jsonl, line 5: speaks of 'zzz', which is no sample of this run"):
+    with pytest.raises(InputError, match=r"results.jsonl, line 5: 'zzz'"):
         Run(folder).results()
 
 
@@ -137,13 +137,13 @@ def test_other_data_or_settings_are_refused(
     folder: Path, samples: list[Sample], settings: RunSettings, difference: str
 ):
     before = (folder / "results.jsonl").read_bytes()
-    with pytest.raises(UsageError, match=f"{difference}.*Choose another folder with --out"):
+    with pytest.raises(UsageError, match=f"{difference}.*--out"):
         write(folder, samples, settings)
     assert (folder / "results.jsonl").read_bytes() == before
 
 
 def test_two_writers_at_once(folder: Path):
-    with write(folder), pytest.raises(UsageError, match="another process is writing to"):
+    with write(folder), pytest.raises(UsageError, match="another process"):
         write(folder)
     with write(folder):
         pass
@@ -151,21 +151,21 @@ def test_two_writers_at_once(folder: Path):
 
 def test_a_folder_that_holds_something_else(tmp_path: Path):
     (tmp_path / "thesis.doc").touch()
-    with pytest.raises(UsageError, match="holds other files and no run"):
+    with pytest.raises(UsageError, match="--out"):
         write(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="is not a run's manifest"):
+    with pytest.raises(InputError, match="manifest"):
         write(tmp_path)
 
 
 def test_no_run(tmp_path: Path):
-    with pytest.raises(InputError, match=r"it has no manifest\.json"):
+    with pytest.raises(InputError, match="manifest"):
         Run(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"cannot write to .*file.run \(Not a directory\)"):
+    with pytest.raises(UsageError, match=r"file.run \(Not a directory\)"):
         write(tmp_path / "file" / "run")
 
 
@@ -193,8 +193,7 @@ with RunWriter(Path(sys.argv[2]), samples, settings=RunSettings({"m": "m|v:1"}))
     done = subprocess.run(
         [sys.executable, "-c", script, root, str(tmp_path)], capture_output=True, text=True, check=True
     )
-    assert "cannot write to" in done.stdout
-    assert "it goes on where it stopped" in done.stdout
+    assert str(tmp_path) in done.stdout
     results = Run(tmp_path).results()
     assert results
     assert [result.id for result in results] == [f"a{n}" for n in range(len(results))]
@@ -228,9 +227,9 @@ def test_columns_that_json_does_not_know(tmp_path: Path):
 @pytest.mark.parametrize("content", ["[]", "{}", '{"imapeval": "0", "data": {}, "settings": {}}'])
 def test_a_manifest_of_another_kind(folder: Path, content: str):
     (folder / "manifest.json").write_text(content)
-    with pytest.raises(InputError, match="not a run's manifest"):
+    with pytest.raises(InputError, match="manifest"):
         Run(folder)
-    with pytest.raises(InputError, match="not a run's manifest"):
+    with pytest.raises(InputError, match="manifest"):
         write(folder)
 
 
@@ -274,7 +273,7 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path, name: s
 def test_imaps_that_are_a_link_are_not_added_to(folder: Path, tmp_path: Path):
     (folder / "imaps.jsonl").unlink()
     (folder / "imaps.jsonl").symlink_to(tmp_path / "theirs")
-    with pytest.raises(UsageError, match=r"cannot write to .*imaps\.jsonl"):
+    with pytest.raises(UsageError, match=r"imaps\.jsonl"):
         write(folder)
     assert not (tmp_path / "theirs").exists()
 

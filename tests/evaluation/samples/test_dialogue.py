@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -124,27 +125,27 @@ def test_parquet(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("fields", "problem", "mend"),
+    ("fields", "named", "fix"),
     [
-        ({"turns": 3}, "the turns are not a list but 3", "Or rename the column."),
-        ({"turns": "[{"}, "the turns are no JSON (Expecting property name", 'Write a list such as [{"role": "user"'),
-        ({"turns": ["Hi."]}, "turn 1 is not an object but 'Hi.'", "Write a list such as"),
-        ({"turns": [turn("nurse", "Hi.")]}, "turn 1 has the role 'nurse'", "Write one of 'user', 'patient'"),
-        ({"turns": [{"content": "Hi."}]}, "turn 1 has the role None", "Write one of"),
-        ({"turns": [turn("user", ["Hi."])]}, "the content of turn 1 is not a text but ['Hi.']", "Write a text."),
-        ({"turns": [turn("user", " "), TURNS[1]]}, "turn 1 (user) is empty", "Fill it in or remove the turn."),
-        ({"turns": TURNS[:1]}, "the dialogue ends with the user's turn", "'response'."),
-        ({"turns": []}, "there is nothing in the dialogue", "End the turns with the assistant's"),
-        ({"turns": [turn("system", "Be kind.")]}, "there is nothing in the dialogue", "End the turns with"),
-        ({"turns": [TURNS[1]]}, "the user says nothing before the response", "Add the turn that asks."),
-        ({"turns": TURNS, "response": "Sleep."}, "ends with an answer that is not the response", "leave the response"),
-        ({"turns": TURNS, "question": "Why?"}, "there are both 'question' and 'turns'", "Keep one of them."),
-        ({"turns": [turn("user", "Hi \ud83d"), TURNS[1]]}, "the dialogue holds half a character", "whole."),
+        ({"turns": 3}, "3", ""),
+        ({"turns": "[{"}, "JSON", '[{"role": "user"'),
+        ({"turns": ["Hi."]}, "turn 1 .*'Hi.'", "role"),
+        ({"turns": [turn("nurse", "Hi.")]}, "turn 1 .*'nurse'", "'user', 'patient'"),
+        ({"turns": [{"content": "Hi."}]}, "turn 1 .*None", "'user'"),
+        ({"turns": [turn("user", ["Hi."])]}, r"turn 1 .*\['Hi.'\]", ""),
+        ({"turns": [turn("user", " "), TURNS[1]]}, r"turn 1 \(user\)", ""),
+        ({"turns": TURNS[:1]}, "user's turn", "'response'"),
+        ({"turns": []}, "dialogue", "assistant"),
+        ({"turns": [turn("system", "Be kind.")]}, "dialogue", "assistant"),
+        ({"turns": [TURNS[1]]}, "user", ""),
+        ({"turns": TURNS, "response": "Sleep."}, "response", ""),
+        ({"turns": TURNS, "question": "Why?"}, "'question' and 'turns'", ""),
+        ({"turns": [turn("user", "Hi \ud83d"), TURNS[1]]}, "dialogue", ""),
     ],
 )
-def test_broken_dialogues(tmp_path: Path, fields: dict[str, Any], problem: str, mend: str):
+def test_broken_dialogues(tmp_path: Path, fields: dict[str, Any], named: str, fix: str):
     with pytest.raises(InputError) as caught:
         read_row(tmp_path, **fields)
     assert str(caught.value).startswith(f"{tmp_path / 'd.jsonl'}, line 1: ")
-    assert problem in caught.value.problem
-    assert mend in caught.value.fix
+    assert re.search(named, caught.value.problem)
+    assert fix in caught.value.fix

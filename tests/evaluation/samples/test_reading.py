@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -80,14 +81,14 @@ def test_damaged_parquet(tmp_path: Path):
     pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist([ROW]), path)
     raw = path.read_bytes()
     path.write_bytes(raw[:4] + bytes(40) + raw[44:])
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="Parquet"):
         read(path)
 
 
 def test_no_parquet_file(tmp_path: Path):
     pytest.importorskip("pyarrow")
     (tmp_path / "d.parquet").write_text("this is text")
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="Parquet"):
         read(tmp_path / "d.parquet")
 
 
@@ -107,11 +108,9 @@ def test_one_column_for_two_names(tmp_path: Path):
 
 def test_mapping_to_no_column_of_ours(tmp_path: Path):
     path = write_jsonl(tmp_path / "d.jsonl", ROW)
-    with pytest.raises(UsageError, match=r"cannot map to 'answer'. Columns: id, question"):
+    with pytest.raises(UsageError, match=r"'answer'.*id, question"):
         read(path, columns={"answer": "response"})
-    with pytest.raises(
-        InputError, match=r"'response' is mapped to the column 'x', which no row has; the columns are 'id'"
-    ):
+    with pytest.raises(InputError, match=r"'response'.*'x'.*'id'"):
         read(path, columns={"response": "x"})
 
 
@@ -180,7 +179,7 @@ def test_a_sample_without_reference(tmp_path: Path, fields: dict[str, object]):
 
 
 def test_unknown_loader(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"unknown loader 'xml'\. Loaders: jsonl, csv, parquet, imapscore, hf"):
+    with pytest.raises(UsageError, match=r"'xml'.*jsonl, csv, parquet, imapscore, hf"):
         read(write_jsonl(tmp_path / "d.jsonl", ROW), loader="xml")
 
 
@@ -190,52 +189,52 @@ def test_unknown_loader(tmp_path: Path):
         ([ROW, ROW | {"question": " "}], 2, "the question is empty"),
         ([ROW | {"references": ["x", " "], "reference": None}], 1, "a reference is empty or not a text: ' '"),
         ([ROW | {"references": {"x": 1}, "reference": None}], 1, "the references are not a list"),
-        ([ROW | {"reference": ["x"]}], 1, "the reference is not a text but ['x']"),
-        ([ROW | {"references": ["x"]}], 1, "both 'reference' and 'references'"),
-        ([ROW, ROW | {"id": "b"}, ROW], 3, "the id 'a' stands on line 1 and again on line 3"),
-        ([ROW, ROW | {"id": None}], 2, "this row has no id, others have"),
-        ([ROW | {"response": 3}], 1, "the response is not a text but 3"),
-        ([ROW | {"id": True}], 1, "the id is not a text but True"),
-        ([ROW | {"lang": "de"}], 1, "unknown lang 'de'. Write en or zh"),
-        ([ROW | {"ratings": {"accuracy": "good"}}], 1, "the rating 'accuracy' is not a number but 'good'"),
-        ([ROW | {"ratings.accuracy": True}], 1, "the rating 'accuracy' is not a number but True"),
-        ([ROW | {"ratings.accuracy": "nan"}], 1, "the rating 'accuracy' is not a number but 'nan'"),
-        ([ROW | {"ratings": 4}], 1, "ratings is not an object but 4"),
+        ([ROW | {"reference": ["x"]}], 1, r"reference.*\['x'\]"),
+        ([ROW | {"references": ["x"]}], 1, "'reference' and 'references'"),
+        ([ROW, ROW | {"id": "b"}, ROW], 3, "'a'.*line 1.*line 3"),
+        ([ROW, ROW | {"id": None}], 2, "id"),
+        ([ROW | {"response": 3}], 1, "response.*3"),
+        ([ROW | {"id": True}], 1, "id.*True"),
+        ([ROW | {"lang": "de"}], 1, "'de'.*en or zh"),
+        ([ROW | {"ratings": {"accuracy": "good"}}], 1, "'accuracy'.*'good'"),
+        ([ROW | {"ratings.accuracy": True}], 1, "'accuracy'.*True"),
+        ([ROW | {"ratings.accuracy": "nan"}], 1, "'accuracy'.*'nan'"),
+        ([ROW | {"ratings": 4}], 1, "ratings.*4"),
         (
             [{"id": "a", "question": "Why?", "answer": "So."}],
             1,
-            "no column 'response'; the columns are 'id', 'question', 'ans",
+            "'response'.*'id', 'question', 'ans",
         ),
-        ([["a", "b"]], 1, "expected a JSON object"),
+        ([["a", "b"]], 1, "JSON object"),
     ],
 )
 def test_broken_rows(tmp_path: Path, rows: list[object], line: int, problem: str):
     with pytest.raises(InputError) as caught:
         read(write_jsonl(tmp_path / "d.jsonl", *rows))
-    assert problem in str(caught.value)
+    assert re.search(problem, str(caught.value))
     assert caught.value.line == line
 
 
 def test_half_a_character(tmp_path: Path):
     (tmp_path / "d.jsonl").write_text('{"question": "Why? \\ud83d", "reference": "So.", "response": ""}')
-    with pytest.raises(InputError, match="the question holds half a character"):
+    with pytest.raises(InputError, match="question"):
         read(tmp_path / "d.jsonl")
 
 
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("d.jsonl", b"", "the file is empty"),
-        ("d.csv", b" \n", "the file is empty"),
-        ("d.csv", b"question,reference,response\n", "there are no rows"),
-        ("d.jsonl", b'{"id": 1}\n{"id": 2', "line 2: broken JSON"),
+        ("d.jsonl", b"", "empty"),
+        ("d.csv", b" \n", "empty"),
+        ("d.csv", b"question,reference,response\n", "rows"),
+        ("d.jsonl", b'{"id": 1}\n{"id": 2', "line 2: .*JSON"),
         ("d.jsonl", '{"id": 1}\n{"id": "é"}'.encode("latin-1"), "line 1: there is no column|line 2: byte 0xe9"),
-        ("d.csv", "id,question\n1,é\n2,".encode() + "é".encode("latin-1"), "line 3: byte 0xe9 is not UTF-8"),
-        ("d.csv", b"id,question\n1,a,b\n", "line 2: 3 fields where the header has 2"),
-        ("d.csv", b'id,question\n1,"a\nb', "line 2: broken CSV"),
-        ("d.csv", b"id,id\n1,2\n", "line 1: the column 'id' stands twice"),
-        ("d.xlsx", b"PK", r"unknown file type '.xlsx'. Give a file of type .jsonl, .csv, .parquet"),
-        ("d", b"PK", "the file name has no type"),
+        ("d.csv", "id,question\n1,é\n2,".encode() + "é".encode("latin-1"), "line 3: byte 0xe9"),
+        ("d.csv", b"id,question\n1,a,b\n", "line 2: 3 fields.*2"),
+        ("d.csv", b'id,question\n1,"a\nb', "line 2: .*CSV"),
+        ("d.csv", b"id,id\n1,2\n", "line 1: .*'id'"),
+        ("d.xlsx", b"PK", r"'.xlsx'.*.jsonl, .csv, .parquet"),
+        ("d", b"PK", "type"),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: bytes, problem: str):
@@ -245,10 +244,10 @@ def test_broken_files(tmp_path: Path, name: str, content: bytes, problem: str):
 
 
 def test_absent_file_and_folder(tmp_path: Path):
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError):
         read(tmp_path / "d.jsonl")
     (tmp_path / "e.jsonl").mkdir()
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError):
         read(tmp_path / "e.jsonl")
 
 

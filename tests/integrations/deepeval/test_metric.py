@@ -68,7 +68,7 @@ def test_evaluate_gives_the_numbers_of_imapeval_score(expected, run_async, capsy
     assert found["abscess"].evaluation_model.startswith("imapscore|")
 
     # Not scored: an error with its reason, and in no mean of DeepEval's.
-    assert found[UNASKED].error.startswith("not scored: the question has no word in it")
+    assert found[UNASKED].error.startswith("not scored: the question has no words")
     assert found[UNASKED].error.endswith("(extraction/no-query)")
     assert found[UNASKED].reason is None
     scores = [score for score in expected.values() if score is not None]

@@ -39,7 +39,7 @@ UNSCORED = {
     "index": 3,
     "metric": "imapscore",
     "kind": "no-query",
-    "reason": "the question has no word in it, so nothing is asked",
+    "reason": "the question has no words",
 }
 
 

@@ -86,7 +86,7 @@ def test_what_cannot_be_scored_is_unscored(run_eval: RunEval, samples: list[Samp
     score = next(s for s in read.samples if s.id == "nothing-asked").scores["imapscore"]
     assert math.isnan(score.value)
     assert score.reason == "no-query"
-    assert score.explanation.startswith("not scored: the question has no word in it")
+    assert score.explanation.startswith("not scored: the question has no words")
     assert score.metadata["metrics"]["imapscore"]["failure"]["stage"] == "extraction"
     # As Inspect computes them anew out of the log.
     before = [(s.name, s.metrics["mean"].value) for s in read.results.scores]
@@ -109,7 +109,7 @@ def test_several_metrics(run_eval: RunEval, samples: list[Sample], expected: dic
     assert partly.value["rouge1"] == 0
     assert math.isnan(partly.value["imapscore"])
     assert partly.reason == "no-query"
-    assert "imapscore not scored: the question has no word in it" in partly.explanation
+    assert "imapscore not scored: the question has no words" in partly.explanation
     assert f"imapscore {expected['abscess']:.3f}" in scores["abscess"].explanation
     found = [value for value in expected.values() if value is not None]
     assert means(log)["imapscore"] == pytest.approx(fmean(found))

@@ -109,7 +109,7 @@ def test_the_numbers_are_those_of_imapeval_score(create: Any, offline: Any, expe
     scored = {id_: value for id_, value in expected.items() if value is not None}
     assert {id_: found[id_].value for id_ in scored} == pytest.approx(scored)
     assert found["nothing-asked"].value == NOT_SCORED
-    assert found["nothing-asked"].comment.startswith("not scored: the question has no word in it")
+    assert found["nothing-asked"].comment.startswith("not scored: the question has no words")
     assert found["nothing-asked"].metadata["failure"] == "extraction/no-query"
     assert found["胃炎"].metadata["table"].startswith("| term | reference |")
     told = result.format(include_item_results=True)

@@ -110,7 +110,7 @@ def test_the_same_numbers_as_the_command_and_means_over_those_that_have_one(expe
     assert table["imapscore_precision,none"] == pytest.approx(fmean(part["precision"] for part in parts))
 
     assert table["not_scored,none"] == 1
-    assert samples["nothing-asked"]["not_scored"].startswith("imapscore: the question has no word in it")
+    assert samples["nothing-asked"]["not_scored"].startswith("imapscore: the question has no words")
     assert samples["nothing-asked"]["metrics"] == ["not_scored"]
     assert samples["uti"]["not_scored"] is None
     assert found["n-samples"]["mine"] == {"original": 4, "effective": 4}
@@ -193,7 +193,7 @@ def test_several_metrics_with_options_of_columns_of_other_names():
     # ROUGE needs no question, and has a score.
     last = found["samples"]["mine"][-1]
     assert "rouge1" in last
-    assert last["not_scored"].startswith("imapscore:mean: the question has no word in it")
+    assert last["not_scored"].startswith("imapscore:mean: the question has no words")
 
 
 def test_some_of_them():

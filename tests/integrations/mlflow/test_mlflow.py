@@ -95,8 +95,8 @@ def test_what_is_not_scored_is_an_error_and_no_number(
 ) -> None:
     result, rows = evaluated
     for id_, reason in {
-        "nothing-asked": "the question has no word in it, so nothing is asked",
-        "no response": "there is no response: whoever should have answered did not.",
+        "nothing-asked": "the question has no words",
+        "no response": "there is no response.",
         "no reference": "the sample has no reference",
     }.items():
         assert math.isnan(rows[id_]["imapscore/value"])
@@ -104,7 +104,7 @@ def test_what_is_not_scored_is_an_error_and_no_number(
         assert rows[id_]["imapscore/rationale"].startswith(f"not scored: {reason}")
     assert not result.passed
     # `pass_if` says what passes; what is not scored does not.
-    assert "imapscore: the question has no word in it" in result.reason
+    assert "imapscore: the question has no words" in result.reason
     assert f"imapscore: imapscore {expected['abscess']:.3f}" not in result.reason
     assert f"imapscore: imapscore {expected['uti']:.3f}" in result.reason
 

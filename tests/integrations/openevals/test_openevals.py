@@ -127,7 +127,7 @@ def test_the_numbers_are_those_of_imapeval_score(create: Any, expected: dict[str
         assert (found["key"], found["score"]) == ("imapscore", pytest.approx(expected[answer["id"]]))
         assert found["metadata"]["signature"].startswith("imapscore|")
         if found["score"] is None:
-            assert found["comment"].startswith("not scored: the question has no word in it")
+            assert found["comment"].startswith("not scored: the question has no words")
             assert found["metadata"]["failure"] == "extraction/no-query"
         else:
             assert found["metadata"]["table"].startswith("| term | reference |")

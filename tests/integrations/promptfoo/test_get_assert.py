@@ -59,7 +59,7 @@ def test_what_is_not_scored_fails_without_a_named_score():
     assert grade("Drink water.", RECORDED[3]) == {
         "pass": False,
         "score": 0,
-        "reason": "not scored: the question has no word in it, so nothing is asked (extraction/no-query)",
+        "reason": "not scored: the question has no words (extraction/no-query)",
         "namedScores": {},
         "metadata": {"not_scored": {"imapscore": "extraction/no-query"}},
     }
@@ -69,7 +69,7 @@ def test_a_second_metric_that_fails_is_told_beside_the_first():
     found = grade("Drink water.", RECORDED[3], metrics="rouge1,imapscore", threshold=0.0)
     assert found["pass"]
     assert found["namedScores"] == {"rouge1": found["score"]}
-    assert found["reason"].endswith("imapscore is not scored: the question has no word in it, so nothing is asked")
+    assert found["reason"].endswith("imapscore is not scored: the question has no words")
     assert found["metadata"] == {"not_scored": {"imapscore": "extraction/no-query"}}
 
 

@@ -116,7 +116,7 @@ def test_its_mean_leaves_out_what_is_not_scored(found, rows):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nothing-asked", "not scored: the question has no word in it"),
+        ("nothing-asked", "not scored: the question has no words"),
         ("long", "not scored: a text has 200000 characters"),
         ("an object", "not scored: the response is not a text"),
         ("no reference", "not scored: the sample has no reference"),

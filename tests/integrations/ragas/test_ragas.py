@@ -155,7 +155,7 @@ def test_evaluate_leaves_what_is_not_scored_out_of_the_mean(
     assert math.isnan(unscored)
     assert found._repr_dict["imapscore"] == pytest.approx(mean(expected))
     assert not any(map(math.isnan, found["rouge1"]))
-    assert "not scored: the question has no word in it" in caplog.text
+    assert "not scored: the question has no words" in caplog.text
     assert len(found.to_pandas()) == 4
 
 
