@@ -1,7 +1,7 @@
 """Everything that reads untrusted text takes time in proportion to its length, whatever the text.
 
-Tested are, found by walking the package so that nothing new is missed: every compiled pattern, every pattern in a call of
-`re`, and every public function that takes a text.
+The package is walked so that nothing new is missed: every compiled pattern, every pattern in a call of `re`, and every
+public function that takes a text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from imapeval.metrics.judges.base import clean_answer
 from imapeval.metrics.judges.parsing import lists, scores
 from imapeval.metrics.judges.prompts import custom_prompt, front_matter, knowledge_source
 from imapeval.metrics.lexical import tokens
-from imapeval.text import comparison, opposites
+from imapeval.text import comparison, negation, opposites
 from imapeval.text.amounts import units
 from imapeval.text.amounts.vocabulary import Number
 from imapeval.text.markup import EditedText
@@ -337,6 +337,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.comparison.compare_wordings": lambda text: comparison.compare_wordings(text, f"{text}."),
     "text.comparison.measure_wording_similarity": lambda text: comparison.measure_wording_similarity(text, f"{text}."),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
+    "text.negation.find_negator": lambda text: [negation.find_negator(text, lang) for lang in get_args(Lang)],
     "text.opposites.are_antonyms": lambda text: opposites.are_antonyms(text, text),
     "extraction.lexicon.clauses.trim_piece": lambda text: clauses.trim_piece(text, 0, len(text)),
     "extraction.lexicon.cues.is_courtesy": lambda text: [cues.is_courtesy(text, lang=lang) for lang in get_args(Lang)],

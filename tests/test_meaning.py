@@ -1,7 +1,7 @@
 """Scores follow meaning rather than wording, end to end: denials, rewordings and layout.
 
-The floors are the results of the offline reader on 2026-11-22, rounded down; docs/agreement.md has the figures, and those
-of a strong model on the same answers. They only guard against regressions.
+The floors are the results of the offline reader on 2026-11-22, rounded down; docs/agreement.md has the figures, and
+those of a strong model on the same answers. They only guard against regressions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pairs of values with their textbook relations, tested with the shipped graph, index and encoder.
 
-`known_wrong` is the current result where it is not the expected one. A row that has become right must lose its mark. The
-graph may be improved for rows of the split "dev"; the accuracy on the split "held" was measured before any such
+`known_wrong` is the current result where it is not the expected one. A row that has become right must lose its mark.
+The graph may be improved for rows of the split "dev"; the accuracy on the split "held" was measured before any such
 improvement (docs/graph.md), and its rows are no reason to add a name to the graph. The sorts in `CLAUSES` were added
 later: advice and amounts as answers word them, many of which are still missed.
 """

@@ -504,7 +504,7 @@ def test_every_unit_is_known_to_pint() -> None:
 
 def test_pint_waits_until_a_unit_is_converted() -> None:
     code = (
-        "import sys; from imapeval.text.amounts.compare import find_amounts; find_amounts('5 mg for 3 days, 每日两次'); "
-        "sys.exit('pint' in sys.modules)"
+        "import sys; from imapeval.text.amounts.compare import find_amounts; "
+        "find_amounts('5 mg for 3 days, 每日两次'); sys.exit('pint' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
