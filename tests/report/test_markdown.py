@@ -117,7 +117,7 @@ def test_it_stays_below_what_a_job_may_show():
     text = write_markdown(answers, rows, name="data" * 5000, higher_is_better={"m": True})
     assert len(text.encode()) < 200_000
     assert "and 2800 more rows" in text
-    assert "and 2980 reasons more" in text
+    assert "and 2980 more reasons" in text
 
 
 def plain(text: str) -> str:
