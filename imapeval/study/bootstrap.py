@@ -1,8 +1,8 @@
-"""Percentile bootstrap intervals that respect what belongs together.
+"""Cluster bootstrap with percentile intervals.
 
 Answers to the same question are not independent, so whole clusters are drawn, with replacement, as many as there
-are (Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13). A resample is kept as how often
-each cluster was drawn: statistics then become weighted ones, and all resamples are computed in one matrix product.
+are (Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapters 8 and 13). A resample is stored as how often
+each cluster was drawn, so that statistics become weighted ones and all resamples are computed in one matrix product.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def mean_interval(
     """Return the percentile bootstrap interval of a mean.
 
     Args:
-        values: Finite numbers; failures are not passed in.
+        values: Finite numbers, without failures.
         seed: Random seed; the same seed gives the same interval.
-        clusters: What each value belongs to, such as its question; None takes every value for itself.
+        clusters: The cluster of each value, such as its question; None makes every value its own cluster.
         confidence: Confidence level, above 0 and below 1.
         resamples: Number of resamples.
 
@@ -134,7 +134,7 @@ def percentile_interval(
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
     undefined = np.isnan(replicates)
     if undefined.any() and bounds is None:
-        raise ValueError("a replicate is undefined; say between which bounds it could lie")
+        raise ValueError("a replicate is undefined; give the bounds between which it could lie")
     lowest, highest = bounds or (0.0, 0.0)
     tail = (1 - confidence) / 2
     low = np.quantile(np.where(undefined, lowest, replicates), tail)
@@ -143,6 +143,6 @@ def percentile_interval(
 
 
 def number_clusters(clusters: Sequence[Hashable]) -> Counts:
-    """Return the clusters as numbers from 0, in the order in which they first stand."""
+    """Return the clusters as numbers from 0, in order of first appearance."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], dtype=np.int64)

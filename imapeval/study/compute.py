@@ -1,4 +1,4 @@
-"""A whole study: everything that can be said of these scores and these ratings, with the conclusions in words."""
+"""Computes a whole study, with its conclusions in words."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def compute_study(
 
     Args:
         rated: Scores and ratings.
-        title: Of the page.
-        signatures: Of the metrics.
-        account: What was read and what did not join, in sentences.
-        level: What conclusions are drawn from; None takes within-system, or global where there is one system.
-        coefficient: What conclusions are drawn from; one that metrics can be compared by.
+        title: Title of the page.
+        signatures: Signatures of the metrics, by name.
+        account: Sentences of the join report.
+        level: The level of the conclusions; None takes within-system, or global if there is only one system.
+        coefficient: The coefficient of the conclusions; one of `comparable_coefficients`.
         against: The metric that each other one is compared with, chosen before the ratings were seen; None compares
-            all pairs, which takes a larger difference to find one.
+            all pairs, so that only larger differences are significant.
         seed: Random seed.
         resamples: Number of resamples and permutations.
 
     Raises:
-        UsageError: Nobody rated an answer, or the coefficient is none to compare by.
-        MissingExtraError: scipy is not there.
+        UsageError: No answer is rated, or metrics cannot be compared by the coefficient.
+        MissingExtraError: scipy is not installed.
     """
     levels = available_levels(rated)
     chosen = level or ("within-system" if "within-system" in levels else "global")
@@ -136,7 +136,7 @@ def compute_study(
 
 
 def available_levels(rated: Rated) -> tuple[Level, ...]:
-    """Return the levels that these answers have: one system makes no difference between systems, and so on."""
+    """Return the levels that can be computed: with one system there is no level "system", and so on."""
     systems = np.unique(rated.systems)
     levels: list[Level] = ["global"]
     if len(systems) > 1:
@@ -153,7 +153,7 @@ def available_levels(rated: Rated) -> tuple[Level, ...]:
 def rank_metrics(
     correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName
 ) -> list[Correlation]:
-    """Return the row of each metric that sums it up (the mean, or the only one), best first, undefined ones left out.
+    """Return the summary row of each metric (the mean, or the only row), best first, without undefined ones.
 
     Args:
         correlations: Of all metrics.
@@ -172,7 +172,7 @@ def rank_metrics(
 def write_conclusions(
     ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
 ) -> list[str]:
-    """Say which metric agrees best with the raters, and which ones another metric beats or cannot be told from.
+    """Return sentences: which metric agrees best with the raters, and how it compares with the others.
 
     Args:
         ranked: What `rank` gave.
@@ -181,7 +181,7 @@ def write_conclusions(
         focus: The metric that is compared with the others; None for the best.
     """
     if not ranked:
-        return ["No metric has a defined correlation with the ratings; the reasons stand with the correlations."]
+        return ["No metric has a defined correlation with the ratings; see the reasons in the table of correlations."]
     best = ranked[0]
     sentences = [
         f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_quote(best)}."
@@ -189,7 +189,7 @@ def write_conclusions(
         else f"{best.metric} agrees with the raters at {_quote(best)}."
     ]
     if best.low is not None and best.low <= 0:
-        sentences.append("Its interval does not lie above 0: that it agrees with the raters at all is not shown.")
+        sentences.append("Its interval includes 0: agreement with the raters is not shown.")
     chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
     if chosen is None:
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
@@ -208,7 +208,7 @@ def write_conclusions(
         if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
             sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
     if left := [other for other in compared if others[other].p_adjusted is None]:
-        sentences.append(f"{name} was not compared with {_list(left)}; the reasons stand with the comparisons.")
+        sentences.append(f"{name} was not compared with {_list(left)}; see the reasons in the table of comparisons.")
     nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
     if nearest is not None:
         sentences.append(nearest.sentence)
@@ -224,7 +224,7 @@ def write_conclusions(
 
 
 def _judge(row: Comparison, metric: str) -> int | None:
-    """Return 1 where the metric agrees better than the other one, -1 where worse, 0 where nothing shows either."""
+    """Return 1 where the metric agrees better than the other one, -1 where worse, 0 if neither is shown."""
     if row.p_adjusted is None or row.difference is None:
         return None
     if row.p_adjusted >= SIGNIFICANCE_LEVEL:
@@ -256,7 +256,7 @@ def _list(names: Sequence[str], *, most: int = 8) -> str:
 
 
 def _tell_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dimension: str) -> list[str]:
-    """Return what differs between groups of answers, for the best metric."""
+    """Return the significant differences between groups of answers, for the best metric."""
     return [
         row.sentence
         for row in rows
@@ -274,7 +274,9 @@ def _tell_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> li
     if not left or not ranked:
         return []
     verb = "has" if len(left) == 1 else "have"
-    return [f"{_list(left)} {verb} no defined correlation with the ratings; the reasons stand with the correlations."]
+    return [
+        f"{_list(left)} {verb} no defined correlation with the ratings; see the reasons in the table of correlations."
+    ]
 
 
 def _tell_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:

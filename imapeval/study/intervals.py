@@ -1,9 +1,9 @@
-"""Confidence intervals of coefficients: BCa from few answers' resamples, linearised from many answers' influences.
+"""Confidence intervals of coefficients: BCa from resamples of few answers, the infinitesimal jackknife for many.
 
 BCa (Efron 1987; DiCiccio and Efron 1996, section 2) corrects percentile intervals for bias and skewness. With few
-clusters it is still too narrow, as percentile intervals are, because resampling n clusters spreads like (n - 1) / n of
-the variance and normal quantiles stand where Student's belong. Hesterberg 2015 ("What Teachers Should Know About the
-Bootstrap", section 4.3) widens the quantiles by both; so do we. At 25 questions that is 7%, at 400 it is .4%.
+clusters it is still too narrow, as percentile intervals are, because resampling n clusters gives (n - 1) / n of
+the variance, and uses normal quantiles instead of Student's. Hesterberg 2015 ("What Teachers Should Know About the
+Bootstrap", section 4.3) widens the quantiles for both; so do we. At 25 questions that is 7%, at 400 it is .4%.
 Coefficients that count pairs (Kendall's, pairwise accuracy) are left as they are: resampling overstates the spread that
 single pairs add, by 3 to 4% at 50 answers, which is as much.
 
@@ -54,9 +54,9 @@ def bca_intervals(
     Returns:
         Two arrays of shape (...); NaN with fewer than two clusters.
     """
-    # A replicate on neither side counts half: of a coefficient with few possible values many replicates equal it.
+    # A replicate equal to the value counts half: many are, if the coefficient has few possible values.
     below = sum(((side < values).mean(axis=0) + (side <= values).mean(axis=0)) / 4 for side in (lows, highs))
-    # Not one replicate below still means no more than "fewer than one in as many as there are".
+    # If no replicate is below, all that is known is that the share is less than one in their number.
     share = np.clip(below, 0.5 / len(lows), 1 - 0.5 / len(lows))
     bias = _map(_NORMAL.inv_cdf, share)
     spread = (influences**2).sum(axis=0)
@@ -124,7 +124,7 @@ def small_sample_quantile(clusters: int, *, confidence: float) -> float:
 
 
 def student_quantile(share: float, freedom: int) -> float:
-    """Return the quantile of Student's t distribution, which the core install has no scipy for.
+    """Return the quantile of Student's t distribution, without scipy, which the core install lacks.
 
     Args:
         share: Above .5 and below 1.

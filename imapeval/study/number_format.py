@@ -1,4 +1,4 @@
-"""Numbers in sentences and tables, the way journals write them."""
+"""Formats numbers in sentences and tables the way journals do."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The paper's comparison again: Table 2 of Wang et al. 2024, its numbers beside ours.
+"""Reproduces Table 2 of Wang et al. 2024 and puts its numbers beside ours.
 
-What the paper reports of its table in words stands in its abstract (https://aclanthology.org/2024.findings-acl.610):
+The paper summarises its table in the abstract (https://aclanthology.org/2024.findings-acl.610):
 imapScore correlates better with the human scores than other metrics by 79.8% on average, and imap improves n-gram,
-embedding and LLM metrics by 89.9%, 81.7% and 32.6%. How these averages were taken is not said; ours are the ratio of
-mean correlations, less 1. The numbers of the table itself are read from a file, where the reader has one.
+embedding and LLM metrics by 89.9%, 81.7% and 32.6%. The paper does not say how these averages were taken; ours are the
+ratio of mean correlations, minus 1. The numbers of the table itself are read from a file, if the user has one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ METRICS: Mapping[str, Group] = {
     "geval": "LLM",
     "gptscore": "LLM",
 }
-"""The metrics that the paper's three groups are made of here, each also on imaps."""
+"""The metrics in the paper's three groups, each also computed on imaps."""
 
 OURS = ("imapscore:paper", "imapscore:mean", "imapscore")
 
@@ -61,8 +61,8 @@ class PaperRow:
         metric: Name of the metric.
         system: Whose answers; `ALL` in the mean.
         dimension: Of the ratings; `ALL` in the mean.
-        paper: The paper's number; None where it is not known.
-        value, low, high: Ours, with its 95% interval; None where it is undefined or was not run.
+        paper: The paper's number; None if unknown.
+        value, low, high: Ours, with its 95% interval; None if undefined or not run.
         n: Number of answers.
         reason: Why there is no value of ours.
     """
@@ -85,7 +85,7 @@ class Gain:
     Attributes:
         what: In words.
         paper: The paper's, as a share of the other's correlation.
-        value: Ours; None where it cannot be computed.
+        value: Ours; None if it cannot be computed.
         reason: Why not.
     """
 
@@ -101,7 +101,7 @@ def read_paper_table(path: Path) -> dict[tuple[str, str, str], float]:
     Names are ours: `rouge1`, `rouge1+imap`, `HMedQA/GPT-4`, `accuracy`; `*` stands for a mean.
 
     Raises:
-        InputError: A column is missing, a value is none, or a number stands there twice.
+        InputError: A column is missing, a value is invalid, or an entry is repeated.
     """
     numbers: dict[tuple[str, str, str], float] = {}
     for row in read_csv(str(path)):
@@ -119,11 +119,11 @@ def read_paper_table(path: Path) -> dict[tuple[str, str, str], float]:
         number = read_number(row.fields.get("value"))
         if number is None or not -1 <= number <= 1:
             raise InputError(
-                f"{row.fields.get('value')!r} is no correlation", path=path, line=row.line, fix="Write -1 to 1."
+                f"{row.fields.get('value')!r} is not a correlation", path=path, line=row.line, fix="Write -1 to 1."
             )
         place = (key[0], key[1], key[2])
         if place in numbers:
-            raise InputError(f"{' '.join(key)} stands there twice", path=path, line=row.line, fix="Keep one.")
+            raise InputError(f"{' '.join(key)} is given twice", path=path, line=row.line, fix="Keep one.")
         numbers[place] = number
     return numbers
 
@@ -132,11 +132,11 @@ def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str],
     """Choose the metrics of the table that can be run here.
 
     Args:
-        missing: What each metric lacks, by its name; "" where nothing.
-        llm: Whether there is a language model.
+        missing: What each metric requires and lacks, by name; "" if nothing.
+        llm: Whether a language model is available.
 
     Returns:
-        Their names, and of the others why they are not among them.
+        Their names, and for the others the reason why they are left out.
     """
     chosen: list[str] = []
     left_out: dict[str, str] = {}
@@ -156,14 +156,14 @@ def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str],
 def compare_with_paper(
     correlations: Sequence[Correlation], paper: Mapping[tuple[str, str, str], float]
 ) -> tuple[list[PaperRow], list[Gain]]:
-    """Put our correlations beside the paper's.
+    """Compare our correlations with the paper's.
 
     Args:
         correlations: One coefficient, within systems, with their means.
         paper: As `read_paper_table` gives them; may be empty.
 
     Raises:
-        UsageError: A name in the paper's table is not one of ours, so that the number would stand beside nothing.
+        UsageError: A name in the paper's table does not exist here.
     """
     ours = {(row.metric, row.system, row.dimension): row for row in correlations}
     known = [{key[place] for key in ours} for place in range(3)]
@@ -171,7 +171,9 @@ def compare_with_paper(
         for place, what in enumerate(("system", "dimension"), 1):
             if key[place] not in known[place]:
                 names = ", ".join(sorted(known[place]))
-                raise UsageError(f"the paper's table has the {what} {key[place]!r}, which is not here: {names}.")
+                raise UsageError(
+                    f"the paper's table has the {what} {key[place]!r}, which does not exist here. Known: {names}."
+                )
     rows = [
         PaperRow(*key, paper.get(key), row.value, row.low, row.high, row.n, row.reason) for key, row in ours.items()
     ]
@@ -206,7 +208,7 @@ def _compute_gains(means: Mapping[str, float | None]) -> list[Gain]:
 def _gain(what: str, paper: float, ours: Sequence[float | None], others: Sequence[float]) -> Gain:
     values = [value for value in ours if value is not None]
     if not values or not others:
-        return Gain(what, paper, None, "there are not both")
+        return Gain(what, paper, None, "one of the two was not run")
     if (base := fmean(others)) <= 0:
-        return Gain(what, paper, None, f"the others' mean correlation is {base:.3f}, of which there is no share")
+        return Gain(what, paper, None, f"the others' mean correlation is {base:.3f}, so there is no ratio")
     return Gain(what, paper, fmean(values) / base - 1)

@@ -45,7 +45,7 @@ def rate(
 def test_the_best_of_metrics_that_do_not_agree():
     rated = rate()
     shuffled = replace(rated, scores=np.random.default_rng(1).permuted(rated.scores, axis=0))
-    said = "Its interval does not lie above 0: that it agrees with the raters at all is not shown."
+    said = "Its interval includes 0: agreement with the raters is not shown."
     assert compute_study(shuffled, title="t", signatures={}, resamples=200).conclusions[1] == said
     assert said not in compute_study(rated, title="t", signatures={}, resamples=200).conclusions
 
@@ -138,7 +138,7 @@ def test_metrics_that_cannot_be_compared_are_named():
     rated.scores[:5, 2] = np.nan
     study = compute_study(rated, title="t", signatures={}, resamples=100)
     assert study.conclusions[0].startswith("Of 2 metrics, ")
-    assert "poor has no defined correlation with the ratings; the reasons stand with the correlations." in (
+    assert "poor has no defined correlation with the ratings; see the reasons in the table of correlations." in (
         study.conclusions
     )
     assert any(sentence.startswith("1 metric gave some rated answers no score, twin") for sentence in study.conclusions)
@@ -148,5 +148,5 @@ def test_metrics_that_cannot_be_compared_are_named():
     rated.scores[::2, 2] = np.nan
     rated.scores[1::2, 1] = np.nan
     study = compute_study(rated, title="t", signatures={}, resamples=100, against="poor")
-    assert "poor was not compared with twin; the reasons stand with the comparisons." in study.conclusions
+    assert "poor was not compared with twin; see the reasons in the table of comparisons." in study.conclusions
     assert any(" agrees better with the raters than poor" in sentence for sentence in study.conclusions)

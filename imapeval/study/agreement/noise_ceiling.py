@@ -1,9 +1,9 @@
 """The noise ceiling: how well a perfect metric could agree with mean ratings that are themselves uncertain.
 
-How reliable the mean rating is says `agreement.reliability`: ICC(3,k) where all raters rated all answers, less where
-who rated, and how strictly, differs from answer to answer.
+`reliability` gives the reliability of the mean rating: ICC(3,k) if all raters rated all answers, less if the raters,
+and how strict they are, differ from answer to answer.
 
-A metric that knew the mean over all raters there could be would correlate with the mean of these by the root of the
+A metric equal to the mean over all possible raters would correlate with the mean of these by the root of the
 reliability (Spearman 1904, Lord and Novick 1968, section 3.9). That is Pearson's r. For rank coefficients the root of
 their own reliability is no ceiling (by simulation a tenth too high for tau), so they take the value that belongs to
 that r under a bivariate normal distribution: rho = 6/pi asin(r / 2) (Pearson 1907) and tau = 2/pi asin(r) (Greiner

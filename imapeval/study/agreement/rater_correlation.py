@@ -1,4 +1,4 @@
-"""Correlations between raters: how alike they order answers, whatever the numbers they give."""
+"""Correlations between raters: how similarly they rank answers, whatever numbers they use."""
 
 from __future__ import annotations
 

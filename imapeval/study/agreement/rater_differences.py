@@ -1,4 +1,4 @@
-"""How far two raters lie apart, in the bins of Wang et al. 2024 (Findings of ACL, imapScore).
+"""Distribution of the absolute differences of two raters, in the bins of Wang et al. 2024 (Findings of ACL, imapScore).
 
 There, ratings go from 0 to 5 in halves, and absolute differences fall into {0}, {.5, 1, 1.5}, {2, 2.5}, {3, 3.5},
 {4, 4.5} and {5}. In parts of the scale's length, which is how other scales are divided: none; above 0 and below 2/5;
@@ -30,7 +30,7 @@ _MOST_LISTED = 4
 
 
 def count_differences(rated: Rated) -> list[Differences]:
-    """Count how often each pair of raters lies how far apart, by dimension.
+    """Count the differences of each pair of raters by size, for each dimension.
 
     Returns:
         A row per dimension and pair of raters with an answer in common; after several pairs one of all pairs together,

@@ -1,4 +1,4 @@
-"""How often raters agree and how far they lie apart, with nothing taken off for chance.
+"""How often raters agree and how far apart they are, without correction for chance; ratings as categories.
 
 With several raters an answer counts as the mean over its pairs of ratings, and answers with fewer than two ratings
 are left out.

@@ -1,4 +1,4 @@
-"""How reliable an answer's mean rating is: the share of its variance that is not the raters' noise."""
+"""Reliability of an answer's mean rating: the share of its variance that is not noise of the raters."""
 
 from __future__ import annotations
 

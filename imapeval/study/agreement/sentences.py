@@ -1,4 +1,4 @@
-"""What agreement among raters and the ceiling say, in words."""
+"""Describes agreement among raters and the noise ceiling in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all statistics of agreement are: a function of how often each answer counts."""
+"""A statistic of agreement as a function of the answers' weights, and its BCa interval."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ RELATIVE_ZERO = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class AgreementStatistic:
-    """A measure of agreement: what each answer brings, and what is made of it.
+    """A statistic of agreement: data per answer, and a function of data and weights.
 
     Attributes:
         data: Of the answers, shape (answers, k).
         compute: Of the data and of whole-number weights, shape (m, answers): the value under each row of weights,
             shape (m,); NaN where it is undefined. An answer of weight w stands for w equal ones.
-        n: Answers that say something, such as those with two ratings.
-        raters: Raters that went in.
-        bounds: What the value lies between.
-        formula: The ends of an interval that is known without resampling, from the confidence; None where none is.
+        n: Number of informative answers, such as those with two ratings.
+        raters: Number of raters used.
+        bounds: Lowest and highest possible value.
+        formula: Computes an interval from the confidence level without resampling; None if there is no formula.
         note: What was left out, or None.
     """
 
@@ -46,7 +46,7 @@ class AgreementStatistic:
 
     @property
     def value(self) -> float:
-        """With every answer counted once; NaN where it is undefined."""
+        """The value with every answer counted once; NaN if undefined."""
         return float(self.compute(self.data, np.ones((1, len(self.data))))[0])
 
 
@@ -65,7 +65,7 @@ def divide(above: Floats, below: Floats) -> Floats:
 
 
 def sort_ratings(ratings: Floats) -> tuple[Floats, Floats]:
-    """Return the ratings of each answer, lowest first, and how many it has: for where it does not matter who rated.
+    """Return the ratings of each answer, lowest first, and their number, for statistics that ignore who rated.
 
     Returns:
         Shape (answers, most ratings of an answer), NaN last; and shape (answers,).
@@ -153,7 +153,7 @@ def bootstrap_intervals(
     replicates = np.concatenate([compute_replicates(compute, drawn, codes[order]) for drawn in blocks])
     groups = min(questions, _MOST_GROUPS)
     left_out = compute_replicates(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
-    # What is undefined without a group says nothing of skewness.
+    # A value that is undefined without a group contributes nothing to the skewness.
     influences = np.nan_to_num(left_out.mean(axis=0) - left_out)
     bounds = np.array([statistic.bounds for statistic in statistics])
     lows, highs = (np.where(np.isnan(replicates), bound, replicates) for bound in bounds.T)

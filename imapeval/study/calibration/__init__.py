@@ -1,1 +1,1 @@
-"""What can be said of systems with imperfect metrics and few ratings."""
+"""Estimates about systems from many scores and few ratings, and scores on the rating scale."""

@@ -1,8 +1,8 @@
-"""A metric on the scale of the ratings: what rating does a score of .62 stand for?
+"""Calibrates a metric to the rating scale: which rating does a score of .62 correspond to?
 
 Two curves: a straight line (least squares), and the best one that never falls (isotonic regression; Barlow et al. 1972,
-by scipy). How good the curve is is measured on answers that it was not made from: questions are dealt into folds, and
-every answer is predicted by a curve made without its question (cross-fitting). The same errors give the interval
+by scipy). The curve is evaluated by cross-validation: questions are split into folds, and
+every answer is predicted by a curve fitted without its question (cross-fitting). The same errors give the interval
 around a prediction (cross-conformal prediction, Vovk 2015).
 """
 
@@ -90,7 +90,7 @@ class PredictionErrors:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A curve with what it was made from.
+    """A curve and what it was fitted to.
 
     Attributes:
         metric: The metric's name.
@@ -112,7 +112,7 @@ class Calibration:
 
 
 def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
-    """Make a curve.
+    """Fit a curve.
 
     Args:
         scores: Shape (n,), finite, not all the same.
@@ -125,7 +125,7 @@ def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     """
     levels, number = np.unique(scores, return_inverse=True)
     if len(levels) < 2:
-        raise UsageError("all scores that a curve is to be made from are the same. Take another metric.")
+        raise UsageError("all scores are the same, so no curve can be fitted. Choose another metric.")
     if method == "linear":
         slope, offset = np.polyfit(scores, ratings, 1)
         ends = (float(levels[0]), float(levels[-1]))
@@ -150,7 +150,7 @@ def calibrate(
     resamples: int = 2000,
     confidence: float = 0.95,
 ) -> Calibration:
-    """Make a metric's curve for one dimension, and measure it on answers that it did not see.
+    """Fit a metric's curve for one dimension, and cross-validate it.
 
     Args:
         rated: Scores and ratings; answers without one of them are left out.
@@ -158,7 +158,7 @@ def calibrate(
         dimension: The rating dimension.
         signature: Of the metric.
         method: An isotonic curve of a metric of which low scores are good falls.
-        seed: Deals the folds and draws the resamples.
+        seed: Random seed for the folds and the resamples.
         resamples: Number of resamples of questions, for the intervals of the errors.
         confidence: Confidence level.
 
@@ -197,7 +197,7 @@ def cross_fit(
         questions: A number from 0 per question, shape (n,).
         method: Which curve.
         scale: Predictions stay within it.
-        seed: Deals the questions into `FOLDS` folds.
+        seed: Random seed for the `FOLDS` folds.
 
     Returns:
         The predictions, shape (n,).

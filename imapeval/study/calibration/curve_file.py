@@ -1,4 +1,4 @@
-"""Calibrations on disk: one JSON object, small enough to be read and to be put beside a paper."""
+"""Reads and writes calibrations: one small JSON object."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def read_calibration(path: Path) -> Calibration:
     """Read what `write_calibration` wrote.
 
     Raises:
-        InputError: The file is unreadable, or is no calibration.
+        InputError: The file is unreadable or not a calibration.
     """
     try:
         content = _CurveFile.model_validate_json(path.read_bytes())
@@ -108,7 +108,7 @@ def read_calibration(path: Path) -> Calibration:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"is no calibration: {place + ': ' if place else ''}{first['msg']}",
+            f"is not a calibration file: {place + ': ' if place else ''}{first['msg']}",
             path=path,
             fix="Make one with `imapeval study calibrate`.",
         ) from error

@@ -1,11 +1,11 @@
-"""How good is a system? Its mean rating from many scores and few ratings (prediction-powered inference).
+"""Mean rating of a system from many scores and few ratings (prediction-powered inference).
 
 The mean of the ratings alone is right but wide; the mean of the scores is narrow but on another scale and off. The
 mean rating is estimated as
 
     mean of (rating - weight x score) over rated answers + weight x mean score over unrated answers,
 
-which is right whatever the metric is worth (Angelopoulos et al. 2023, "Prediction-powered inference"), with the weight
+which is unbiased however bad the metric is (Angelopoulos et al. 2023, "Prediction-powered inference"), with the weight
 that makes its variance smallest (Angelopoulos, Duchi and Zrnic 2023, "PPI++", example 6.1). The weight is not cut to
 0..1 as there: a score need not be on the scale of the ratings. A worthless metric gets the weight 0, and the estimate
 is the mean of the ratings.
@@ -257,7 +257,7 @@ def _doubt(scores: Floats, unrated_scores: Floats, *, sign: float) -> str | None
         return None
     return (
         f"the rated answers have other scores (mean {sign * scores.mean():.3f}) than the unrated ones "
-        f"({sign * unrated_scores.mean():.3f}): they are no random sample, and the estimate may be off"
+        f"({sign * unrated_scores.mean():.3f}): they are not a random sample, and the estimate may be biased"
     )
 
 

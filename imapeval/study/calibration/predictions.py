@@ -1,4 +1,4 @@
-"""Predicted ratings of a run's answers, by a calibration that was made on others."""
+"""Predicts the ratings of a run's answers with a calibration fitted to other answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def predict(calibration: Calibration, run: Run) -> list[Prediction]:
     if signatures[metric] != calibration.signature:
         raise UsageError(
             f"{run.folder} has {metric} as {signatures[metric]}, but it was calibrated as {calibration.signature}: the "
-            "scores are not the same thing. Score the answers in the same way, or calibrate again."
+            "scores are not comparable. Score the answers in the same way, or calibrate again."
         )
     scores = {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
     curve, scale, half = calibration.curve, calibration.scale, calibration.errors.half_width

@@ -1,4 +1,4 @@
-"""The share of right answers, from a yes-or-no metric that is itself wrong at times.
+"""Share of right answers, from a binary metric with known error rates (Rogan and Gladen).
 
 A metric that calls answers right or wrong has a sensitivity (share of the truly right ones that it calls right) and a
 specificity (share of the truly wrong ones that it calls wrong). The share that it calls right is then not the share

@@ -1,4 +1,4 @@
-"""A metric of many answers with its interval: the metric again on resamples of the answers."""
+"""Metrics of closed answers with bootstrap intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One label for each answer, or several; and scores of labels, by scikit-learn."""
+"""Metrics of labels, sets of labels and tag sequences, by scikit-learn and seqeval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordered labels beside a number: the volume under the ROC surface."""
+"""Metrics of ordered labels (volume under the ROC surface), rankings (BioASQ) and grades (EDRM)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MAX_CLASSES = 50
-"""Time grows with their square; nobody tells more grades apart."""
+"""Time grows with their square, and scales with more grades are not in use."""
 
 
 _EXACT = 2.0**53

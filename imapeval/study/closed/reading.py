@@ -1,4 +1,4 @@
-"""Closed answers out of a file: the columns of each task, and what may stand in them."""
+"""Reads closed answers from a file: the columns of each task and their allowed values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ClosedTask = Literal["labels", "multilabel", "ranking", "sequence", "ordinal", "
 TASKS: tuple[ClosedTask, ...] = get_args(ClosedTask)
 
 _POSITIVE = ("1", "yes", "true")
-"""The label that single scores are of, where nobody says which."""
+"""The label that single scores refer to by default."""
 
 _TAG_LETTERS = "BIES"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumns:
-    """Where in a file the answers stand.
+    """Columns of a file of answers.
 
     Attributes:
         gold: What is right.
@@ -77,7 +77,7 @@ def read_closed_answers(
 
     Raises:
         UsageError: A column is named that the task has no use for.
-        InputError: The file is unreadable, lacks a column, or a value is none that the task knows.
+        InputError: The file is unreadable, lacks a column, or a value is invalid for the task.
         MissingExtraError: A package that is needed is not installed.
     """
     if columns.scores is not None and task != "labels":

@@ -1,8 +1,8 @@
-"""Two correlations that share a variable: does one metric agree better with the ratings than another?
+"""Closed-form tests of two correlations that share a variable: two metrics with the same ratings.
 
 Closed forms for independent answers: Williams' t (Williams 1959, Regression Analysis, p. 87; Steiger 1980, equation 7),
 Steiger's Z (Dunn and Clark 1969, with the pooled correlation of Steiger 1980, equation 14) and Zou's interval (Zou
-2007, Psychological Methods 12, 399-413). Where answers share questions they say too much; `permutation` does not.
+2007, Psychological Methods 12, 399-413). They reject too often where answers share questions; `permutation` does not.
 
 They are made for Pearson's correlation of normal data. Spearman's rho is used in its place (Myers and Sirois 2006,
 Encyclopedia of Statistical Sciences), with `FIELLER` times the variance.
@@ -21,7 +21,7 @@ FIELLER = 1.06
 44, 470-481): 1.06 / (n - 3). They found it good for correlations up to about .8."""
 
 MIN_ANSWERS = 5
-"""Answers that the closed forms ask for: with 4 the t distribution has one degree of freedom and no mean."""
+"""Fewest answers: with 4 the t distribution has one degree of freedom and no mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool =
     if variance <= 0:
         raise ValueError("the two metrics are the same up to scale: there is nothing to test")
     z = (atanh(r12) - atanh(r13)) * sqrt((n - 3) / variance)
-    # erfc keeps the digits of a far tail, which 1 less a distribution function loses.
+    # erfc keeps the digits of a far tail, which 1 minus a distribution function loses.
     return PairedTest(z, None, erfc(abs(z) / sqrt(2)))
 
 
@@ -139,7 +139,7 @@ def _check(r12: float, r13: float, *, r23: float, n: int) -> float:
     if not all(-1 <= r <= 1 for r in (r12, r13, r23)):
         raise ValueError(f"a correlation lies between -1 and 1: {r12}, {r13}, {r23}")
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
-    # Rounded inputs may miss 0 by a hair.
+    # Rounded inputs may be slightly below 0.
     if determinant < -1e-9:
         raise ValueError(f"no data have the correlations {r12:g} and {r13:g} with the ratings and {r23:g} in between")
     return max(determinant, 0.0)

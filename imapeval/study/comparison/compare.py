@@ -1,4 +1,4 @@
-"""Which of two metrics agrees better with the raters? Each pair on the answers that both scored.
+"""Tests which of two metrics agrees better with the raters, on the answers that both scored.
 
 `permutation` says how a difference is tested where answers share questions or a coefficient is a mean, `paired` how it
 is tested in closed form.
@@ -42,7 +42,7 @@ PERMUTATIONS_PER_COMPARISON = 25
 smallest p by the number of comparisons. So the smallest adjusted p can be 1/25, below the usual .05."""
 
 SIGNIFICANCE_LEVEL = 0.05
-"""Of the sentences: below it one metric is said to agree better."""
+"""Below it a sentence says that one metric agrees better."""
 
 
 def compare(
@@ -82,7 +82,7 @@ def compare(
         mean, if there are several. Holm's correction is over the rows of one dimension.
 
     Raises:
-        UsageError: A name is unknown, there are no two metrics, or the coefficient is none to compare by.
+        UsageError: A name is unknown, there are no two metrics, or metrics cannot be compared by the coefficient.
     """
     names = choose_names("metric", metrics, rated.metrics)
     columns = choose_names("dimension", dimensions, rated.dimensions)
@@ -93,7 +93,7 @@ def compare(
         raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
-        raise UsageError("comparing takes two metrics or more.")
+        raise UsageError("a comparison needs at least two metrics.")
     if test == "williams" or test == "steiger":
         rows = [_test_in_closed_form(rated, pair, d, coefficient, level, test) for d in columns for pair in pairs]
     else:
@@ -166,7 +166,7 @@ def _number(groups: np.ndarray) -> np.ndarray:
 
 
 def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
-    """Put the p-th pair's result in the d-th dimension (or the mean over them) into a row."""
+    """Return a row with the result of the p-th pair in the d-th dimension, or for the mean over dimensions."""
     rated = ~np.isnan(answers.ratings)
     there = np.asarray((rated if row.dimension == ALL else rated[:, [d]]).any(axis=1))
     n, questions = int(there.sum()), len(np.unique(answers.questions[there]))
@@ -184,8 +184,8 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
     refused = row.test == "perm-both" and row.level in ("global", "within-system") and questions < n
     if refused:
         notes.append(
-            f"perm-both takes answers for independent, but {n} share {questions} questions and it would find too much: "
-            "use perm-inputs"
+            f"perm-both assumes independent answers, but {n} share {questions} questions and it would reject too "
+            "often: use perm-inputs"
         )
     return replace(
         row,
@@ -233,7 +233,7 @@ def _test_in_closed_form(
     elif row.questions < n:
         return replace(
             row,
-            reason=f"{test} takes answers for independent, but {n} share {row.questions} questions: use perm-inputs",
+            reason=f"{test} assumes independent answers, but {n} share {row.questions} questions: use perm-inputs",
         )
     if len(columns) < closed_form.MIN_ANSWERS:
         what = "systems" if level == "system" else "answers with a rating and both scores"

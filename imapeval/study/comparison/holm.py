@@ -1,4 +1,4 @@
-"""Holm's correction: many comparisons in one table, and still at most 5% chance of a single false finding."""
+"""Holm's correction for multiple comparisons."""
 
 from __future__ import annotations
 

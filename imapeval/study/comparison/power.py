@@ -1,4 +1,4 @@
-"""How many rated answers does it take to tell two metrics apart?
+"""Sample size: how many rated answers it takes to distinguish two metrics.
 
 On Fisher's scale the difference of two correlations that share the ratings has the variance (2 - 2s) / (n - 3), s being
 the correlation of the two (Dunn and Clark 1969; Steiger 1980, equation 14). A test at level alpha finds a difference d
@@ -40,7 +40,7 @@ _INTERVAL = 2 * NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What it takes to tell two metrics apart.
+    """The sample size that distinguishes two metrics.
 
     Attributes:
         first, second: Names of the metrics; "" where only numbers were given.
@@ -50,10 +50,10 @@ class Power:
         design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
         power: Probability of detecting the difference, 0..1.
         alpha: Significance level of the two-sided test, 0..1.
-        needed: Rated answers it takes; None where the two do not differ, or with a reason.
-        n: Rated answers of the pilot; None without one.
-        smallest: The smallest difference below the higher of the two that n answers find with this power; None without
-            a pilot, or where there is none below it.
+        needed: Number of rated answers; None if the two do not differ, or with a reason.
+        n: Rated answers in the pilot; None without one.
+        smallest: The smallest difference below the higher of the two that n answers detect with this power; None
+            without a pilot, or where there is none below it.
         reason: Why there is no number.
         sentence: The same in plain words.
     """
@@ -175,7 +175,7 @@ def plan_sample_size(
     spearman: bool = True,
     design_effect: float = 1.0,
 ) -> Power:
-    """Answer from three correlations given by hand.
+    """Compute the sample size from three given correlations.
 
     Raises:
         UsageError: A number is out of range, or the three correlations cannot occur together.
@@ -201,11 +201,11 @@ def plan_sample_size_from_pilot(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> list[Power]:
-    """Answer from a pilot study, for each pair of metrics: by dimension, and for the mean over them.
+    """Compute the sample size from a pilot study, for each pair of metrics: by dimension, and for the mean over them.
 
-    The differences found are taken for the true ones, which makes the answer a guess: a pilot that is too small to tell
-    two metrics apart is too small to say how far apart they are. The smallest difference that can be found needs no
-    such guess.
+    The observed differences are assumed to be the true ones, so the result is rough: a pilot that is too small to
+    distinguish two metrics is too small to say how far apart they are. The smallest detectable difference does not
+    depend on that assumption.
 
     Args:
         pilot: Scores and ratings.
@@ -226,7 +226,7 @@ def plan_sample_size_from_pilot(
         raise UsageError(f"power is computed at the levels global and within-system, not {level}.")
     if not 0 < alpha < power < 1:
         raise UsageError(f"0 < alpha < power < 1 must hold, not alpha {alpha:g} and power {power:g}.")
-    # The permutations' p-values are not looked at, so one is enough.
+    # The p-values are not used, so one permutation is enough.
     found = compare(
         pilot,
         metrics=metrics,
@@ -266,7 +266,7 @@ def _plan_pair(pilot: Rated, row: Comparison, power: float, alpha: float) -> Pow
     if smallest is not None:
         higher = row.first if r1 >= r2 else row.second
         sentence += (
-            f" The {row.n} answers at hand find a metric that lies {format_number(smallest)} or more below {higher} "
+            f" The {row.n} answers at hand detect a metric that is {format_number(smallest)} or more below {higher} "
             f"with {power:.0%} power."
         )
     return Power(
@@ -333,6 +333,6 @@ def _say_needed(r1: float, r2: float, power: float, needed: int | None, *, names
 
 
 def _round(count: int) -> int:
-    """Round up to two digits: more would pretend to know them."""
+    """Round up to two digits; more would be false precision."""
     step = 10 ** max(0, len(str(count)) - 2)
     return -(-count // step) * step

@@ -1,4 +1,4 @@
-"""Coefficients within each question, and between systems. See `estimating` for those of answers taken together."""
+"""Coefficients within each question, and between systems. `pooled` has those of answers taken together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
     """Return the mean over questions of the coefficients among the answers to each.
 
-    A question counts where enough answers by different systems have a score and a rating, and a coefficient exists.
+    A question counts if enough answers by different systems have a score and a rating, and a coefficient exists.
     Questions are drawn with their coefficients.
 
     Args:
@@ -95,7 +95,7 @@ def _draw_means(filled: Floats, defined: Floats, *, seed: int, resamples: int) -
 def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
     """Correlate the systems' mean scores with their mean ratings, over answers that have both.
 
-    Questions are drawn; the systems are fixed: an interval speaks of these systems on other questions. Pairwise
+    Questions are resampled and systems are fixed: an interval is about these systems on other questions. Pairwise
     accuracy is the share of pairs of systems that the means order alike (Kocmi et al. 2021), without tie calibration.
     """
     if name == "soft_pairwise_accuracy":
@@ -122,7 +122,7 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
             if np.isnan(values[metric, dimension]):
                 reasons[metric, dimension] = reason
     lows, highs = fill_undefined(name, replicates)
-    # Of few systems a coefficient is a step function of the questions: no single question moves it.
+    # With few systems a coefficient is a step function of the questions, so no single question has an influence.
     influences = np.zeros((columns.clusters, m, d))
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)

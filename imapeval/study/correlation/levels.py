@@ -1,8 +1,8 @@
-"""How well metrics agree with people: a coefficient per metric, and with what grouping of the answers.
+"""Correlates the scores of metrics with ratings, for each grouping of the answers.
 
-The grouping decides what a coefficient says, so it is always named (`findings.Level`). Answers without a score
-(failures) are left out of their metric's coefficients and counted in `n_missing`; nothing is filled in. Scores of
-metrics of which a low one is good are negated: a positive coefficient always means agreement.
+The grouping decides what a coefficient means, so it is always named (`findings.Level`). Answers without a score
+(failures) are left out of their metric's coefficients and counted in `n_missing`; nothing is imputed. Scores of
+metrics for which low is good are negated: a positive coefficient always means agreement.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def correlate(
     """Correlate scores with ratings.
 
     Intervals treat questions as the sample: all answers to a question are drawn together, and one draw serves every
-    metric, system and dimension, so that means keep what their parts have in common. They are BCa bootstraps; where
+    metric, system and dimension, so that means keep the dependence of their parts. They are BCa bootstraps; where
     more than `MAX_RESAMPLED` answers are taken together, they come from the influence of each question instead
     (`intervals`). A resample in which a coefficient is undefined counts as the lowest possible value for the lower end
     and as the highest for the upper end.
@@ -54,8 +54,8 @@ def correlate(
     Args:
         rated: Scores and ratings.
         metrics: Metrics in the order of the result; None takes all.
-        coefficients: Which.
-        levels: Which groupings.
+        coefficients: Names of the coefficients.
+        levels: Groupings.
         seed: Random seed for the bootstrap.
         resamples: Number of bootstrap resamples.
         confidence: Confidence level, above 0 and below 1.
@@ -66,13 +66,13 @@ def correlate(
         there are several coefficients, the mean of all of them.
 
     Raises:
-        UsageError: Nobody rated an answer, or a name is unknown.
+        UsageError: No answer is rated, or a name is unknown.
     """
     names = choose_names("metric", metrics, rated.metrics)
     choose_names("coefficient", coefficients, tuple(all_coefficients()))
     choose_names("level", levels, get_args(Level))
     if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
-        raise UsageError("soft_pairwise_accuracy compares systems. Ask for it with the level 'system' alone.")
+        raise UsageError("soft_pairwise_accuracy compares systems. Use it with the level 'system' only.")
     if not 0 < confidence < 1:
         raise UsageError(f"the confidence must lie between 0 and 1, not {confidence}")
     if np.isnan(rated.ratings).all():
@@ -87,7 +87,7 @@ def correlate(
 
 @dataclass(frozen=True, slots=True)
 class _IntervalSettings:
-    """How intervals are made."""
+    """How intervals are computed."""
 
     seed: int
     resamples: int
@@ -117,7 +117,7 @@ def _correlate(
 
 
 def _draw(clusters: int, how: _IntervalSettings) -> Draws:
-    # Counts are small; of 100,000 questions whole-sized ones would take gigabytes.
+    # Counts are small; as 64-bit numbers those of 100,000 questions would take gigabytes.
     blocks = iterate_resamples(clusters, seed=how.seed, resamples=how.resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
 
@@ -128,7 +128,7 @@ def _divide(columns: Columns) -> dict[str, Counts]:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Of the answers that were rated, by metric; shapes (m,)."""
+    """Numbers of rated answers by metric; shapes (m,)."""
 
     scored: Counts
     missing: Counts
@@ -244,7 +244,7 @@ def _read(number: float) -> float | None:
 
 
 def _take(estimates: Estimates, dimension: int) -> Estimates:
-    """Return what there is on one dimension, but for replicates and influences, whose intervals are made."""
+    """Return the estimates for one dimension, without replicates and influences, which are no longer needed."""
     one = slice(dimension, dimension + 1)
     return replace(
         estimates,

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 UNDEFINED_DISTANCE = 1.0
-"""Distance of two metrics whose correlation is undefined: that of metrics that share nothing."""
+"""Distance of two metrics whose correlation is undefined, as of uncorrelated ones."""
 
 
 def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> MetricMatrix:
-    """Correlate each metric with each other one, over all answers, and put those together that are alike.
+    """Correlate each metric with each other one, over all answers, and cluster them.
 
     Spearman's rho of two metrics is taken over the answers that both scored, whether anybody rated them or not; so
-    one that fails often costs the others nothing. Scores of which a low one is good are negated first. The
+    a metric that fails often does not affect the others. Scores of which a low one is good are negated first. The
     distance of two metrics is 1 - |rho|: one that ranks the answers the other way round says the same. Clustering is
     by average linkage (Sokal and Michener 1958), leaves in the order that keeps neighbours closest (Bar-Joseph et
     al. 2001).
@@ -44,7 +44,7 @@ def correlate_metrics(rated: Rated, *, metrics: Sequence[str] | None = None) -> 
         The matrix, metrics in the order of the clustering; numbers below m in `merges` are places in that order.
 
     Raises:
-        UsageError: Fewer than two metrics, or one that there is not.
+        UsageError: There are fewer than two metrics, or one is unknown.
         MissingExtraError: scipy is not installed.
     """
     names = choose_names("metric", metrics, rated.metrics)
@@ -76,7 +76,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
     size = columns.shape[1]
     values, counts = np.full((size, size), np.nan), np.zeros((size, size), dtype=np.int64)
     spearman = find_coefficient("spearman")
-    # Columns that lack the same rows are ranked once for all their partners.
+    # Columns that lack the same rows are correlated at once.
     patterns, which = np.unique(~np.isnan(columns), axis=1, return_inverse=True)
     members = [np.flatnonzero(which.ravel() == number) for number in range(patterns.shape[1])]
     for a, first in enumerate(members):
@@ -90,7 +90,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
                 block = np.full((len(first), len(second)), np.nan)
             values[np.ix_(first, second)], values[np.ix_(second, first)] = block, block.T
             counts[np.ix_(first, second)], counts[np.ix_(second, first)] = n, n
-    # Not within rounding: exactly.
+    # Exactly, not up to rounding.
     np.fill_diagonal(values, np.where(np.isnan(values.diagonal()), np.nan, 1.0))
     return values, counts
 

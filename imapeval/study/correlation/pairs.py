@@ -1,4 +1,4 @@
-"""Pairs of answers, counted: which pairs two sides put in the same order, in O(n log n), and tie calibration.
+"""Counts concordant, discordant and tied pairs in O(n log n), and calibrates tie thresholds.
 
 Kendall's coefficients and pairwise accuracy are shares of such pairs. A pair is concordant where both sides order it
 alike, discordant where they order it the other way round, and tied on a side that does not tell the two apart.
@@ -19,12 +19,12 @@ _PAIRS = 500_000
 of pairs has a standard error below .0008."""
 
 _SAMPLE_SEED = 0
-"""Of that sample: the threshold is a fact of the data, not of a bootstrap's seed."""
+"""Seed of that sample: the threshold depends on the data, not on the seed of a bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """For each row, with how many other rows it forms a pair of a kind. Shapes (n,).
+    """For each row, the number of other rows with which it forms a pair of each kind. Shapes (n,).
 
     Attributes:
         concordant, discordant: Ordered alike, and the other way round.
@@ -80,7 +80,7 @@ def _rounding(x: Floats) -> float:
 
 
 class _RangeCounter:
-    """Answers "how many of the first k are below v" for many k and v at once.
+    """Counts how many of the first k numbers are below v, for many k and v at once.
 
     A wavelet matrix (Claude and Navarro 2012, "The Wavelet Matrix"): the numbers bit by bit, highest first, zeros
     sorted before ones after each bit.

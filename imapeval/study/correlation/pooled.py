@@ -1,7 +1,7 @@
-"""Coefficients of many metrics with many dimensions, with what their intervals are made from.
+"""Coefficients of many metrics with many dimensions, among answers taken together, with what intervals need.
 
-There are two sources of uncertainty here and one rule between them: among few answers questions are drawn again and
-again (BCa), among many the influences of questions are added up. See `intervals`.
+Intervals come from resampled questions where there are few answers (BCa), and from the influences of questions where
+there are many; see `intervals`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Estimates:
             None where intervals come from the influences.
         groups: How many coefficients each value is the mean of, shape (m, d).
         epsilons: Tie thresholds, shape (m, d); NaN where there is none.
-        reasons: Why a value is undefined or what was left out of it, by metric and dimension number.
+        reasons: Why a value is undefined, or what it leaves out, by metric and dimension number.
     """
 
     values: Floats
@@ -98,7 +98,7 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Metrics and dimensions that have numbers for the same answers."""
+    """Metrics and dimensions that have values for the same answers."""
 
     metrics: Counts
     dimensions: Counts

@@ -1,7 +1,7 @@
-"""Soft pairwise accuracy: does a metric tell systems apart with the confidence that people do?
+"""Soft pairwise accuracy: whether a metric distinguishes systems with the same confidence as the raters.
 
 Thompson, Mathur, Deutsch and Khayrallah 2024, "Improving Statistical Significance in Human Evaluation of Automatic
-Metrics via Soft Pairwise Accuracy": 1 less the mean, over pairs of systems, of the difference between two p-values of
+Metrics via Soft Pairwise Accuracy": 1 minus the mean, over pairs of systems, of the difference between two p-values of
 "the first is better than the second", one from the metric's scores and one from the ratings.
 """
 
@@ -38,7 +38,7 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
     """Return p-values of "the first system is better than the second", by permutation.
 
     On questions that both answered, their answers are swapped at random (paired). Where they have no question in
-    common, answers are dealt to the systems at random.
+    common, answers are assigned to the systems at random.
 
     Args:
         first: What the first system's answers got: questions x columns (metrics or dimensions); NaN where it did not
@@ -63,7 +63,7 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
         share = np.repeat([1 / len(one), -1 / len(other)], [len(one), len(other)])
         null = generator.permuted(np.tile(share, (PERMUTATIONS, 1)), axis=1) @ numbers
         rounding = 1e-12 * np.abs(numbers).max(axis=0)
-    # Sums in another order differ by rounding: what is equal must count as equal.
+    # Sums in a different order differ by rounding; equal values must count as equal.
     return ((null >= observed - rounding).sum(axis=0) + 1) / (PERMUTATIONS + 1)
 
 

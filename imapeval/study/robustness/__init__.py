@@ -1,1 +1,1 @@
-"""Whether scores stay where they are when nothing that matters has changed."""
+"""Robustness of scores to rewording, repetition and sampling, and of findings to the ratings."""

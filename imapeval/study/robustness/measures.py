@@ -1,4 +1,4 @@
-"""How far scores move when they should not, with intervals.
+"""Measures how far scores move when they should not, with intervals.
 
 Arias-Duart et al. 2025 ("Automatic Evaluation of Healthcare LLMs Beyond Question-Answering", NAACL) ask two things of a
 metric of open answers: that it stays where it is when an answer is reworded (resilience), and when an answer is

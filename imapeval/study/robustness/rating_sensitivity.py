@@ -1,4 +1,4 @@
-"""How far a finding hangs on these ratings: with noisier ones, without one of the raters, without a few answers.
+"""Sensitivity of a finding to the ratings: noise, leaving out a rater, leaving out a few answers.
 
 The finding is a metric's correlation with the ratings, or which of two metrics correlates better. Systems are taken
 one by one and averaged, as in `imapeval study correlate`.
@@ -51,7 +51,7 @@ class RatingShift:
 
 @dataclass(frozen=True, slots=True)
 class Fragility:
-    """How many answers decide which of two metrics is the better one.
+    """How many answers determine which of two metrics is better.
 
     Attributes:
         first, second: The metrics, the better one first.

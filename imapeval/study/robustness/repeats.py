@@ -1,4 +1,4 @@
-"""Scores of what should score alike, found in runs: texts scored again, texts reworded, questions answered again."""
+"""Finds repetitions in runs: texts scored again, texts reworded, questions answered again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Answers in other words, written by a language model: the same meaning, to see whether scores stay.
+"""Rewords answers with a language model, to see whether scores stay the same.
 
-What comes back is checked as far as a program can: it is there, in the answer's language, with the answer's numbers,
+A rewording is checked automatically: it is not empty, is in the answer's language, with the answer's numbers,
 and neither the answer itself nor an earlier rewording of it. Whether the meaning is kept a person must say, at least of
 some.
 """
@@ -34,7 +34,7 @@ VERSION = 1
 """Of the prompt."""
 
 TEMPERATURE = 0.7
-"""Of sampling, so that several rewordings of one answer differ. Ours, not tuned."""
+"""Sampling temperature, so that several rewordings of one answer differ. Our choice, not tuned."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",

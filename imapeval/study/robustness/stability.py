@@ -1,4 +1,4 @@
-"""How far several readings of a text gave the same score, and whether stable scores are better.
+"""Stability of scores over repeated extraction, and whether stable scores are more accurate.
 
 Readings are made with --votes; stability is the part of that name of each score (`imapeval.evaluation.combine`).
 """

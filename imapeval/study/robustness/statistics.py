@@ -1,4 +1,4 @@
-"""How far scores move when they should not: pure functions of weighted rows, for the bootstrap.
+"""Statistics of robustness as pure functions of weighted rows, for the bootstrap.
 
 A row of weight w stands for w equal rows, as everywhere in `imapeval.study`: that is what a resample is.
 """

@@ -1,4 +1,4 @@
-"""The answers that a metric and the raters place furthest apart: to be read, one by one."""
+"""The answers that a metric and the raters rank most differently, to be read one by one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def find_disagreements(rated: Rated, metric: str, dimension: str, *, count: int = 20) -> list[Disagreement]:
     """Return the answers whose place by the metric is furthest from their place by the raters, furthest first.
 
-    Places are among all answers that have both, from 0 (worst) to 1 (best); equal scores share the middle of their
-    places, and so do equal ratings. So a metric that gives half of the answers the same score has put none of them at
-    an end. Places by the metric and by the raters have the same mean: there are answers that it places too high
-    (`score_rank` above `rating_rank`) as there are such that it places too low. Of equal gaps the earlier answer
-    comes first; an answer without a gap is no disagreement.
+    Places are among all answers that have both, from 0 (worst) to 1 (best); ties get the average of their places,
+    so a metric that gives half of the answers the same score puts none of them at an end. Places by the metric and by
+    the raters have the same mean: there are answers that it places too high (`score_rank` above `rating_rank`) as there
+        are such that it places too low. Of equal gaps the earlier answer
+    comes first; an answer without a gap is left out.
 
     Args:
         rated: The answers.

@@ -1,4 +1,4 @@
-"""Whether a metric agrees with people better in one group of answers than in another, or only by chance."""
+"""Tests whether a metric's agreement with the ratings differs between groups of answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare_slices(
     it knows that systems answered the same questions and that dimensions were rated on the same answers. Nothing is
     drawn at random.
 
-    The group of answers of which nothing is known does not go in.
+    The group of answers for which the facet is unknown is left out.
 
     Args:
         rated: The answers.
@@ -155,7 +155,7 @@ def _conclude(row: Heterogeneity) -> Heterogeneity:
     with_whom = "the raters" if row.dimension == ALL else row.dimension
     what = f"how well {row.metric} agrees with {with_whom} depends on the {row.facet}"
     if row.p_adjusted is None or row.lowest is None or row.highest is None:
-        return replace(row, sentence=f"Whether {what} cannot be told: {row.reason}.")
+        return replace(row, sentence=f"Whether {what} cannot be tested: {row.reason}.")
     ends = f"{format_number(row.lowest)} to {format_number(row.highest)}"
     spread = f"{row.groups} groups, {ends}; {format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted < SIGNIFICANCE_LEVEL:

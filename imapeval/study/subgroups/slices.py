@@ -1,7 +1,7 @@
-"""Where a metric agrees with people and where it does not: its coefficient among some of the answers.
+"""Coefficients of a metric within groups of answers, by facet.
 
-Wang et al. 2024 (imapScore, Findings of ACL), Figures 5 and 6, do this by the length of an answer and by how far its
-imap compresses it.
+Wang et al. 2024 (imapScore, Findings of ACL), Figures 5 and 6, group answers by length and by how far the
+imap compresses them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.rated import Rated
 
 SYSTEM, DIMENSION = "system", "dimension"
-"""Facets that every study has: who answered, and what was rated."""
+"""Facets that every study has: the system and the rating dimension."""
 
 UNKNOWN = "unknown"
-"""The group of answers of which a facet or a covariate says nothing."""
+"""The group of answers for which a facet or a covariate is unknown."""
 
 BINS = 4
 """Groups of equal size that a covariate is cut into."""
@@ -259,7 +259,7 @@ def divide_answers(
         return {facet: groups for facet, groups in found.items() if len(groups) > 1 or facet == DIMENSION}
     for facet in facets:
         if facet not in found:
-            raise UsageError(f"there is nothing called {facet!r} to divide by. There are: {', '.join(found)}.")
+            raise UsageError(f"there is no facet {facet!r}. There are: {', '.join(found)}.")
     return {facet: found[facet] for facet in facets}
 
 

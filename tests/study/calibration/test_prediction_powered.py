@@ -116,7 +116,7 @@ def test_a_system_with_too_few_ratings_and_a_picked_sample_are_named():
         Rated(rated.ids, rated.questions, rated.systems, ("m",), rated.scores, ("accuracy",), ratings), "m", "accuracy"
     )
     assert rows[0].note is not None
-    assert "no random sample" in rows[0].note
+    assert "not a random sample" in rows[0].note
     assert rows[1].value is None
     assert rows[1].note == "0 rated questions with a score are fewer than 5"
     assert differences == []

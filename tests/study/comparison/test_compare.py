@@ -51,7 +51,7 @@ def test_perm_both_is_refused_where_it_finds_too_much():
     (row,) = compare(make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both")
     assert (row.p, row.p_adjusted) == (None, None)
     assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
-    assert str(row.reason).startswith("perm-both takes answers for independent, but 120 share 60 questions")
+    assert "120 share 60 questions" in str(row.reason)
     assert "were not compared" in row.sentence
     apart = compare(
         make(per_question=1), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both"
@@ -217,7 +217,7 @@ def test_lower_is_better_is_turned_round():
         ({"metrics": ["none"]}, "'none'"),
         ({"against": "none"}, "'none'"),
         ({"dimensions": ["none"]}, "'none'"),
-        ({"metrics": ["good"]}, "two metrics or more"),
+        ({"metrics": ["good"]}, "two metrics"),
         ({"coefficient": "soft_pairwise_accuracy"}, "soft_pairwise_accuracy"),
         ({"test": "t"}, "'t'"),
         ({"test": "williams", "coefficient": "kendall_tau_b"}, "williams is a test of spearman or pearson"),

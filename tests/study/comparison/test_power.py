@@ -96,7 +96,7 @@ def test_a_pilot_with_copies_has_that_design_effect():
     assert triple.design_effect == pytest.approx(3 * (single.design_effect or 0), rel=0.02)
     assert (single.n, triple.n, single.dimension) == (200, 600, "d")
     assert single.sentence.startswith("To tell .")
-    assert "The 200 answers at hand find a metric that lies ." in single.sentence
+    assert "The 200 answers at hand" in single.sentence
 
 
 def test_a_pilot_without_a_result_says_why():

@@ -129,7 +129,7 @@ def test_dimensions_are_compared_on_the_same_answers():
     (row,) = compare_slices(two, facets=["dimension"])
     assert (row.dimension, row.groups, row.p, row.reason) == (ALL, 2, None, "the groups hold the same numbers")
     assert row.sentence == (
-        "Whether how well m agrees with the raters depends on the dimension cannot be told: the groups hold the same "
+        "Whether how well m agrees with the raters depends on the dimension cannot be tested: the groups hold the same "
         "numbers."
     )
 

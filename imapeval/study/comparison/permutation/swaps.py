@@ -1,7 +1,7 @@
-"""What is swapped between two metrics, and what comes of it.
+"""Draws the swaps of permutation tests of two metrics, and counts extreme differences.
 
 Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods"
-(TACL 9), section 5: if two metrics were equally good, one could be put for the other. PERM-INPUTS swaps the scores of
+(TACL 9), section 5: if two metrics are equally good, they are exchangeable. PERM-INPUTS swaps the scores of
 all answers to a question, or of none; PERM-BOTH does so with questions and with systems, and an answer to which both
 happens keeps its scores. Answers that share a question are so kept together. The metrics are put on one scale first.
 
@@ -26,10 +26,10 @@ Float32s: TypeAlias = npt.NDArray[np.float32]
 TestName = Literal["perm-both", "perm-inputs"]
 
 MAX_CELLS = 4_000_000
-"""Most numbers of a block of signs: 16 MB. More would leave the processor's cache."""
+"""Numbers in a block of signs, at most: 16 MB. More would not fit the processor's cache."""
 
 MAX_PERMUTATIONS = 512
-"""Most permutations of a block: what comes of them is as large for every pair of metrics."""
+"""Permutations in a block, at most: their results are as large for every pair of metrics."""
 
 TOLERANCE = 1e-5
 """A permuted difference that is this much smaller counts as equal: it is a sum of single-precision numbers."""
@@ -114,7 +114,7 @@ def _draw_signs(generator: np.random.Generator, rows: int, columns: int) -> Floa
 def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats | Counts) -> Counts:
     """Return how many permuted differences are as far from 0 as the observed one.
 
-    One that is undefined (NaN) counts as far: what cannot be computed must not make a difference look rare.
+    An undefined one (NaN) counts as extreme, so that it cannot make a difference look rare.
 
     Args:
         permuted: Sums of differences over what is averaged, shape (d, p, b).

@@ -80,7 +80,7 @@ def test_power_of_a_pilot_and_of_numbers(imapeval: Command, run: Path):
         (("compare", "RUN", "--level", "l"), "--level 'l'"),
         (("compare", "RUN", "--coefficient", "soft_pairwise_accuracy"), "--coefficient 'soft_pairwise_accuracy'"),
         (("compare", "RUN", "--against", "none"), "there is no metric 'none'"),
-        (("compare", "RUN", "--metrics", "good"), "two metrics or more"),
+        (("compare", "RUN", "--metrics", "good"), "two metrics"),
         (("power",), "give the folder of a run"),
         (("power", "--r1", ".5", "--r2", ".4"), "--r12"),
         (("power", "RUN", "--r1", ".5"), "not both"),

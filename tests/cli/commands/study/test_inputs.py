@@ -53,7 +53,7 @@ def test_a_file_of_ratings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
         ({"labels": "poor=1"}, "--labels .*--ratings"),
         ({"metrics": ","}, "--metrics ',' names nothing"),
         ({"metrics": "chrf"}, "the run has no metric 'chrf'"),
-        ({"dimensions": "tone"}, "nobody rated 'tone'"),
+        ({"dimensions": "tone"}, "'tone'"),
         ({"scales": ["accuracy"]}, "is not DIMENSION=LOW:HIGH"),
     ],
 )

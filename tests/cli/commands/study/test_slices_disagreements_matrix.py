@@ -75,7 +75,7 @@ def test_slices_as_tables(imapeval: Command, run: Path):
     ("args", "message"),
     [
         (["--coefficient", "soft_pairwise_accuracy"], "unknown --coefficient 'soft_pairwise_accuracy'"),
-        (["--facets", "colour"], "nothing called 'colour' to divide by. There are: system, language"),
+        (["--facets", "colour"], "'colour'. There are: system, language"),
         (["--facets", " , "], "--facets ' , ' names nothing"),
         (["--metrics", "x"], "no metric 'x'"),
     ],
