@@ -84,8 +84,8 @@ def _render_dimension(
         render_note(
             f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of {alpha:.2g}"
             f"{untested}. Blue and +: the row's metric agrees better with the raters; orange and −: worse; grey: no "
-            "significant difference; blank: not compared, or no result. Rows are in order of their coefficient, columns "
-            "are the rows' numbers."
+            "significant difference; blank: not compared, or no result. Rows are in order of their coefficient; "
+            "columns have the rows' numbers."
         )
     )
     drawing = draw_winners(
