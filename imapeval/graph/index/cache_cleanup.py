@@ -1,7 +1,7 @@
-"""Indexes that may be deleted: those of a graph that was replaced, and all those in the user's cache.
+"""Deleting indexes: those of a graph that was replaced, and those in the user's cache.
 
-An index says of which graph it was made and is refused for any other, so that what is left over does no harm; but it
-takes up to gigabytes, and nothing else removes it.
+An index records its graph and is rejected for any other, so a stale one does no harm; but it can take gigabytes, and
+nothing else removes it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CachedIndex:
 
     Attributes:
         kind: "letters" or "names" (of the nearest names by an encoder).
-        graph: The first 16 characters of the hash of the graph it was made of.
+        graph: The first 16 characters of the hash of the graph it was made from.
         encoder: What the names were encoded with; "" for letters.
         bytes: Its size on disk.
         paths: Its files and folders; one that ends in ".part" is of a build that was stopped.
@@ -43,17 +43,17 @@ class CachedIndex:
 
 
 def remove_stale_indexes(folder: Path, graph: str) -> None:
-    """Remove the indexes in the folder of a graph that were made of another one, which lay there before.
+    """Remove the indexes in the folder of a graph that were made from a graph that was there before.
 
     Args:
-        folder: Where graph and indexes lie.
-        graph: Hash of the graph that lies there now.
+        folder: The folder of the graph and its indexes.
+        graph: Hash of the graph that is there now.
 
     Raises:
         ResourceError: One cannot be removed.
     """
     names, draft = folder / "names.faiss", folder / "names.faiss.part"
-    # What describes an index goes last, so that a process that is killed here finds the rest when it is called again.
+    # The description of an index is removed last, so that a call after a killed one still finds the rest.
     for described, files in (
         (folder / "grams.json", sorted(folder.glob("grams-*.npy"))),
         (draft / "journal.json", [draft]),
@@ -73,7 +73,7 @@ def list_cached_indexes() -> list[CachedIndex]:
 
 
 def clear_cached_indexes() -> list[CachedIndex]:
-    """Remove all indexes from the user's cache and return them; whatever needs one makes it again.
+    """Remove all indexes from the user's cache and return them; they are rebuilt when needed.
 
     Raises:
         ResourceError: One cannot be removed.
@@ -87,7 +87,7 @@ def clear_cached_indexes() -> list[CachedIndex]:
 def _is_of_graph(described: Path, graph: str) -> bool:
     try:
         return json.loads(described.read_bytes())["graph"] == graph
-    except (OSError, ValueError, KeyError, TypeError):  # absent or damaged: nobody could open that index
+    except (OSError, ValueError, KeyError, TypeError):  # missing or damaged: the index could not be opened anyway
         return False
 
 

@@ -1,4 +1,4 @@
-"""What is done so far of an index that is being built: kept on disk, so that a build that was stopped goes on."""
+"""The vectors encoded so far for an index being built, kept on disk so that a stopped build can be resumed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _ROWS_PER_READ = 65_536
 """Rows read at a time: 130 MB at 512 dimensions."""
 
 _POLL_SECONDS = 0.2
-"""Seconds between two looks whether another process has finished."""
+"""Seconds between two checks whether another process has finished."""
 
 
 class Journal(BaseModel):
-    """Whose vectors a draft holds, and how many.
+    """Which vectors a checkpoint holds, and how many.
 
     Attributes:
         graph: Hash of the graph.
@@ -49,8 +49,8 @@ class Journal(BaseModel):
 class VectorCheckpoint:
     """The folder `NAME.part` beside an index that is being built; a context manager that holds its lock.
 
-    It holds the names' vectors as float16 and a journal of how many there are. A build that is stopped, however it is
-    stopped, leaves it behind, and the next one for the same graph and encoder goes on with it.
+    It holds the vectors of the names as float16 and a journal of how many there are. A build that is stopped in any way
+    leaves it behind, and the next build for the same graph and encoder resumes from it.
 
     Args:
         path: The index to be built.
@@ -59,8 +59,8 @@ class VectorCheckpoint:
         dimension: Length of a vector.
 
     Attributes:
-        folder: Where the draft lies; other drafts may be put there.
-        waited: Whether another process was building the same index, and is done or was stopped.
+        folder: Where the checkpoint is; other temporary files may be put there.
+        waited: Whether another process was building the same index, and has finished or was stopped.
 
     Raises:
         OSError: On entering, and whenever rows are added: the folder cannot be written.
@@ -85,10 +85,10 @@ class VectorCheckpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # that what is left in it finds no room was told when it was written
+        with suppress(OSError):  # a full disk was already reported when it was written
             self._file.close()
         if kind is None:
-            # Before the lock is let go of: who waits for it must find that its folder is gone (see _wait_for_lock).
+            # Before the lock is released: a process waiting for it must find the folder gone (see _wait_for_lock).
             shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
 
@@ -97,7 +97,7 @@ class VectorCheckpoint:
         return self._journal.rows
 
     def append(self, rows: Rows) -> None:
-        """Add rows, and see to it that they are on disk before the journal counts them."""
+        """Add rows, flushed to disk before the journal counts them."""
         self._file.write(rows.astype(np.float16).tobytes())
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -121,7 +121,7 @@ class VectorCheckpoint:
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / "lock"
-            with suppress(FileNotFoundError):  # the folder went away in between
+            with suppress(FileNotFoundError):  # the folder was removed in between
                 file = path.open("ab")
                 while not _try_lock(file):
                     self.waited = True
@@ -129,7 +129,7 @@ class VectorCheckpoint:
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                         return file
-                # Locked, but it is the file of a finished draft, which is gone.
+                # Locked, but the file belongs to a finished checkpoint that was removed.
                 file.close()
 
     def _resume(self) -> None:
@@ -144,7 +144,7 @@ class VectorCheckpoint:
             self._rows_path.write_bytes(b"")
             self._write_journal(0)
         else:
-            # What a process wrote that was killed before it wrote the journal.
+            # Drops what a process wrote before it was killed and could write the journal.
             os.truncate(self._rows_path, before.rows * row)
             self._journal = before
 
@@ -156,7 +156,7 @@ class VectorCheckpoint:
 
 
 def _try_lock(file: IO[bytes]) -> bool:
-    # The system lets go of the lock however the process ends.
+    # The system releases the lock however the process ends.
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -166,6 +166,6 @@ def _try_lock(file: IO[bytes]) -> bool:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # as the two systems say that another has it
+    except (BlockingIOError, PermissionError):  # how the two systems report that another process holds it
         return False
     return True

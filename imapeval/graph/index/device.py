@@ -1,4 +1,4 @@
-"""Where FAISS computes: on a GPU where its build knows GPUs and there is one, otherwise on the CPU."""
+"""Where FAISS computes: on a GPU if its build supports one and one is present, otherwise on the CPU."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class FaissDevice:
     """
 
     def __init__(self) -> None:
-        # faiss-cpu has no such class; faiss-gpu has it on machines without a GPU as well.
+        # faiss-cpu has no such class; faiss-gpu has it even on machines without a GPU.
         self.gpu = hasattr(_faiss, "StandardGpuResources") and _faiss.get_num_gpus() > 0
         self._resources: Any = _faiss.StandardGpuResources() if self.gpu else None
 
     def to_device(self, index: Any) -> Any:
-        """Return an index as it is to be trained and filled here; `to_cpu` undoes it."""
-        # FAISS has no GPU code for the compressed ones, and the exact ones are small.
+        """Return an index ready to be trained and filled on this device; `to_cpu` undoes it."""
+        # FAISS has no GPU code for the compressed indexes, and the exact ones are small.
         if self.gpu and isinstance(index, faiss.IndexIVFScalarQuantizer):
             return _faiss.index_cpu_to_gpu(self._resources, 0, index)
         return index
@@ -53,7 +53,7 @@ class FaissDevice:
 def single_threaded() -> Generator[None]:
     """Let FAISS use one thread.
 
-    It trains the same index on every machine then, and on busy cores faster than with two (2 s against 35 s).
+    Training then gives the same index on every machine, and is faster than with two on busy cores (2 s against 35 s).
     """
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

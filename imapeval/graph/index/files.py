@@ -1,7 +1,7 @@
-"""The two files of a name index: what is written, and what is checked before it is trusted.
+"""The two files of a name index: writing them, and checking them before use.
 
-`names.faiss` is FAISS's own format; `names.json` beside it says of which graph and which encoder it was made, how well
-it finds names, and what all names of a language have in common.
+`names.faiss` is in FAISS's own format; `names.json` beside it holds the graph and the encoder it was made with, its
+recall, and the mean vector of each language.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.float32]
 
 FORMAT = 2
-"""Of the two files; an index of another format is refused."""
+"""Version of the two files; an index of another version is rejected."""
 
-HOW_TO_FIX = "Build it anew with: python kg/build_index.py (in a checkout), or NameIndex.build(graph, encoder, path)."
+HOW_TO_FIX = "Rebuild it with: python kg/build_index.py (in a checkout), or NameIndex.build(graph, encoder, path)."
 
 _HASHED_BYTES = 1 << 20
-"""Bytes at either end of the file that its digest is of: all of 2 GB would take seconds at every opening."""
+"""Bytes hashed at each end of the file: hashing 2 GB would take seconds at every opening."""
 
-# FAISS maps the lists of an IVF index, which are nearly all of the file, and reads the rest. It has no code for it on
-# Windows, where the file is read whole.
+# FAISS memory-maps the lists of an IVF index, which are nearly all of the file, and reads the rest. It does not support
+# this on Windows, where the whole file is read.
 _READ_FLAGS = 0 if sys.platform == "win32" else faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY
 
 
 class Recall(BaseModel):
-    """How well an index that is not exact finds what exact search finds.
+    """Recall of an approximate index relative to exact search.
 
     Attributes:
         share: Of the `k` nearest names by exact search, the share that the index finds, in 0..1.
         k: How many nearest names.
         probes: Cells of the index that are searched, chosen to reach the share.
-        queries: Names of the graph, each with a letter left out, over which the share is the mean.
+        queries: Number of queries (names of the graph with one character removed) that `share` is averaged over.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,14 +63,14 @@ class IndexDescription(BaseModel):
     """What `names.json` holds.
 
     Attributes:
-        format: Of the two files.
+        format: Version of the two files.
         graph: Hash of the graph.
         encoder: Identity of the encoder.
         dimension: Length of a vector.
         names: How many.
         recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
-        recall: How well it finds names; None where it is exact.
-        faiss: Version that wrote it.
+        recall: Its recall; None where it is exact.
+        faiss: Version of FAISS that wrote it.
         size: Bytes of `names.faiss`.
         digest: SHA-256 of its first and its last MiB.
         means: Language to the mean of its names' vectors: float32, little-endian, base64.
@@ -92,7 +92,7 @@ class IndexDescription(BaseModel):
 
     @model_validator(mode="after")
     def _check_means(self) -> Self:
-        # Now, so that a damaged one is told with the file's name and not by the first vector it is taken from.
+        # Checked here, so that the error names the file; otherwise it would surface at the first query.
         for lang, mean in self.decode_means().items():
             if mean.shape != (self.dimension,):
                 raise ValueError(f"the mean of {lang!r} has {len(mean)} of {self.dimension} numbers")
@@ -109,7 +109,7 @@ def encode_means(means: Mapping[Lang, Rows]) -> dict[str, str]:
 
 
 def read_description(path: Path) -> IndexDescription | None:
-    """Return what is said of the index at this path; None where there is none.
+    """Return the description of the index at this path; None where there is none.
 
     Raises:
         ResourceError: It is damaged or of another format.
@@ -147,13 +147,15 @@ def open_index(path: Path, description: IndexDescription) -> Any:
         if size != description.size:
             raise ResourceError(f"the name index {path} has {size} of {description.size} bytes. {HOW_TO_FIX}")
         if digest != description.digest:
-            raise ResourceError(f"the name index {path} is damaged, or not the one that was described. {HOW_TO_FIX}")
+            raise ResourceError(
+                f"the name index {path} is damaged, or does not belong to its description. {HOW_TO_FIX}"
+            )
         index: Any = faiss.read_index(str(path), _READ_FLAGS)
     except (OSError, RuntimeError) as error:
         raise ResourceError(f"the name index {path} cannot be read ({error}). {HOW_TO_FIX}") from error
     if (index.ntotal, index.d) != (description.names, description.dimension):
         raise ResourceError(
-            f"the name index {path} holds {index.ntotal} names of {index.d} dimensions, but its description speaks of "
+            f"the name index {path} holds {index.ntotal} names of {index.d} dimensions, but its description says "
             f"{description.names} and {description.dimension}. {HOW_TO_FIX}"
         )
     return index
@@ -194,7 +196,7 @@ def write_index(index: Any, path: Path) -> None:
                 failure = error
                 raise
 
-        # Not by FAISS itself, which does not tell when the last bytes of a file find no room.
+        # Not written by FAISS itself, which does not report that the last bytes of a file did not fit on the disk.
         try:
             _faiss.write_index(index, _faiss.PyCallbackIOWriter(write))
         except RuntimeError:

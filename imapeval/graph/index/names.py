@@ -1,8 +1,6 @@
-"""The nearest names of the graph to any wording: a FAISS index over the names' vectors.
+"""Finds the names of the graph nearest to a text: a FAISS index over the vectors of the names.
 
-An index is two files: `names.faiss`, and beside it `names.json`, which says of which graph and which encoder it was
-made, how well it finds names, and what all names of a language have in common. They lie in the graph's folder, or in
-the user's cache.
+An index is two files (see `imapeval.graph.index.files`), in the folder of the graph or in the user's cache.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ INDEX_FILE = "names.faiss"
 
 
 class NameIndex:
-    """Finds the names nearest to a vector, and removes from vectors what all names have in common.
+    """Finds the names nearest to a vector, and subtracts the mean of all names from vectors.
 
     Row r of the index is the name with row id r + 1 of `Graph.all_names`. May be shared between threads.
 
@@ -43,11 +41,11 @@ class NameIndex:
         encoder: What the names were encoded with; queries must be as well.
         path: The file.
         recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
-        recall: How well it finds what exact search finds; None where it is exact.
+        recall: Its recall relative to exact search; None where it is exact.
     """
 
     def __init__(self, path: Path, description: IndexDescription, index: Any, encoder: Encoder) -> None:
-        """Not for callers: use `NameIndex.open_or_build`, `NameIndex.open` or `NameIndex.build`."""
+        """Do not call this; use `NameIndex.open_or_build`, `NameIndex.open` or `NameIndex.build`."""
         self.encoder = encoder
         self.path = path
         self.recipe = description.recipe
@@ -61,7 +59,7 @@ class NameIndex:
 
     @classmethod
     def open(cls, graph: Graph, encoder: Encoder, path: Path) -> Self:
-        """Open an index; its vectors stay on disk, and are read into memory as they are searched.
+        """Open an index; its vectors stay on disk and are read as they are searched.
 
         Args:
             graph: The graph whose names were indexed.
@@ -69,15 +67,15 @@ class NameIndex:
             path: The `.faiss` file.
 
         Raises:
-            ResourceError: There is none, it is damaged, or it was made of another graph or with another encoder.
+            ResourceError: It is missing or damaged, or was made from another graph or with another encoder.
         """
         description = read_description(path)
         if description is None:
             raise ResourceError(f"there is no name index at {path}. {HOW_TO_FIX}")
         if not _is_for(description, graph, encoder):
             raise ResourceError(
-                f"the name index {path} does not fit: it was made of the graph {description.graph[:12]} with the "
-                f"encoder {description.encoder!r}, but open are the graph {graph.hash[:12]} and the encoder "
+                f"the name index {path} does not match: it was made from the graph {description.graph[:12]} with the "
+                f"encoder {description.encoder!r}, but the open ones are the graph {graph.hash[:12]} and the encoder "
                 f"{encoder.identity!r}. {HOW_TO_FIX}"
             )
         return cls(path, description, open_index(path, description), encoder)
@@ -86,7 +84,7 @@ class NameIndex:
     def open_or_build(
         cls, graph: Graph, encoder: Encoder, *, progress: Callable[[int, int], None] | None = None
     ) -> Self:
-        """Open the index beside the graph or the one in the user's cache; where neither fits, build it into the cache.
+        """Open the index beside the graph or in the user's cache; where neither matches, build one in the cache.
 
         Building encodes every name once: 40 s for 92,000 with the shipped encoder on two cores.
 
@@ -116,30 +114,30 @@ class NameIndex:
     ) -> Self:
         """Encode all names of a graph, write the index and open it.
 
-        The vectors are kept beside the index, in the folder `NAME.part`, until it is written: a build that was
-        stopped goes on where it was when it is called again. Where another process is building the same index, this
-        one waits and opens what the other has made.
+        The vectors are kept beside the index, in the folder `NAME.part`, until it is written, so that a further call
+        resumes a build that was stopped. Where another process is building the same index, this one waits and opens
+        the result.
 
         Args:
             graph: Whose names to index.
             encoder: What to encode them with.
             path: Where to write the `.faiss` file; its description goes beside it, with the suffix `.json`.
-            max_bytes: Size that the `.faiss` file must keep to; vectors are compressed as far as it takes. None keeps
-                them exactly where there are few names, and with a byte or two a dimension where there are many.
+            max_bytes: Maximum size of the `.faiss` file; vectors are compressed as far as needed. None keeps them
+                exactly where there are few names, and at one or two bytes a dimension where there are many.
             progress: Called with the number of names encoded so far and of all names.
 
         Raises:
             ResourceError: The folder cannot be written, or the disk is full.
-            UsageError: No index is as small as `max_bytes`.
+            UsageError: No index fits into `max_bytes`.
         """
         build_index(graph, encoder, path, max_bytes=max_bytes, progress=progress)
         return cls.open(graph, encoder, path)
 
     def centre(self, vectors: Rows, lang: Lang) -> Rows:
-        """Return unit rows from which the mean of all names of a language has been taken; rows of zeros stay so.
+        """Return rows minus the mean of all names of a language, scaled to length 1; rows of zeros stay zero.
 
         Args:
-            vectors: Shape (n, dimension), as the encoder gives them.
+            vectors: Shape (n, dimension), as the encoder returns them.
             lang: Language of the texts.
         """
         return centre(vectors, self._means.get(lang))
@@ -162,7 +160,7 @@ class NameIndex:
 
 
 def cached_path(graph: Graph, encoder: Encoder) -> Path:
-    """Return where an index is kept that does not lie beside its graph: in the cache folder, named after both."""
+    """Return the path in the cache folder of the index of a graph and an encoder."""
     name = re.sub(r"[^\w.@-]+", "_", encoder.identity)
     return cache_folder() / "index" / f"{graph.hash[:16]}-{name}-{FORMAT}.faiss"
 

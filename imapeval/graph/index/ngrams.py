@@ -1,8 +1,8 @@
-"""What normal forms are made of, for searching: groups of letters, words, initials; whole arrays of names at a time.
+"""Search features of normal forms: character n-grams, words and initials, computed for whole arrays of names.
 
-Every feature is a 64-bit key. English words give their groups of three letters, borders included, and themselves;
-Chinese, which has no words to split, gives its characters and its pairs of characters; a name of several words gives
-its initials, under which an abbreviation finds it.
+Every feature is a 64-bit key. An English word gives its trigrams, with a space at either end, and itself; Chinese,
+which is written without spaces, gives its characters and pairs of characters; a name of several words gives its
+initials, by which an abbreviation finds it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INITIALS_FACTOR = np.uint64(0x2545F4914F6CDD1D)
 """Odd: keeps the initials "copd" apart from the word "copd" (the multiplier of xorshift*, Vigna 2016)."""
 
 _STOP_WORDS = ("a", "an", "and", "by", "due", "for", "from", "in", "of", "on", "or", "the", "to", "with")
-"""Words that abbreviations mostly leave out."""
+"""Words that abbreviations usually leave out."""
 
 
 class Occurrences(NamedTuple):

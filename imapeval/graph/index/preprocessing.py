@@ -1,6 +1,6 @@
-"""What all names of a language have in common, and how it is taken from a vector.
+"""Preparing texts and vectors for the name index: case folding, and subtracting the mean vector of a language.
 
-What all names share says nothing of any of them, and would make all pairs look alike (Mu and Viswanath 2018,
+What all names share distinguishes none of them, and would make all pairs look alike (Mu and Viswanath 2018,
 "All-but-the-Top").
 """
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.float32]
 
 _SHRINKAGE = 50
-"""Names at zero that are counted into each mean, so that a language with five names does not lose all it has."""
+"""Zero vectors counted into each mean, so that the mean of a language with five names is not all it has."""
 
 
 class RunningMean:
-    """Takes the mean of very many rows, some at a time.
+    """Computes the mean of many rows, added in batches.
 
     Args:
         dimension: Length of a row.
@@ -31,22 +31,22 @@ class RunningMean:
         self._count = 0
 
     def add(self, rows: Rows) -> None:
-        """Count rows of shape (n, dimension)."""
+        """Add rows of shape (n, dimension)."""
         self._sum += rows.sum(axis=0, dtype=np.float64)
         self._count += len(rows)
 
     @property
     def mean(self) -> Rows:
-        """The mean of all rows so far, drawn a little towards zero."""
+        """The mean of all rows so far, shrunk slightly towards zero."""
         return (self._sum / (self._count + _SHRINKAGE)).astype(np.float32)
 
 
 def centre(rows: Rows, mean: Rows | None) -> Rows:
-    """Return unit rows from which a mean has been taken; rows of zeros stay so.
+    """Return rows minus a mean, scaled to length 1; rows of zeros stay zero.
 
     Args:
         rows: Shape (n, dimension).
-        mean: What to take away; None takes nothing.
+        mean: The mean to subtract; None subtracts nothing.
     """
     moved = rows if mean is None else np.where(rows.any(axis=1, keepdims=True), rows - mean, 0)
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
@@ -54,5 +54,5 @@ def centre(rows: Rows, mean: Rows | None) -> Rows:
 
 
 def fold_case(text: str) -> str:
-    """Return a text as it is encoded for the index: in lower case, because the encoder hears capitals."""
+    """Return a text as it is encoded for the index: in lower case, because the encoder is sensitive to capitals."""
     return text.lower()

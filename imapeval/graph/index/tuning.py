@@ -1,4 +1,7 @@
-"""Which FAISS index fits a number of names and a number of bytes."""
+"""Chooses the FAISS index for a number of names and bytes, and how many of its cells are searched.
+
+The recall of an approximate index is measured on names of the graph itself while the index is built.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +27,31 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 EXACT = "Flat"
-"""The recipe that keeps every vector as it is and searches all."""
+"""The recipe that keeps every vector unchanged and searches all of them."""
 
 _MIN_NAMES_FOR_CELLS = 20_000
 """Names from which vectors are sorted into cells; fewer are kept exactly. They take 40 MB and 5 ms a query."""
 
 _MIN_BYTE_DIMENSION = 256
-"""Dimensions from which a byte for each is enough; with fewer, neighbours lie too close together for it."""
+"""Dimensions from which one byte each is enough; with fewer, neighbours are too close together."""
 
-# (dimensions kept, bytes a vector), best first; see docs/graph.md for what each finds of the shipped graph's names.
+# (dimensions kept, bytes a vector), best first; docs/graph-files.md has the recall of each on the shipped graph.
 _COMPRESSED = ((256, 64), (192, 48), (128, 32))
 _COMPRESSED_CELLS = 256
 
 _OVERHEAD = 1 << 16
-"""Bytes for all that a file holds besides vectors, matrices and cells."""
+"""Bytes of a file for everything except vectors, matrices and cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """An index to be made.
+    """How an index is to be made.
 
     Attributes:
-        factory: In the words of FAISS's `index_factory`.
-        cells: Into how many cells the vectors are sorted; 0 for none.
-        turned: Whether the vectors are first turned and shortened by PCA.
-        size: Bytes of the file, at most and to some hundredths.
+        factory: Description for FAISS's `index_factory`.
+        cells: Number of cells that the vectors are sorted into; 0 for none.
+        turned: Whether the vectors are first rotated and shortened by PCA.
+        size: Upper bound on the bytes of the file, to a few percent.
     """
 
     factory: str
@@ -58,12 +61,12 @@ class Recipe:
 
 
 def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recipe:
-    """Return the recipe that finds the most within a size.
+    """Return the recipe with the highest recall within a size.
 
     Args:
         names: Number of names.
         dimension: Length of a vector.
-        max_bytes: Most bytes of the file; None for no limit.
+        max_bytes: Maximum size of the file; None for no limit.
 
     Raises:
         UsageError: No recipe gives so small a file.
@@ -77,7 +80,7 @@ def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recip
             return recipe
     raise UsageError(
         f"no index of {names} names of {dimension} dimensions fits into {max_bytes} bytes; "
-        f"the smallest takes {recipes[-1].size}. Allow so many."
+        f"the smallest takes {recipes[-1].size}. Raise the limit."
     )
 
 
@@ -105,26 +108,26 @@ def _make_compressed(names: int, dimension: int, kept: int, code: int) -> Recipe
 
 
 NEIGHBOURS = 10
-"""Nearest names that are compared."""
+"""Nearest names that are compared with those of exact search."""
 
 QUERIES = 1_000
-"""Names that are asked for. The standard error of the share is then some .004."""
+"""Names used as queries. The standard error of the recall is then about .004."""
 
 TARGET_RECALL = 0.96
-"""Share to reach: .95, and two standard errors, so that other queries get .95 as well."""
+"""Recall to reach: .95 plus two standard errors, so that other queries reach .95 as well."""
 
 _PROBE_COUNTS = (1, *sorted(step << power for step in (2, 3) for power in range(20)))
 """Numbers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
 
 _MIN_GAIN = 0.003
-"""An index that finds no more than this in a step has found what its compression lets it find."""
+"""Where a step gains less recall than this, compression is what limits it."""
 
 _TIE_MARGIN = 1e-5
-"""Similarities that differ by less are equal: names of the same words, of which any ten will do."""
+"""Similarities that differ by less count as equal: names with the same words, any ten of which will do."""
 
 
 class ExactNeighbours:
-    """The similarities of the K rows nearest to each query, by exact search over rows that come some at a time.
+    """The similarities of the K rows nearest to each query, by exact search over rows added in batches.
 
     Args:
         queries: Shape (queries, dimension), centred.
@@ -137,7 +140,7 @@ class ExactNeighbours:
         self._best = np.full((len(queries), NEIGHBOURS), -np.inf, dtype=np.float32)
 
     def add(self, rows: Rows) -> None:
-        """Look at more rows, shape (n, dimension), centred."""
+        """Add rows, shape (n, dimension), centred."""
         found = self._device.score_nearest(self.queries, rows, k=min(NEIGHBOURS, len(rows)))
         self._best = np.sort(np.concatenate([self._best, found], axis=1), axis=1)[:, -NEIGHBOURS:]
 
@@ -148,7 +151,7 @@ class ExactNeighbours:
 
 
 def drop_character(text: str, rng: np.random.Generator) -> str:
-    """Return a text with one character left out, as somebody in haste writes it; texts under four stay as they are."""
+    """Return a text with one character removed, like a typing error; texts shorter than four are returned unchanged."""
     if len(text) < 4:
         return text
     place = int(rng.integers(len(text)))
@@ -156,14 +159,14 @@ def drop_character(text: str, rng: np.random.Generator) -> str:
 
 
 def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Numbers], Rows]) -> Recall:
-    """Make an index search as few cells as reach the goal, of some numbers tried, and return what it finds then.
+    """Make an index search as few cells as reach the target, and return its recall.
 
-    Where its vectors are so compressed that it cannot reach the goal, it searches as many cells as help.
+    Where compression keeps it from reaching the target, it searches as many cells as still improve recall.
 
     Args:
         index: A FAISS index of cells, filled.
-        nearest: What exact search finds.
-        pick: Gives the uncompressed rows with some numbers, shape (n, dimension), centred.
+        nearest: The result of exact search.
+        pick: Returns the uncompressed rows with given numbers, shape (n, dimension), centred.
     """
     cells: Any = faiss.extract_index_ivf(index)
     best: Recall | None = None
@@ -180,6 +183,6 @@ def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Numbers]
         if share >= TARGET_RECALL:
             break
     if best is None:
-        raise ValueError("an index without cells has nothing to choose")
+        raise ValueError("an index without cells has no number of cells to choose")
     cells.nprobe = best.probes
     return best

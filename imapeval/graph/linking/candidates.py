@@ -1,7 +1,7 @@
-"""Which concepts a text may mean, and what speaks for each: by letters, by the encoder, by initials.
+"""Finds the concepts that a text may mean: by n-grams, by the encoder, by initials, and by place in a series.
 
-Letters find misspellings and other forms of a word, the encoder finds other words; neither tells a synonym from a
-sibling alone. So both propose, and `imapeval.graph.linking.ranking` weighs what they and the words say together.
+N-grams find misspellings and other forms of a word, the encoder finds other words; neither distinguishes a synonym from
+a sibling alone. So both propose, and `imapeval.graph.linking.ranking` weighs the evidence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 _BATCH = 64
-"""Texts that are worked on at a time: some 50 MB of arrays."""
+"""Texts processed at a time: about 50 MB of arrays."""
 
 NGRAM_NEIGHBOURS = 10
 """Names by letters alone."""
@@ -43,10 +43,10 @@ NGRAM_NEIGHBOURS = 10
 NGRAM_HITS = 60
 ENCODER_HITS = 30
 INITIALS_HITS = 20
-"""Names taken from each side; more cost time and bring little (docs/graph.md)."""
+"""Names taken from each method; more take time and gain little (docs/graph.md)."""
 
 _MIN_ABBREVIATION, _MAX_ABBREVIATION = 2, 6
-"""Letters of an abbreviation: one letter may be anything, and longer ones are rare."""
+"""Length of an abbreviation: a single letter is too ambiguous, and longer ones are rare."""
 
 
 class CandidateFinder:
@@ -97,7 +97,7 @@ class CandidateFinder:
         features = make_feature_sets(len(norms), groups, words)
         letters = [rows for rows, _ in self._ngrams.search_many(features, NGRAM_HITS)]
         near, cosines = self._index.search(vectors, ENCODER_HITS)
-        # What the encoder hears nothing in is near to nothing.
+        # A text that the encoder maps to zero is near nothing.
         near[~vectors.any(axis=1)] = 0
         near[np.array([not norm for norm in norms])] = 0
         series = [
@@ -114,7 +114,7 @@ class CandidateFinder:
     def _find_abbreviated(self, texts: Sequence[str], norms: Sequence[str], initials: Occurrences) -> list[Integers]:
         """Return the rows of names that each text abbreviates, or that abbreviate it."""
         found: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in norms]
-        # As it stands, too: the last letter of "PLS" is no plural.
+        # In its original form, too: the last letter of "PLS" is not a plural.
         short = [
             (place, word)
             for place, (text, norm) in enumerate(zip(texts, norms, strict=True))
@@ -139,7 +139,7 @@ class CandidateFinder:
         abbreviated: Sequence[Integers],
         series: Sequence[tuple[Integers, Cosines]],
     ) -> Hits:
-        """Return the names that were found in one way at least, given by text."""
+        """Return the names found by at least one method, by text."""
         base = len(self._ngrams) + 1
 
         def number(rows: Sequence[Integers] | Integers) -> Integers:

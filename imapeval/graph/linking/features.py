@@ -45,20 +45,20 @@ FEATURES = (
     "words of all names",
     "names found",
 )
-"""What speaks for a concept, all in 0..1, the best of its names that were found unless said otherwise.
+"""Evidence for a concept, in 0..1; the maximum over its names that were found unless stated otherwise.
 
 same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of groups of letters and words; of text,
 of name: share of the text's (the name's) letters that the other has. words: the same for whole words, the first as a
 Dice coefficient. encoder: cosine; of names that the encoder did not find, the least of those it found. first word, last
-word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is a wording of the text
-as a code (see `imapeval.graph.linking.series`). marks differ: numbers, single letters or opposites differ in the name that is
-nearest (see `find_distinctive_parts`). of all names: share of the text's letters and words that all found names have
-together. names found: their number, n / (n + 1).
+word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is what the text stands
+for as a code (see `imapeval.graph.linking.series`). marks differ: numbers, single letters or opposites differ in the
+nearest name (see `find_distinctive_parts`). of all names: share of the text's letters and words that occur in any of
+the names found. names found: their number, n / (n + 1).
 """
 
 
 class CandidateSet(NamedTuple):
-    """The concepts that a text may mean.
+    """The candidate concepts of a text.
 
     Attributes:
         concepts: Ids.
@@ -139,7 +139,7 @@ def compute_features(
     for feature, values in of_names.items():
         table[:, FEATURES.index(feature)] = values
     table = np.maximum.reduceat(table[meant.order], meant.begins)
-    # The last write wins, so that the nearest name comes last.
+    # The last write wins, so the nearest name is written last.
     best = np.zeros(len(meant.begins), dtype=np.int64)
     order = np.argsort(nearest, kind="stable")
     best[meant.owners[order]] = order
@@ -178,7 +178,7 @@ def _group_by_concept(texts: Integers, names: Sequence[NameRow]) -> _ConceptGrou
     numbers: dict[str, int] = {}
     concepts = np.array([numbers.setdefault(name.concept, len(numbers)) for name in names])
     _, firsts, owners = np.unique(texts * len(numbers) + concepts, return_index=True, return_inverse=True)
-    # As a text's names come, whatever the other texts are.
+    # In the order of the names of a text, whatever the other texts are.
     owners = np.argsort(np.argsort(firsts))[owners]
     order = np.argsort(owners, kind="stable")
     return _ConceptGroups(owners, order, np.flatnonzero(np.diff(owners[order], prepend=-1)))
@@ -213,8 +213,8 @@ class _SharedFeatures:
         """Compare texts with names, and with all names of a concept together.
 
         Args:
-            weights: What each feature of the texts says.
-            masses: What all features of each name say.
+            weights: Weight of each feature of the texts.
+            masses: Total weight of the features of each name.
             meant: The names of each concept.
         """
         spread = np.zeros(self._shape)
@@ -235,7 +235,7 @@ class _SharedFeatures:
 
 
 class _Overlaps(NamedTuple):
-    """How much of a text names have, in 0..1; `together` by concept, the others by name."""
+    """Overlap of a text and names, in 0..1; `together` by concept, the others by name."""
 
     cosine: Floats
     dice: Floats

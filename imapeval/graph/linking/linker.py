@@ -1,4 +1,4 @@
-"""Ties values to concepts: by name, by what is left without empty words, by likelihood, by the head."""
+"""Links values to concepts: by name, without words that do not matter, by likelihood, by the head."""
 
 from __future__ import annotations
 
@@ -36,43 +36,42 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 HEAD_SHARE = 0.3
-"""Least share of a value's characters that the name of its head must cover: less is a mention, not the subject."""
+"""Minimum share of a value's characters that the name of its head must cover; less is a mention, not the subject."""
 
 _CORE_SCORE = 0.95
 _INSIDE_SCORE = 0.9
 _TREATMENT_SCORE = 0.9
 
 _HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure", "test", "lifestyle")
-"""What a value can be a kind of. A left knee is a kind of knee as well, but nobody asks for that."""
+"""Types that a value can be a kind of. A left knee is a kind of knee as well, but that is of no interest."""
 
 _RANKED = 10
-"""Candidates of a value that are looked at: those that share the likeliest one's name stand beside it."""
+"""Candidates of a value that are ranked: those that share the name of the likeliest one are linked as well."""
 
 _CACHED_LINKS = 20_000
-"""Values whose links are kept: some 20 MB. Samples of one study share many."""
+"""Values whose links are cached: about 20 MB. Samples of one study share many."""
 
 _MIN_SYNONYM_COSINE = 0.6
 """Letters' cosine of a name below which no value is its synonym by `LINK_THRESHOLD`: of 36 such links among 3,861
 names none was below .65 (docs/graph.md)."""
 
 _MIN_MODIFIER_COUNT = 3
-"""Times that a word must stand before the last word of a name to count as a modifier."""
+"""Number of names with a word before the last one that make it a modifier."""
 
 
 class Linker:
-    """Ties values to the concepts of a graph.
+    """Links values to the concepts of a graph.
 
-    The ways are tried in this order, and the first that finds something ends the search: the value is a name, perhaps
-    in another spelling; a name stands outside or inside its brackets; a name is left when words that change nothing go
-    or an abbreviation is spelled out; it is a treatment with a drug; it is most likely a concept, by all its names
-    (`search`); a name is its head. Only the last, a name before brackets that narrow it, and a narrower synonym give a
-    broader concept (`Link.how`). May be shared between threads.
+    These are tried in order until one succeeds: the value is a name, perhaps in another spelling; a name is outside or
+    inside its brackets; a name remains after removing words that do not matter or expanding an abbreviation; it is a
+    treatment with a drug; it most likely means a concept (`search`); a name is its head. Only the last, a name before
+    brackets that narrow it, and a narrower synonym give a broader concept (`Link.how`). Safe to share between threads.
 
     Args:
         graph: Where the concepts are.
         encoder: Encodes the values.
         index: The index over the graph's names, made with the same encoder.
-        grams: The index over their letters; None has one provided when it is first needed.
+        grams: The n-gram index over the names; None opens or builds one when first needed.
     """
 
     def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex | None = None) -> None:
@@ -99,12 +98,11 @@ class Linker:
         """Return the concepts that a text most likely means, likeliest first.
 
         Args:
-            text: A short phrase; of longer texts only the beginning counts.
+            text: A short phrase; only the beginning of longer texts counts.
             lang: Its language. Names of the other language are found too.
-            k: How many concepts at most.
+            k: Maximum number of concepts.
             types: Only concepts of these types; None allows all.
-            prefer: Types that the text is expected to have: others come after them where the names say as much for
-                both.
+            prefer: Types that the text is expected to have; other types rank lower where the evidence is equal.
         """
         return self.search_many([text], lang=lang, k=k, types=types, prefer=prefer)[0]
 
@@ -117,7 +115,7 @@ class Linker:
         types: Sequence[ConceptType] | None = None,
         prefer: Collection[ConceptType] = (),
     ) -> list[list[Candidate]]:
-        """Return for each of many texts what `search` returns, in less time than one after the other takes."""
+        """Return the result of `search` for each text, in less time than separate calls."""
         if not texts:
             return []
 
@@ -132,10 +130,10 @@ class Linker:
     def link_many(
         self, values: Sequence[str], *, lang: Lang, types: Sequence[ConceptType] | None = None
     ) -> list[tuple[Link, ...]]:
-        """Return the links of each value, most trusted first; a value that means nothing known has none.
+        """Return the links of each value, most trusted first; empty where no concept is found.
 
         Args:
-            values: Short phrases; clauses get links only where they are names as they stand.
+            values: Short phrases; clauses are linked only where they are names exactly as written.
             lang: Language of the values. Names of the other language are found too.
             types: Only concepts of these types; None allows all.
         """
@@ -150,7 +148,7 @@ class Linker:
     def _link_new(
         self, values: Sequence[str], lang: Lang, types: tuple[ConceptType, ...] | None
     ) -> dict[str, tuple[Link, ...]]:
-        """Return the links of different values, and remember them."""
+        """Return the links of distinct values, and cache them."""
         links = {value: self._link_by_name(value, types) for value in values}
         unknown = [value for value in values if not links[value] and phrases.is_phrase(normalise(value))]
         hopeful = self._prefilter(unknown)
@@ -173,7 +171,7 @@ class Linker:
         if found := self._link_narrower(norm, types):
             return found
         outside, *inside = phrases.split_brackets(value) or ("",)
-        # What stands in brackets and is no name narrows what stands outside: "diabetes (type 1)".
+        # Text in brackets that is not a name narrows the text outside: "diabetes (type 1)".
         narrowed = not all(map(self._lookup, inside))
         if narrowed and (found := self._name_links(normalise(f"{inside[0]} {outside}"), "brackets", 1.0, types)):
             return found
@@ -205,7 +203,7 @@ class Linker:
         return ()
 
     def _expand_abbreviation(self, norm: str) -> Iterator[str]:
-        """Yield a Chinese value with its Latin abbreviation replaced by the Chinese names of what that means."""
+        """Yield a Chinese value with its Latin abbreviation replaced by the Chinese names of its expansion."""
         if abbreviation := phrases.find_latin_abbreviation(norm):
             for concept in self._lookup(abbreviation):
                 for name in self._graph.names(concept, lang="zh"):
@@ -224,7 +222,7 @@ class Linker:
             return self._finder
 
     def _prefilter(self, values: Sequence[str]) -> list[str]:
-        """Return the values that a closer look may link, by their letters alone: it takes five times as long."""
+        """Return the values worth ranking, judged by n-grams alone: ranking takes five times as long."""
         if not values:
             return []
         norms = [normalise(value) for value in values]
@@ -242,7 +240,7 @@ class Linker:
     def _link_likely(self, norm: str, candidates: Sequence[Candidate]) -> tuple[Link, ...]:
         """Link a value to the likeliest concept, where it is misspelt or the likelihood is high enough.
 
-        Concepts that share the nearest name are all meant.
+        All concepts that share the nearest name are linked.
         """
         if not candidates:
             return ()
@@ -270,7 +268,7 @@ class Linker:
 
     def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
-        # A stage is as much of a long name as of an abbreviation: "stage 4 CKD".
+        # Without the stage, which takes as many characters beside an abbreviation as beside a long name: "stage 4 CKD".
         subject = strip_stage(norm)
         for head, modifier in phrases.find_heads(norm):
             if len(head) < HEAD_SHARE * len(subject):
@@ -281,18 +279,18 @@ class Linker:
         return ()
 
     def _is_modifier(self, modifier: str) -> bool:
-        """Tell whether words before a head narrow it, as in "duodenal lymphoma", and do not act on it."""
+        """Return whether words before a head narrow it, as in "duodenal lymphoma"."""
         if phrases.blocks_head(modifier):
             return False
         if not has_chinese(modifier):
             return all((self._words.modifier_count(word) or 0) >= _MIN_MODIFIER_COUNT for word in modifier.split())
-        # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier has to be known itself.
+        # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier must itself be known.
         rest = phrases.strip_qualifier(modifier)
         return not rest or bool(self._lookup(rest) or self._lookup(rest.rstrip("性的型")))
 
 
 def _may_be_synonyms(value: str, name: str) -> bool:
-    """Tell whether two normal forms may name one thing in other words: none of them only says more than the other.
+    """Return whether two normal forms may be synonyms: neither merely adds words to the other.
 
     Not in Chinese: the likelihood's weights were learned on English names.
     """
@@ -304,7 +302,7 @@ def _may_be_synonyms(value: str, name: str) -> bool:
 
 
 def _is_abbreviation(name: str) -> bool:
-    """Tell whether a name is an abbreviation, of which another letter makes another: "CDGIId" and "CDGIIdi"."""
+    """Return whether a name is an abbreviation, which another letter changes: "CDGIId" and "CDGIIdi"."""
     return " " not in name and sum(map(str.isupper, name)) > 1
 
 
@@ -326,7 +324,7 @@ def _intersect_types(types: tuple[ConceptType, ...] | None, kind: ConceptType | 
 
 
 def _make_links(hits: Sequence[tuple[str, str, float]], how: LinkKind) -> tuple[Link, ...]:
-    """Make links out of (concept, name, score), best first; each knows the next best other concept."""
+    """Make links out of (concept, name, score), best first; each with the next best other concept."""
     scored = [(concept, round(score, 3)) for concept, _, score in hits]
     return tuple(
         Link(concept, name, how, round(score, 3), next((other for other in scored if other[0] != concept), None))

@@ -1,7 +1,7 @@
-"""What a value's wording tells before any name is looked up: brackets, words that change nothing, its head.
+"""Analyses the wording of a value before any name is looked up: brackets, words that do not matter, its head.
 
-Pure functions over normal forms. The tables are conservative: a word stands in them only where a clinician would say
-the same of the value without it. Severity, course, side and dose change what is meant, and are not in them.
+Pure functions over normal forms. The tables are conservative: a word is listed only where a clinician would judge the
+value the same without it. Severity, course, side and dose change the meaning, and are not listed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _LATIN = re.compile(r"[a-z][a-z0-9+-]*")
 _LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
 
 MAX_WORDS = 6
-"""Words of an English value that may still name one thing; longer ones are clauses."""
+"""Maximum number of words of an English value that may name one thing; longer ones are clauses."""
 
 MAX_LETTERS = 80
-"""Letters of such a value: kg/entry.py takes no longer name into the graph."""
+"""Maximum length of such a value: kg/cleaning.py takes no longer names into the graph."""
 
 MAX_CHARACTERS = 16
-"""The same for the characters of a value with Chinese in it."""
+"""Maximum length of a value with Chinese in it."""
 
-# Words that turn a value against the name in it, or away from it: "avoid aspirin" is not a kind of aspirin.
+# Words that negate the name in a value, or make the value about something else: "avoid aspirin" is no kind of aspirin.
 _BLOCKING = re.compile(
     r"\b(?:no|not|non|never|without|avoid\w*|stop\w*|discontinu\w*|withdraw\w*|absence|absent|lack|exclud\w*|rule|ruled"
     r"|prevent\w*|prophyla\w*|risk|history|family|suspect\w*|possibl[ey]|probabl[ey]|unlikely|negative|anti|vaccin\w*"
@@ -84,14 +84,14 @@ _QUALIFIERS = re.compile(
 
 
 def is_phrase(norm: str) -> bool:
-    """Tell whether a normal form may be a noun phrase rather than a clause."""
+    """Return whether a normal form may be a noun phrase rather than a clause."""
     if has_chinese(norm):
         return len(norm) <= MAX_CHARACTERS
     return 0 < len(norm) <= MAX_LETTERS and norm.count(" ") < MAX_WORDS
 
 
 def blocks_head(norm: str) -> bool:
-    """Tell whether a word in a normal form denies, prevents or joins what is named beside it.
+    """Return whether a word in a normal form negates, prevents or joins what is named beside it.
 
     >>> turns_away("avoid aspirin"), turns_away("severe asthma"), turns_away("不需要手术")
     (True, False, True)
@@ -100,7 +100,7 @@ def blocks_head(norm: str) -> bool:
 
 
 def split_brackets(value: str) -> tuple[str, ...]:
-    """Return the normal forms of what stands outside and of what stands inside brackets; empty without brackets.
+    """Return the normal forms of the text outside and inside brackets; empty without brackets.
 
     >>> split_brackets("computed tomography (CT)")
     ('computed tomography',)
@@ -111,13 +111,13 @@ def split_brackets(value: str) -> tuple[str, ...]:
     if not inside:
         return ()
     outside = normalise(BRACKETS.sub(" ", value))
-    # An abbreviation is a name only beside what it stands for: by itself "ALP" is several things.
+    # An abbreviation is unambiguous only beside its expansion: "ALP" alone is several things.
     spelled_out = [normalise(text) for text in inside if not is_abbreviation(text)]
     return tuple(filter(None, (outside, *spelled_out)))
 
 
 def find_latin_abbreviation(norm: str) -> str:
-    """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" where none is.
+    """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" if none.
 
     >>> find_latin("hp感染"), find_latin("ct或mri检查"), find_latin("b超")
     ('hp', '', '')
@@ -127,7 +127,7 @@ def find_latin_abbreviation(norm: str) -> str:
 
 
 def invert_genitive(norm: str) -> str:
-    """Return the compound that an English "of" spells out, "" where there is none.
+    """Return the compound form of an English phrase with "of"; "" where there is none.
 
     >>> turn_genitive("cancer of the lung")
     'lung cancer'
@@ -137,7 +137,7 @@ def invert_genitive(norm: str) -> str:
 
 
 def is_enumeration(value: str) -> bool:
-    """Tell whether punctuation lists several things, which a normal form no longer shows.
+    """Return whether a value lists several things by punctuation, which a normal form no longer has.
 
     >>> [enumerates(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "amoxicillin, 500 mg", "asthma, stage IV")]
     [True, True, False, False]
@@ -146,7 +146,7 @@ def is_enumeration(value: str) -> bool:
 
 
 def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
-    """Yield what is left of a normal form without words that change nothing, and the type it must then have.
+    """Yield a normal form without words that do not change its meaning, and the type that it must then have.
 
     >>> list(strip_light("ct scan"))
     [('ct', 'test')]

@@ -1,10 +1,10 @@
-"""How likely a text means each of its candidates: a conditional logit over what speaks for them.
+"""How likely a text means each of its candidates: a conditional logit over their features.
 
 The probability of a candidate is exp(w.x) over the sum of this over all candidates and over "none of them", whose
 weight is `NONE_LOGIT` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
 learned on synonyms held out of DOID and Mondo, each once as it is and once with its concept taken from the candidates,
-so that a probability speaks of texts of which every other one means nothing in the graph:
-`python benchmarks/linking.py --fit` prints them. The benchmark's own 2,000 concepts had no part in it.
+so a probability holds where every other text means nothing in the graph:
+`python benchmarks/linking.py --fit` prints them. The benchmark's own 2,000 concepts were not used for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 RELATIVE_FEATURES = ("letters", "encoder", "letters of all names", "words of all names")
-"""Features of which it also counts how far a candidate is behind the best of all."""
+"""Features whose distance to the best candidate is a feature as well."""
 
 WEIGHTS: dict[str, float] = {
     "same": 0.944,
@@ -54,19 +54,19 @@ WEIGHTS: dict[str, float] = {
     "letters of all names behind": -0.728,
     "words of all names behind": 0.284,
 }
-"""Weight of each feature. Alike features share their weight between them, so that a sign by itself says little."""
+"""Weight of each feature. Correlated features share their weight, so a single sign means little."""
 
 NONE_LOGIT = 2.614
 """Weight of "none of them"."""
 
 LINK_THRESHOLD = 0.8
-"""Probability from which a value is taken for its likeliest concept (docs/graph.md has how many then are right)."""
+"""Probability from which a value is linked to its likeliest concept (docs/graph.md has the precision)."""
 
 _PREFERRED_TYPE_LOGIT = math.log(4)
-"""What a preferred type adds: as if its concepts were meant four times as often. A choice, not a measurement."""
+"""Logit added for a preferred type, as if its concepts were four times as frequent. Chosen, not measured."""
 
 MODEL_FEATURES = (*FEATURES, *(f"{feature} behind" for feature in RELATIVE_FEATURES))
-"""What has a weight: the columns that `add_relative_features` returns."""
+"""The weighted features: the columns that `add_relative_features` returns."""
 
 _WEIGHT_VECTOR = np.array([WEIGHTS[sign] for sign in MODEL_FEATURES])
 _RELATIVE_COLUMNS = [FEATURES.index(feature) for feature in RELATIVE_FEATURES]
@@ -77,7 +77,7 @@ class Candidate:
     """A concept that a text may mean, with the evidence.
 
     Attributes:
-        concept: Its id.
+        concept: Id of the concept.
         name: The nearest of its names, as the graph writes it.
         score: Estimated probability that it is the one that is meant, in 0..1; those of all candidates of a text and of
             "none of them" add up to 1.
@@ -102,14 +102,14 @@ def rank_candidates(
     """Return the candidates of a text, likeliest first.
 
     Args:
-        found: What may be meant, and what speaks for it.
-        preferred: Which of them are of a type that is expected; None where no type is.
+        found: The candidates and their features.
+        preferred: Whether each is of an expected type; None where no type is expected.
         k: How many at most; None returns all.
     """
     logits = add_relative_features(found.features) @ _WEIGHT_VECTOR
     if preferred is not None:
         logits = logits + _PREFERRED_TYPE_LOGIT * np.array(preferred, dtype=float)
-    # Subtracted from all, which changes nothing but keeps the exponentials finite.
+    # Subtracted from all, which keeps the exponentials finite and changes nothing.
     top = max(float(logits.max(initial=NONE_LOGIT)), NONE_LOGIT)
     masses = np.exp(logits - top)
     scores = masses / (masses.sum() + math.exp(NONE_LOGIT - top))

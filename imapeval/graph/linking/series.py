@@ -1,7 +1,7 @@
 """Names by their place in a series: "IMD80" is to "immunodeficiency 80" what "IMD79" is to "immunodeficiency 79".
 
-Catalogues number the diseases of a family and abbreviate the family. Letters find the others of the series, and how
-these are called tells how the one that is asked for is.
+Catalogues number the diseases of a family and abbreviate the family. N-grams find other members of the series, and
+their names show how the one in question is named.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"([a-z]{2,})(\d[\da-z]*)")
 
 _MAX_SIBLINGS = 8
-"""Names of a series that are looked at."""
+"""Names of a series that are examined."""
 
 _MAX_GUESSES = 3
-"""Wordings of a code that are looked for, the commonest ones."""
+"""Expansions of a code that are searched for, most frequent first."""
 
 _NAMES_PER_GUESS = 10
-"""Names taken for each."""
+"""Names taken for each expansion."""
 
 
 def is_series_code(norm: str) -> bool:
-    """Tell whether a normal form is a code: the letters of a family and the number of one of it.
+    """Return whether a normal form is a code: the letters of a family and the number of a member.
 
     >>> is_code("imd80"), is_code("type 2"), is_code("covid")
     (True, False, False)
@@ -47,12 +47,12 @@ def is_series_code(norm: str) -> bool:
 
 
 def find_in_series(graph: Graph, grams: NgramIndex, norm: str, near: Sequence[int]) -> Found:
-    """Return the row ids of names that a code may stand for, and how near each is to a wording of it, in 0..1.
+    """Return the row ids of names that a code may stand for, and its similarity to an expansion of the code, in 0..1.
 
     Args:
         graph: Where the names are.
         grams: The index over their letters.
-        norm: Normal form of a text. One that is no code has no such names.
+        norm: Normal form of a text; without effect where it is not a code.
         near: Row ids of the names nearest to it by their letters.
     """
     code = _CODE.fullmatch(norm)

@@ -1,9 +1,12 @@
-"""How near a value is to a name that is not quite it: misspelt, joined, or in another order of words.
+"""Spelling: how similar a value is to a name (misspelt, joined, reordered), and other spellings of a wording.
 
 An encoder cannot tell a misspelling from a sibling, nor a synonym from a narrower kind: of the synonyms held out of the
 graph, the nearest other name was of the right concept in 57% of the cases where their cosine was at least .75, and
 names of concepts that were held out altogether found a neighbour as near in 54% (docs/graph.md). So the encoder
 proposes, and the letters decide.
+
+Other spellings are those that a normal form does not unify because their parts have other meanings: "IV" is four in
+"stage IV" and a route of administration elsewhere, so both are tried, and a spelling counts only where it is a name.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from imapeval.text.stages import CHINESE_NUMERALS, ROMAN_NUMERALS
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-# What makes another concept of nearly the same letters.
+# What turns a name into that of another concept with nearly the same letters.
 _DISTINCTIVE = re.compile(
     r"\d+(?:\.\d+)?|(?<![a-z])(?:[a-z]|i{2,3}|iv|vi{1,3}|ix)(?![a-z])|[一二三四五六七八九十甲乙丙丁戊]"
     r"|hyper|hypo|inter|intra|macro|micro|poly|oligo|pre|post|supra|infra|brady|tachy|endo|exo"
@@ -29,19 +32,19 @@ _DISTINCTIVE = re.compile(
 
 
 MIN_SIMILARITY = 0.6
-"""Rating from which an English value is taken for the name: nine in ten are right (docs/graph.md)."""
+"""Similarity from which an English value is taken for the name: nine in ten are right (docs/graph.md)."""
 
 MIN_CHINESE_SIMILARITY = 0.85
-"""The same for Chinese, where no words protect against siblings that differ in one character."""
+"""The same for Chinese, where word boundaries do not rule out siblings that differ in one character."""
 
 
 def is_similar_enough(value: str, rating: float) -> bool:
-    """Tell whether a rating is enough to take a value for a name."""
+    """Return whether a similarity is high enough to take a value for a name."""
     return rating >= (MIN_CHINESE_SIMILARITY if has_chinese(value) else MIN_SIMILARITY)
 
 
 def may_be_misspelling(value: str, name: str, *, known: Container[str]) -> bool:
-    """Tell whether a value may be a name written with a slip of the pen, should their vectors be near.
+    """Return whether a value may be a misspelling of a name, provided that their vectors are near.
 
     Not with other numbers or opposites ("hyper" and "hypo"); in English not with a word more or less, or with a word
     that names use otherwise ("cefepime" is no misspelling of "cefixime").
@@ -59,7 +62,7 @@ def may_be_misspelling(value: str, name: str, *, known: Container[str]) -> bool:
 
 
 def rate_similarity(value: str, name: str, cosine: float) -> float:
-    """Rate in 0..1 how near a value is to a name: the mean of the encoder's cosine and of the overlap of letters.
+    """Return the similarity of a value and a name in 0..1: the mean of the encoder's cosine and the bigram overlap.
 
     Args:
         value: Normal form of the value.
@@ -80,9 +83,9 @@ def _is_variant(value: str, name: str, known: Container[str]) -> bool:
 
 
 def _is_misspelt(word: str, right: str) -> bool:
-    """Tell whether a word is one slip away from another, or two where it is long; the first letter must be right."""
+    """Return whether a word is one edit away from another, or two if it is long; the first letter must be the same."""
     if any(map(str.isdigit, word + right)):
-        return False  # codes of genes and types: one letter makes another
+        return False  # codes of genes and types: one letter makes another code
     # Shorter words are abbreviations too often: "OCP" and "OCPD", "FAD" and "FADS" (benchmarks/linking.py).
     allowed = 2 if len(right) >= 10 else 1 if min(len(word), len(right)) >= 5 else 0
     return word[0] == right[0] and abs(len(word) - len(right)) <= allowed and _edit_distance(word, right) <= allowed
@@ -109,14 +112,14 @@ def find_distinctive_parts(norm: str) -> tuple[str, ...]:
 
 
 def bigram_overlap(a: str, b: str) -> float:
-    """Return the Dice coefficient of two normal forms' groups of letters, in 0..1."""
+    """Return the Dice coefficient of the character bigrams of two normal forms, in 0..1."""
     left, right = _bigrams(a), _bigrams(b)
     return 2 * len(left & right) / (len(left) + len(right)) if left and right else 0.0
 
 
 @lru_cache(maxsize=1 << 16)
 def _bigrams(norm: str) -> frozenset[str]:
-    """Groups of two letters, with the borders of words; Chinese characters also by themselves."""
+    """Return the character bigrams, with word boundaries, and single Chinese characters."""
     padded = f" {norm} "
     pairs = {padded[i : i + 2] for i in range(len(padded) - 1)}
     return frozenset(pairs | {char for char in norm if has_chinese(char)})
@@ -127,14 +130,14 @@ _VALUES = {
     numeral: value for numerals in (_DIGITS, ROMAN_NUMERALS, CHINESE_NUMERALS) for value, numeral in enumerate(numerals)
 }
 
-# One letter is a numeral only after what is counted: "type I", but not "vitamin K" or "chromosome X".
+# A single letter is a numeral only after a counted noun: "type I", but not "vitamin K" or "chromosome X".
 _COUNTED_NOUNS = frozenset(
     ["category", "class", "degree", "factor", "grade", "group", "phase", "stage", "subtype", "type"]
 )
 _LETTERS = frozenset("ivx")
 _CHINESE_NUMERAL = re.compile(rf"(?:[{''.join(CHINESE_NUMERALS)}]|(?<![a-z0-9.])(?:[ivx]{{1,4}}|1?\d))(?=[型期级度类])")
 
-# Pairs that mean the same wherever they stand; texts write the one and names the other.
+# Pairs that are always synonymous; texts use one and names the other.
 _EQUIVALENT_TERMS = (
     ("综合症", "综合征"),
     ("症候群", "综合征"),
@@ -152,7 +155,7 @@ _EQUIVALENT_TERMS = (
 
 
 def spelling_variants(norm: str) -> Iterator[str]:
-    """Yield other spellings of a normal form; none of them is the form itself.
+    """Yield other spellings of a normal form; never the form itself.
 
     >>> list(respell("type ii diabetes"))
     ['type 2 diabetes']
@@ -176,7 +179,7 @@ def spelling_variants(norm: str) -> Iterator[str]:
 
 
 def _rewrite_numerals(norm: str, numerals: tuple[str, ...]) -> str:
-    """Return a normal form with its numerals written with others; as it is where these cannot write them."""
+    """Return a normal form with its numerals in another system; unchanged where that has no such numeral."""
 
     def turn(numeral: str) -> str:
         value = _VALUES.get(numeral, len(numerals))
@@ -188,7 +191,7 @@ def _rewrite_numerals(norm: str, numerals: tuple[str, ...]) -> str:
         return norm
     words = norm.split(" ")
     for place, word in enumerate(words):
-        # A numeral by itself, unless one of its spellings is a letter, which may mean anything.
+        # A numeral anywhere, unless one of its spellings is a single letter, which is ambiguous.
         plain = word in _VALUES and ROMAN_NUMERALS[_VALUES[word]] not in _LETTERS
         if plain or (place and words[place - 1] in _COUNTED_NOUNS):
             words[place] = turn(word)

@@ -1,4 +1,4 @@
-"""Orders of concepts: what closes a cycle, and what has much below it. Numbers in, numbers out."""
+"""Finds edges of a hierarchy that close a cycle, and nodes with many descendants. Pure functions over numbers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
     """Find the edges that close a cycle with edges before them.
 
-    Time grows with the edges; only those between nodes that lie on a cycle, or between two cycles, are looked at one
-    by one.
+    Linear in the number of edges; only edges between nodes on a cycle, or between two cycles, are examined one by one.
 
     Args:
-        nodes: Their number; they are numbered from 0.
+        nodes: Number of nodes; they are numbered from 0.
         edges: (child, parent), each once, the most trusted first.
 
     Returns:
         The cycles, in the order of the edges that close them. Each begins with the child and the parent of that edge
-        and goes on upwards until the child would come again; that of a node above itself is the node alone.
+        and continues upwards until the child would recur; a node that is its own parent is a cycle of one.
     """
     if not edges:
         return []
@@ -44,25 +43,25 @@ def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, 
 
 
 def find_broad(nodes: int, edges: Sequence[tuple[int, int]], *, more_than: int) -> list[int]:
-    """Return the nodes with more than so many others below them, in ascending order.
+    """Return the nodes with more than `more_than` descendants, in ascending order.
 
     Args:
-        nodes: Their number; they are numbered from 0.
+        nodes: Number of nodes; they are numbered from 0.
         edges: (child, parent) without cycles.
-        more_than: How many nodes below are not yet enough.
+        more_than: The largest number of descendants that is not enough.
     """
     if len(edges) <= more_than:
         return []
     child, parent = np.array(edges, dtype=np.int64).T
-    # How many nodes lie below each at most: a node counts once for each way down to it; in float, because in a wide
-    # hierarchy these are very many. And how long the longest way down is.
+    # Upper bound on the descendants of each node, counting a node once for each path down to it (float, because there
+    # may be very many), and the length of the longest path down.
     bound, depth = np.zeros(nodes), np.zeros(nodes, dtype=np.int64)
     for low, high in _topological_levels(nodes, child, parent):
         np.add.at(bound, high, bound[low] + 1)
         np.maximum.at(depth, high, depth[low] + 1)
     upwards, downwards = _Adjacency(nodes, child, parent), _Adjacency(nodes, parent, child)
     broad: set[int] = set()
-    # From the top: what lies above a broad node is broad itself, so most need not be counted.
+    # From the top: ancestors of a broad node are broad themselves, so most need not be counted.
     likely = np.flatnonzero(bound > more_than)
     for node in likely[np.argsort(-depth[likely], kind="stable")]:
         if (
@@ -74,7 +73,7 @@ def find_broad(nodes: int, edges: Sequence[tuple[int, int]], *, more_than: int) 
 
 
 class _Adjacency:
-    """Edges sorted by where they start."""
+    """Edges sorted by their start."""
 
     def __init__(self, nodes: int, tail: Ints, head: Ints) -> None:
         order = np.argsort(tail, kind="stable")
@@ -83,13 +82,13 @@ class _Adjacency:
         self._first = np.searchsorted(tail[order], np.arange(nodes + 1))
 
     def successors(self, level: Ints) -> tuple[Ints, Ints]:
-        """Return where the edges from some nodes start, and where they lead."""
+        """Return the starts and the ends of the edges from some nodes."""
         counts = self._first[level + 1] - self._first[level]
         starts = np.repeat(self._first[level] - np.cumsum(counts) + counts, counts)
         return np.repeat(level, counts), self._head[starts + np.arange(len(starts))]
 
     def count_descendants(self, node: np.int64) -> int:
-        """Return how many other nodes are reached from a node."""
+        """Return the number of other nodes reachable from a node."""
         seen = np.zeros(self._nodes, dtype=bool)
         seen[node] = True
         level = np.array([node])
@@ -101,7 +100,7 @@ class _Adjacency:
 
 
 def _topological_levels(nodes: int, tail: Ints, head: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the edges, level by level: those from a node when all that lead to it have come; never those of a cycle."""
+    """Yield the edges by level in topological order; edges on or behind a cycle are never yielded."""
     ways = _Adjacency(nodes, tail, head)
     waiting = np.bincount(head, minlength=nodes)
     level = np.flatnonzero(waiting == 0)
@@ -114,7 +113,7 @@ def _topological_levels(nodes: int, tail: Ints, head: Ints) -> Iterator[tuple[In
 
 
 def _find_acyclic(nodes: int, tail: Ints, head: Ints) -> npt.NDArray[np.bool_]:
-    """Tell which nodes no cycle leads to."""
+    """Return a mask of the nodes that no cycle leads to."""
     waiting = np.bincount(head, minlength=nodes)
     for _, high in _topological_levels(nodes, tail, head):
         np.subtract.at(waiting, high, 1)
@@ -122,7 +121,7 @@ def _find_acyclic(nodes: int, tail: Ints, head: Ints) -> npt.NDArray[np.bool_]:
 
 
 def _find_path(start: int, goal: int, above: dict[int, list[int]]) -> list[int]:
-    """Return a shortest way up from one node to another, both included, or nothing."""
+    """Return a shortest path up from one node to another, both included, or an empty list."""
     came_from: dict[int, int | None] = {start: None}
     queue = [start]
     for node in queue:

@@ -1,4 +1,4 @@
-"""The file of a compiled graph: opened read-only, asked in SQL, and refused where it is not one."""
+"""The SQLite file of a compiled graph: opening it read-only, checking that it is one, and querying it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADER_BYTES = 100
 """Size of an SQLite file header (https://sqlite.org/fileformat2.html, section 1.3)."""
 
 _MMAP_SIZE = 0x7FFF0000
-"""Bytes of the file that are mapped into memory, the most that SQLite maps (https://sqlite.org/mmap.html)."""
+"""Bytes of the file that are memory-mapped, the maximum of SQLite (https://sqlite.org/mmap.html)."""
 
 # SQLite binds at most 999 values to a statement in builds before 3.32; 500 stays clear of it.
 _BATCH = 500
@@ -37,11 +37,11 @@ class GraphDatabase:
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
-        """Not for callers: use `open_database`."""
+        """Do not call this; use `open_database`."""
         self.path = path
         self.meta = meta
         self._connection = connection
-        # One connection for all threads. SQLite may be built to allow that without a lock, but need not be.
+        # One connection for all threads, which SQLite allows without a lock only in some builds.
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class GraphDatabase:
             try:
                 return self._connection.execute(statement, tuple(values)).fetchall()
             except UnicodeEncodeError:
-                return []  # half a character: nothing in the file can hold it
+                return []  # a lone surrogate, which the file cannot contain
             except sqlite3.ProgrammingError:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
             except sqlite3.DatabaseError as error:
@@ -97,7 +97,7 @@ class GraphDatabase:
         return number
 
     def query_ids(self, statement: str, number: int) -> tuple[str, ...]:
-        """Return the only column of a query with one value."""
+        """Return the only column of a query with one parameter."""
         return tuple(concept_id for (concept_id,) in self.query(statement, (number,)))
 
     def ids_of(self, numbers: Iterable[int]) -> dict[int, str]:
@@ -109,10 +109,10 @@ def open_database(path: Path | None) -> GraphDatabase:
     """Open a compiled graph read-only.
 
     Args:
-        path: The file, or the folder where it lies; None for the graph that ships.
+        path: The file or its folder; None for the shipped graph.
 
     Raises:
-        ResourceError: The file is absent, truncated, not a compiled graph, or of another schema version.
+        ResourceError: The file is missing, truncated, not a compiled graph, or of another schema version.
     """
     path = find("kg") if path is None else Path(path)
     if path.is_dir():
@@ -135,16 +135,16 @@ def open_database(path: Path | None) -> GraphDatabase:
 
 
 def raise_unusable(path: Path, problem: str) -> NoReturn:
-    """Raise a ResourceError that says what is wrong with a file, and what to do."""
+    """Raise a ResourceError with what is wrong with a file, and the fix."""
     raise ResourceError(
-        f"the graph {path} {problem}. Reinstall imapeval, or rebuild the file: 'imapeval kg build' for your own, "
-        "'python kg/build.py' in a checkout for the one that ships."
+        f"the graph {path} {problem}. Reinstall imapeval, or rebuild the file: 'imapeval kg build' for your own graph, "
+        "'python kg/build.py' in a checkout for the shipped one."
     ) from None
 
 
 def _check_header(path: Path) -> None:
-    # Read from the header itself, so that a download that broke off is told at opening and not by the first query
-    # that happens to touch a missing page.
+    # Read from the header itself, so that an incomplete download is reported at opening and not by the first query
+    # that reads a missing page.
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -156,7 +156,7 @@ def _check_header(path: Path) -> None:
     page = int.from_bytes(header[16:18], "big")
     expected = (1 << 16 if page == 1 else page) * int.from_bytes(header[28:32], "big")
     if size != expected:
-        raise_unusable(path, f"is truncated: {size} of {expected} bytes are there")
+        raise_unusable(path, f"is truncated: it has {size} of {expected} bytes")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise_unusable(path, "is an SQLite file, but not a graph of imapeval")
     version = int.from_bytes(header[60:64], "big")

@@ -1,7 +1,7 @@
-"""The compiled graph: one SQLite file, opened read-only, read by id, by name or by language.
+"""The compiled graph: one SQLite file, opened read-only and queried by id, name or language.
 
-Nothing is loaded at opening beyond a page of metadata, so that a graph of millions of names opens as fast as a small
-one. `imapeval.graph.store.writer` writes such files.
+Opening reads only a page of metadata, so that a graph of millions of names opens as fast as a small one.
+`imapeval.graph.store.writer` writes such files.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 _PAGE_SIZE = 10_000
-"""Rows that are read at a time where all are; the lock is not held while the caller works."""
+"""Rows per query where all are read; the lock is not held between queries."""
 
-# The index over normal forms holds the rows in this order, so that nothing is sorted.
+# The index over normal forms has this order, so SQLite does not sort.
 _EXACT, _INEXACT = (
     "SELECT c.curie, c.type, n.scope FROM name n JOIN concept c ON c.id = n.concept "
     f"WHERE n.norm = ? AND n.scope {which} ORDER BY n.scope, n.kind, n.concept"
@@ -46,11 +46,11 @@ class Graph(Hierarchy):
             for concept_id in graph.lookup("ibuprofen"):
                 print(graph.concept(concept_id).label, graph.ancestors(concept_id))
 
-    Wherever an id is asked for, an id by which another source knows the concept does as well (see `resolve`).
+    Every method that takes an id also accepts an id that another source uses for the concept (see `resolve`).
 
     Attributes:
-        path: The file. The folder around it holds what belongs to it, such as an index of its names.
-        hash: SHA-256 of the content in hexadecimal. Two files with the same hash answer every question alike.
+        path: The file. Its folder holds what belongs to it, such as the index of its names.
+        hash: SHA-256 of the content in hexadecimal. Files with the same hash give the same answers.
     """
 
     def __init__(self, database: GraphDatabase) -> None:
@@ -67,15 +67,15 @@ class Graph(Hierarchy):
         """Open a compiled graph.
 
         Args:
-            path: Its folder or its file; None opens the graph that ships with imapeval.
+            path: Its folder or its file; None opens the graph shipped with imapeval.
 
         Raises:
-            ResourceError: The file is absent, truncated, not a compiled graph, or of another schema version.
+            ResourceError: The file is missing, truncated, not a compiled graph, or of another schema version.
         """
         return cls(open_database(path))
 
     def close(self) -> None:
-        """Close the file. A closed graph answers nothing any more; closing twice is harmless."""
+        """Close the file; further queries raise UsageError. Closing twice is harmless."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -97,7 +97,7 @@ class Graph(Hierarchy):
         return self._database.find_row(concept_id) is not None
 
     def resolve(self, concept_id: str) -> str:
-        """Return the id of a concept that is known by another id; a concept's own id stays as it is.
+        """Return the id of a concept, given that id or one that another source uses.
 
         Raises:
             UsageError: The graph has no such concept.
@@ -131,7 +131,7 @@ class Graph(Hierarchy):
         )
 
     def is_general(self, concept_id: str) -> bool:
-        """Tell whether a concept is so broad that being under it says little, such as "disease of anatomical entity".
+        """Return whether a concept is so broad that being below it means little ("disease of anatomical entity").
 
         Raises:
             UsageError: The graph has no such concept.
@@ -151,8 +151,8 @@ class Graph(Hierarchy):
     def lookup(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[str, ...]:
         """Return the ids of the concepts with an exact name whose normal form is that of the text.
 
-        Names on the stop list are found too. Concepts that the text names outright come before those that it is a
-        synonym, a lay word, a brand or an abbreviation of.
+        Names on the stop list are found too. Concepts whose preferred name is the text come before those of which it
+        is a synonym, lay word, brand or abbreviation.
 
         Args:
             text: Any wording in English or Chinese; normalised here.
@@ -173,7 +173,7 @@ class Graph(Hierarchy):
         return tuple(dict.fromkeys((curie, SCOPES[scope]) for curie, scope in named))
 
     def _find_named(self, text: str, statement: str, types: Sequence[ConceptType] | None) -> list[tuple[str, int]]:
-        # What is nothing but punctuation has no normal form, as the names have that are so.
+        # Text that is only punctuation has an empty normal form, and so have such names.
         if not (norm := normalise(text)):
             return []
         rows = self._database.query(statement, (norm,))
@@ -195,7 +195,7 @@ class Graph(Hierarchy):
         if missing := [row for row in rows if row not in found]:
             raise UsageError(
                 f"the graph {self.path} has no name with the row id {missing[0]}. "
-                f"Row ids run from 1 to {self._database.meta['names']}; an index of another graph has others."
+                f"Row ids run from 1 to {self._database.meta['names']}; an index of another graph has other ids."
             )
         return [found[row] for row in rows]
 
@@ -214,7 +214,7 @@ class Graph(Hierarchy):
         return rows[0][0] if rows else None
 
     def all_names(self) -> Iterator[tuple[int, str, str, Lang]]:
-        """Yield every name as (row id, text, concept id, language), by row id: what an index is built over.
+        """Yield every name as (row id, text, concept id, language), by row id: the input of an index.
 
         Row ids run from 1 without gaps, and are the same in every file with the same `hash`.
         """
@@ -233,7 +233,7 @@ class Graph(Hierarchy):
     def mention_table(self, lang: Lang) -> dict[str, tuple[str, ...]]:
         """Return {normal form: concept ids, best first} of all exact names of a language that are not stop-listed.
 
-        Read once and kept; do not change it. This is what a text is scanned with.
+        Read once and cached; do not modify it. Texts are scanned with this table.
         """
         if lang not in self._tables:
             table: dict[str, list[str]] = {}
@@ -249,7 +249,7 @@ class Graph(Hierarchy):
         return self._tables[lang]
 
     def is_stopped(self, text: str) -> bool:
-        """Tell whether a wording is never taken for a mention: an ordinary word, a number, or too short."""
+        """Return whether a wording is never taken for a mention: an everyday word, a number, or too short."""
         key = normalise(text)
         return is_too_short(key) or bool(self._database.query("SELECT 1 FROM stop WHERE norm = ?", (key,)))
 
@@ -279,12 +279,12 @@ class Graph(Hierarchy):
     def to_networkx(self, ids: Sequence[str] | None = None, *, depth: int = 1) -> nx.DiGraph[str]:
         """Return concepts and their edges (child to parent, part to whole) as a networkx graph.
 
-        `imapeval.graph.build.networkx_import.from_networkx` makes a compiled graph of it again.
+        `imapeval.graph.build.networkx_import.from_networkx` turns it back into a compiled graph.
 
         Args:
-            ids: Concepts to start from; None takes the whole graph, which is for small ones: a million concepts take
+            ids: Concepts to start from; None exports the whole graph, which suits small ones: a million concepts take
                 gigabytes.
-            depth: How many steps around `ids`, up and down, to take in; 0 takes only `ids`.
+            depth: Number of steps from `ids`, up and down, to include; 0 includes only `ids`.
 
         Returns:
             A graph with the node attributes `label`, `type`, `general`, `aliases` and `names` (of `Name`), and the
@@ -330,5 +330,5 @@ class Graph(Hierarchy):
             )
 
     def stop_list(self) -> tuple[str, ...]:
-        """Return the normal forms that are never taken for a mention, short ones apart (see `is_stopped`)."""
+        """Return the normal forms that are never taken for a mention, except short ones (see `is_stopped`)."""
         return tuple(norm for (norm,) in self._database.query("SELECT norm FROM stop ORDER BY norm"))

@@ -18,13 +18,13 @@ CACHED_CONCEPTS = 1 << 14
 """Concepts kept in memory, with their ancestors (some 30 each) and wholes: 100 MB."""
 
 Ancestors = dict[tuple[int, bool], tuple[int, tuple[int, bool]]]
-"""{(concept, whether the way to it has a part-of step): (number of steps, the one below it on the way)}."""
+"""{(concept, whether the path to it has a part-of step): (number of steps, the one below it on the path)}."""
 
 
 class Hierarchy:
     """The is-a and part-of edges of a compiled graph.
 
-    Wherever an id is asked for, an id by which another source knows the concept will do as well.
+    Every method that takes an id also accepts an id that another source uses for the concept.
     """
 
     def __init__(self, database: GraphDatabase) -> None:
@@ -33,7 +33,7 @@ class Hierarchy:
         self._cached_wholes = lru_cache(maxsize=CACHED_CONCEPTS)(self._find_wholes)
 
     def children(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the concepts right below this one by is-a.
+        """Return the ids of the children of a concept by is-a.
 
         Raises:
             UsageError: The graph has no such concept.
@@ -44,7 +44,7 @@ class Hierarchy:
         )
 
     def parts(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the concepts that are said outright to be a part of this one.
+        """Return the ids of the concepts with a part-of edge to this one.
 
         Raises:
             UsageError: The graph has no such concept.
@@ -55,7 +55,7 @@ class Hierarchy:
         )
 
     def ancestors(self, concept_id: str) -> dict[str, int]:
-        """Return all broader concepts with the least number of is-a steps to each (1 for a parent), nearest first.
+        """Return all broader concepts with the smallest number of is-a steps to each (1 for a parent), nearest first.
 
         Raises:
             UsageError: The graph has no such concept.
@@ -67,8 +67,8 @@ class Hierarchy:
     def is_a(self, child: str, ancestor: str) -> tuple[str, ...] | None:
         """Return a shortest is-a path from child to ancestor, both included, or None where there is none.
 
-        A concept is not its own kind: `is_a(x, x)` is None. Of equally short paths the one through the concepts that
-        come first in the file is returned, always the same.
+        A concept is not its own kind: `is_a(x, x)` is None. Of equally short paths, the one through the concepts that
+        come first in the file is returned.
 
         Raises:
             UsageError: The graph has no concept `child`. An unknown ancestor gives None.
@@ -78,10 +78,10 @@ class Hierarchy:
         )
 
     def wholes(self, concept_id: str) -> dict[str, int]:
-        """Return all that a concept is a part of, with the least number of steps to each, nearest first.
+        """Return everything that a concept is a part of, with the smallest number of steps to each, nearest first.
 
         A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
-        as well, but one step at least is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
+        as well, but at least one step is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
 
         Raises:
             UsageError: The graph has no such concept.
@@ -93,7 +93,7 @@ class Hierarchy:
     def part_path(self, part: str, whole: str) -> tuple[str, ...] | None:
         """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
 
-        Which of its steps are is-a is told by `Concept.parents`, which are part-of by `Concept.wholes`.
+        `Concept.parents` shows which of its steps are is-a, `Concept.wholes` which are part-of.
 
         Raises:
             UsageError: The graph has no concept `part`. An unknown whole gives None.
@@ -130,14 +130,14 @@ class Hierarchy:
 
 
 def find_ancestors(start: int, steps: Iterable[tuple[int, int, int]]) -> Ancestors:
-    """Return what lies above a concept, nearest first, with a shortest way to each.
+    """Return everything above a concept, nearest first, with a shortest path to each.
 
-    A concept may be reached twice: by is-a alone, and by a way with part-of in it. Of equally short ways the one
+    A concept may be reached twice: by is-a alone, and by a path with part-of in it. Of equally short paths, the one
     through the concepts with the lowest numbers is taken.
 
     Args:
         start: The concept; it is not above itself.
-        steps: (below, above, 1 for part-of or 0 for is-a), at least all that start from what lies above.
+        steps: (below, above, 1 for part-of or 0 for is-a), at least all edges from the concept and its ancestors.
     """
     above: dict[int, list[tuple[int, bool]]] = {}
     for low, high, is_part in steps:
@@ -159,7 +159,7 @@ def find_ancestors(start: int, steps: Iterable[tuple[int, int, int]]) -> Ancesto
 
 
 def trace_path(goal: tuple[int, bool], found: Ancestors) -> list[int]:
-    """Return the way from the start up to a goal that was found, both included."""
+    """Return the path from the start up to a goal that was found, both included."""
     path = [goal]
     while path[-1] in found:
         path.append(found[path[-1]][1])

@@ -1,4 +1,4 @@
-"""What a compiled graph file looks like inside; shared by its reader and its writer."""
+"""The SQLite schema of a compiled graph, shared by reader and writer."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ APPLICATION_ID = 0x696D6170
 """SQLite application id ("imap" in ASCII): tells our files from other SQLite files."""
 
 SCHEMA_VERSION = 2
-"""SQLite user version; a file of another version is refused."""
+"""SQLite user version; files of other versions are rejected."""
 
 KIND_RANKS: dict[NameKind, int] = {"name": 0, "synonym": 1, "lay": 2, "brand": 3, "abbreviation": 4}
-"""Kinds of names, best first: which concept a wording that several share most likely means."""
+"""Kinds of names, best first: where several concepts share a name, the best kind decides."""
 
 KINDS: tuple[NameKind, ...] = tuple(sorted(KIND_RANKS, key=KIND_RANKS.__getitem__))
 """By rank: `name.kind` holds the rank."""
 
 SCOPES: tuple[Scope, ...] = ("exact", "narrow", "broad", "related")
-"""`name.scope` holds the place in here."""
+"""`name.scope` holds the index into this."""
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -52,7 +52,7 @@ _LATIN_OR_NUMBER = re.compile(r"[\d .%+]*|[a-z0-9+%]{1,2}")
 
 
 def is_too_short(norm: str) -> bool:
-    """Tell whether a normal form is too short to be taken for a mention in running text.
+    """Return whether a normal form is too short to be taken for a mention in running text.
 
     That is: nothing, only digits, fewer than three Latin letters or digits, or one character of any other script.
     """
@@ -60,7 +60,7 @@ def is_too_short(norm: str) -> bool:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a file can hold a text: not if it has half characters (lone surrogates), as JSON may name them."""
+    """Return whether a text can be encoded: not if it has lone surrogates, which JSON can contain."""
     if text.isascii():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Writes a compiled graph: one SQLite file, the same bytes for the same input."""
+"""Writes a compiled graph: one SQLite file, byte-identical for the same input."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 GENERAL_SHARE = 0.03
 """A concept with more than this share of all concepts below it is general.
 
-Chosen on the sources of the shipped graph, where it marks broad groupings and spares the kinds that an answer may well
-name, such as "antibiotic", "lung disease" or "anemia". The build of that graph spares besides what our own tables name,
-however much lies below it (`specific`).
+Chosen on the sources of the shipped graph, where it marks broad groupings but not concepts that answers do name, such as
+"antibiotic", "lung disease" or "anemia". The build of that graph also exempts what our own tables name, however much is
+below it (`specific`).
 """
 
 GENERAL_MINIMUM = 300
-"""A concept with fewer concepts below it is not general, however small the graph."""
+"""Minimum number of descendants of a general concept, however small the graph."""
 
 _BATCH = 10_000
-"""Rows that are hashed and counted at a time."""
+"""Rows hashed and counted at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReport:
-    """What was written, and what could not be.
+    """What was written, and what was left out.
 
     Attributes:
         hash: SHA-256 of the content, in hexadecimal.
@@ -60,7 +60,7 @@ class WriteReport:
         parts: Number of part-of edges.
         cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
             out; the next one is that edge's parent (the child itself where it was its own parent).
-        part_cycles: The same of part-of.
+        part_cycles: The same for part-of.
         dangling_edges: (child, parent) of the edges left out because no such parent or whole was given.
     """
 
@@ -92,7 +92,7 @@ def write_graph(
 ) -> WriteReport:
     """Write a compiled graph.
 
-    The file appears whole or not at all: it is written beside its place and renamed. Cycles are not accepted; concepts
+    The file is written beside its destination and renamed, so it is never incomplete. Cycles are cut: concepts
     are taken in the order given, and an edge that would close a cycle is left out and reported, so the same input
     always loses the same edge. A concept without any name gets its label as one. An alias that is a concept's id is
     left out; one that several concepts have goes to the first.
@@ -103,17 +103,17 @@ def write_graph(
         names: Pairs of concept id and name. Of names of one concept with the same normal form and language only the
             one with the best scope and kind (then the first) is kept; names without a letter or digit are left out.
         stop: Wordings that must never be taken for a mention; normalised here.
-        general: Ids of concepts that are general however few lie below them, such as the roots of a source.
-        specific: Ids of concepts that are not general however many lie below them, because answers name them.
-        sources: What to remember about the origin, as {source name: version}.
+        general: Ids of concepts that are general however few descendants they have, such as the roots of a source.
+        specific: Ids of concepts that are not general however many descendants they have, because answers name them.
+        sources: Origin of the data, as {source name: version}.
         progress: Called with the number of concepts whose names are written and of all concepts.
 
     Returns:
         What was written and what was left out.
 
     Raises:
-        UsageError: Two concepts have the same id, a name's concept was not given, or a text has half a character.
-        ResourceError: The file cannot be written, as on a full disk.
+        UsageError: Two concepts have the same id, a name's concept is missing, or a text has a lone surrogate.
+        ResourceError: The file cannot be written, for example on a full disk.
     """
     numbered: dict[str, int] = {}
     given: list[Concept] = []
@@ -174,7 +174,7 @@ def _resolve_edges(
     above: Iterable[Sequence[str]],
     dangling: list[tuple[str, str]],
 ) -> tuple[list[tuple[int, int]], tuple[tuple[str, ...], ...]]:
-    """Return the edges that can stand, as numbers from 0, and the cycles that were cut."""
+    """Return the edges that are kept, as numbers from 0, and the cycles that were cut."""
     edges: list[tuple[int, int]] = []
     for child, (concept, parents) in enumerate(zip(concepts, above, strict=True)):
         for parent in dict.fromkeys(parents):
@@ -204,8 +204,8 @@ def _group_names(numbered: Mapping[str, int], names: Iterable[tuple[str, Name]])
 def _check_text(text: str, place: str) -> None:
     if not is_storable(text):
         raise UsageError(
-            f"{place} has half a character (a lone surrogate) in {text!a}, which no file can hold. Leave it out, or "
-            "read where it comes from in its own encoding."
+            f"{place} has a lone surrogate in {text!a}, which cannot be stored. Leave it out, or "
+            "read its source in the right encoding."
         )
 
 
@@ -241,7 +241,7 @@ def _make_rows(
 
 
 def _count_words(rows: Iterator[_NameRow], words: Counter[str]) -> Iterator[_NameRow]:
-    """Pass rows on, and count in how many names each word stands before the last one."""
+    """Yield the rows, and count in how many names each word precedes the last one."""
     while batch := list(islice(rows, _BATCH)):
         last: list[str] = []
         before: list[str] = []
@@ -256,7 +256,7 @@ def _count_words(rows: Iterator[_NameRow], words: Counter[str]) -> Iterator[_Nam
 
 
 class _HashingInserter:
-    """Puts rows into the tables, and hashes them on their way."""
+    """Inserts rows into the tables, and hashes them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.digest = hashlib.sha256()
@@ -275,14 +275,14 @@ class _HashingInserter:
 
 @contextmanager
 def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
-    """Give an empty file with all tables; when it is filled, index it and put it in place."""
+    """Provide an empty database with all tables; when it is filled, create the indexes and move it into place."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         draft = Path(name)
         try:
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                # Nobody reads the draft, and a broken one is thrown away: no journal, no waiting for the disk.
+                # Nothing reads this file before it is complete, and a broken one is deleted: no journal, no syncing.
                 connection.executescript(
                     "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; "
@@ -294,12 +294,12 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
                 connection.execute("COMMIT")
                 connection.executescript(INDEXES)
             with draft.open("rb+") as file:
-                os.fsync(file.fileno())  # a rename must not reach the disk before what it names
-            draft.chmod(0o644)  # mkstemp makes files that only their owner may read
+                os.fsync(file.fileno())  # the content must reach the disk before the rename
+            draft.chmod(0o644)  # mkstemp creates files that only their owner may read
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
     except (OSError, sqlite3.Error) as error:
         raise ResourceError(
-            f"the graph cannot be written to {path} ({error}). Make room there, or choose another folder."
+            f"the graph cannot be written to {path} ({error}). Free some space, or choose another folder."
         ) from error

@@ -237,7 +237,7 @@ def test_a_full_disk_is_told_with_the_folder(graph, tmp_path, share):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
-def test_a_disk_that_fills_up_while_the_index_is_written_is_told(tmp_path):
+def test_a_disk_that_fills_up_while_the_index_is_written_is_reported(tmp_path):
     import resource
 
     path = tmp_path / "index"
@@ -252,7 +252,7 @@ def test_a_disk_that_fills_up_while_the_index_is_written_is_told(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_folder_that_cannot_be_made_is_told(graph, encoder, tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(graph, encoder, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResourceError, match=r"cannot be written to .*file"):
         NameIndex.build(graph, encoder, tmp_path / "file" / "names.faiss")

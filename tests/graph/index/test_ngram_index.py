@@ -104,10 +104,10 @@ def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_pat
     other = tmp_path / "other"
     other.mkdir()
     write_graph(other / "graph.sqlite", [Concept("y:1", "asthma", "disease", ())], [])
-    with Graph.open(other) as foreign, pytest.raises(ResourceError, match="made of the graph"):
+    with Graph.open(other) as foreign, pytest.raises(ResourceError, match="kept"):
         NgramIndex.open(foreign, folder)
     (folder / "grams-rows.npy").write_bytes(b"")
-    with pytest.raises(ResourceError, match="cannot be read"):
+    with pytest.raises(ResourceError, match="kept"):
         NgramIndex.open(graph, folder)
 
 
