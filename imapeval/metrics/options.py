@@ -1,4 +1,4 @@
-"""What users may set of a metric: its fields that were declared with `imapeval.metrics.base.option`."""
+"""Options of metrics: their fields that were declared with `imapeval.metrics.base.option`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """Something that users may set.
+    """An option of a metric.
 
     Attributes:
         name: The field's.
@@ -33,7 +33,7 @@ class Option:
 
 
 def list_options(metric: Metric) -> list[Option]:
-    """Return what users may set of a metric; of one on imaps, what they may set of the metric of texts."""
+    """Return the options of a metric; for a metric on imaps, those of the metric of texts."""
     metric = _unwrap(metric)
     if not dataclasses.is_dataclass(metric):
         return []
@@ -57,14 +57,14 @@ def set_options(metric: Metric, values: Mapping[str, str]) -> Metric:
     parsed: dict[str, str | float | bool] = {}
     for name, text in values.items():
         if name not in known:
-            told = f"It has: {', '.join(known)}." if known else "It has none."
+            told = f"Options: {', '.join(known)}." if known else "It has no options."
             raise UsageError(f"the metric {metric.name!r} has no option {name!r}. {told}")
         parsed[name] = _parse_value(f"{metric.name}.{name}", text, known[name])
     instance: Any = metric
     try:
         return dataclasses.replace(instance, **parsed) if parsed else metric
     except ValueError as error:
-        raise UsageError(f"the metric {metric.name!r} cannot be set so: {error}") from error
+        raise UsageError(f"invalid option of the metric {metric.name!r}: {error}") from error
 
 
 def _unwrap(metric: Metric) -> Metric:
@@ -76,13 +76,13 @@ def _parse_value(place: str, text: str, default: str | float | bool) -> str | fl
         return text
     if isinstance(default, bool):
         if text.lower() not in _BOOLEANS:
-            raise UsageError(f"{place}={text!r} is neither yes nor no.")
+            raise UsageError(f"{place}={text!r} is not yes or no.")
         return _BOOLEANS[text.lower()]
     try:
         number = type(default)(text)
     except ValueError as error:
         kind = "whole number" if isinstance(default, int) else "number"
-        raise UsageError(f"{place}={text!r} is no {kind}, such as {default}.") from error
+        raise UsageError(f"{place}={text!r} is not a {kind}, such as {default}.") from error
     if isinstance(number, float) and not math.isfinite(number):
         raise UsageError(f"{place}={text!r} is not finite. Give a number, such as {default}.")
     return number

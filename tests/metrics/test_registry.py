@@ -49,9 +49,9 @@ def test_ours_are_there_under_their_names():
 
 
 def test_unknown_name_with_and_without_near_ones():
-    with pytest.raises(UsageError, match=r"unknown metric 'rouge-1'. Did you mean rouge1 or"):
+    with pytest.raises(UsageError, match=r"'rouge-1'.*rouge1"):
         registry.get("rouge-1")
-    with pytest.raises(UsageError, match=r"Metrics: imapscore, imapscore:paper"):
+    with pytest.raises(UsageError, match=r"'zzz'.*imapscore"):
         registry.get("zzz")
 
 
@@ -94,9 +94,7 @@ def build_clash() -> list[ImapScore]:
 
 def test_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch):
     offer(monkeypatch, "build_clash")
-    with pytest.raises(
-        ResourceError, match="the metric 'imapscore' of their_package:build_clash has the name of another"
-    ):
+    with pytest.raises(ResourceError, match=r"'imapscore'.*their_package:build_clash"):
         registry.names()
 
 
@@ -117,9 +115,9 @@ def build_others() -> list[Metric]:
 
 
 def test_options_hold_for_a_metric_on_texts_and_on_imaps():
-    with pytest.raises(UsageError, match="the metric 'imapscore' has no option 'x'"):
+    with pytest.raises(UsageError, match=r"'imapscore'.*'x'"):
         registry.choose(["imapscore"], {"imapscore": {"x": "1"}})
-    with pytest.raises(UsageError, match=r"set of 'bleu', but it is not among the metrics: rouge1\+imap"):
+    with pytest.raises(UsageError, match=r"'bleu'.*rouge1\+imap"):
         registry.choose(["rouge1+imap"], {"bleu": {}})
 
 
@@ -129,5 +127,5 @@ def build_lacking() -> list[Lacking]:
 
 def test_an_option_of_a_metric_that_lacks_something_says_what(monkeypatch: pytest.MonkeyPatch):
     offer(monkeypatch, "build_lacking")
-    with pytest.raises(UsageError, match=r"set of 'lacking', but .*It lacks weights of /nowhere"):
+    with pytest.raises(UsageError, match=r"'lacking'.*weights of /nowhere"):
         registry.choose(["all-offline"], {"lacking": {"model": "/nowhere"}})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXTRA = "neural"
 
 INSTALL_HINT = f"pip install 'imapeval[{EXTRA}]'"
-"""What a metric lacks where the packages are not installed."""
+"""What to install if the packages of neural metrics are missing."""
 
 _PACKAGES = ("torch", "transformers", "huggingface_hub")
 
