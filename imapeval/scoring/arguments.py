@@ -1,4 +1,4 @@
-"""What callers give: names of metrics, and texts that have yet to be checked."""
+"""Checks the arguments of `Scorer`, chooses metrics by name, and turns texts and rows into samples."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MODEL_ATTRIBUTES = ("identity", "concurrency", "complete")
 def choose_metrics(
     metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None
 ) -> list[Metric]:
-    """Return the metrics that are named, with their options, and those that are given, in that order.
+    """Return the metrics in the given order: those that are named, with their options, and metric objects.
 
     Raises:
-        UsageError: There is none of a name, or two share one.
+        UsageError: A name is unknown, or two metrics have the same name.
     """
-    # Who has no types checked may give None.
+    # Callers without a type checker may pass None.
     if not isinstance(cast("object", metrics), Iterable):
         raise UsageError(f"metrics is {metrics!r}. Give names with commas between, or a list of names and metrics.")
     wanted = [name.strip() for name in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
@@ -83,10 +83,10 @@ def check_no_llm_needed(metrics: Sequence[Metric], settings: LlmSettings) -> Non
 def check_arguments(
     llm: str | Model | None, settings: LlmSettings, *, relations: str, references: str, device: str
 ) -> None:
-    """Make sure that the language model and what describes it, relations, references and device can be meant.
+    """Check the language model and its settings, relations, references and device.
 
     Raises:
-        UsageError: One cannot: it is something else, a number less than there may be, or none of the names there are.
+        UsageError: A value has the wrong type, is too low, or is not one of the allowed names.
     """
     if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL_ATTRIBUTES)):
         raise UsageError(
@@ -122,7 +122,7 @@ def make_row(
     lang: Lang | None,
     id_: str,
 ) -> dict[str, Any]:
-    """Return what was given as the fields of a row."""
+    """Return the arguments of `Scorer.score` as the columns of a row."""
     fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
     if turns is not None:
         fields["turns"] = _as_list(turns, _turn_to_dict)
@@ -150,7 +150,7 @@ def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Map
     """Return samples and rows as a list.
 
     Raises:
-        UsageError: They are something else, such as the name of a file.
+        UsageError: An item is something else, such as the name of a file.
     """
     rows: list[Any] = [given] if isinstance(given, str) else list(given)
     for row in rows:
@@ -164,13 +164,13 @@ def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Map
 
 
 def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
-    """Return the sample of each, or why it makes none."""
+    """Return the sample of each item, or why it is invalid."""
     names = {name for item in given if isinstance(item, Mapping) for name in item}
     return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, names) for item in given]
 
 
 def _mark_unanswered(sample: Sample) -> Sample:
-    # Who has no types checked may give None.
+    # Callers without a type checker may pass None.
     if cast("str | None", sample.response) is None:
         return replace(sample, response="", answered=False)
     return sample
@@ -184,13 +184,13 @@ def _make_sample(fields: Mapping[str, Any], names: Collection[str]) -> Sample | 
 
 
 def given_id(given: Sample | Mapping[str, Any]) -> str:
-    """Return the id of an answer as it was given; "" where it has none."""
+    """Return the id of an answer as it was given; "" if it has none."""
     found = given.id if isinstance(given, Sample) else given.get("id")
     return "" if found is None else str(found)
 
 
 def assign_ids(samples: Sequence[Sample]) -> list[Sample]:
-    """Return samples with ids that are fit for a run: numbers from 1 where none has one.
+    """Return samples with unique ids for a run: numbers from 1 if none has an id.
 
     Raises:
         UsageError: Some have none, or two share one.

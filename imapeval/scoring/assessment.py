@@ -1,4 +1,4 @@
-"""What came out for one answer: its scores, or why there are none, and the facts behind them."""
+"""`Assessment`: the scores of one answer, or why there are none, and the facts behind them."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from imapeval.types import Outcome, Sample
 
 MAX_SHOWN = 100
-"""Answers that a notebook shows of many."""
+"""Maximum number of answers that a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One answer with what came out for it. In a notebook it shows itself as a table of its facts.
+    """One answer with its outcomes. In a notebook it is displayed as a table of its facts.
 
     `value`, `parts` and `failure` are those of the first metric; `outcomes` has all.
 
     Attributes:
-        id: The answer's, as it was given; "" where it has none.
-        sample: The answer. None where it was not fit to be read at all; then every outcome is the reason.
+        id: The id of the answer as it was given; "" if it has none.
+        sample: The answer; None if the input was invalid, and then every outcome is the reason.
         outcomes: A score, or why there is none, by metric.
-        signatures: Everything that can change the number, by metric.
-        records: The facts, one record for each reference and reading; () where none are needed or could be read.
-        spent: What a language model's work for it cost; None where none was asked, or it was scored with others.
+        signatures: Everything that can change the score, by metric.
+        records: The imaps, one per reference and reading; () if none are needed or extraction failed.
+        spent: Usage of the language model; None without one, or if the answer was scored together with others.
     """
 
     id: str
@@ -51,24 +51,24 @@ class Assessment:
 
     @property
     def metric(self) -> str:
-        """Name of the first metric."""
+        """The name of the first metric."""
         return next(iter(self.outcomes))
 
     @property
     def value(self) -> float | None:
-        """The first metric's score; None where there is none, and then `failure` says why."""
+        """The first metric's score; None if there is none, and then `failure` says why."""
         outcome = self.outcomes[self.metric]
         return outcome.value if isinstance(outcome, Score) else None
 
     @property
     def parts(self) -> Mapping[str, float]:
-        """What the first metric's score is made of; empty where there is none."""
+        """The parts of the first metric's score; empty if there is none."""
         outcome = self.outcomes[self.metric]
         return outcome.parts if isinstance(outcome, Score) else {}
 
     @property
     def failure(self) -> Failure | None:
-        """Why the first metric has no score; None where it has one."""
+        """Why the first metric has no score; None if it has one."""
         outcome = self.outcomes[self.metric]
         return outcome if isinstance(outcome, Failure) else None
 
@@ -82,13 +82,13 @@ class Assessment:
 
     @property
     def rows(self) -> list[FactRow]:
-        """The facts of reference and response side by side; empty where none were read."""
+        """The facts of reference and response side by side; empty if there are none."""
         record = self.record
         return [] if record is None else compare(record)
 
     @property
     def reason(self) -> str:
-        """The first metric's score in words, and what the response has and lacks; or why there is no score."""
+        """The first metric's score and the facts that the response has and lacks; or why there is no score."""
         outcome = self.outcomes[self.metric]
         if isinstance(outcome, Failure):
             return answers.describe_failure(outcome)
@@ -99,13 +99,13 @@ class Assessment:
 
     @property
     def table(self) -> str:
-        """The facts side by side as a Markdown table; "" where none were read."""
+        """The facts side by side as a Markdown table; "" if there are none."""
         rows = self.rows
         return write_markdown(rows) if rows else ""
 
     @property
     def context(self) -> str:
-        """Facts and matches as a text for the prompt of another judge; "" where none were read."""
+        """Facts and matches as a text for the prompt of another judge; "" if there are none."""
         return "" if self.record is None or self.sample is None else write_context(self.record, self.sample.lang)
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,11 +145,11 @@ class Assessment:
 
 
 class Assessments(Sequence[Assessment]):
-    """Many answers with what came out for each, in their order. In a notebook they show themselves as a table.
+    """The assessments of many answers, in order. In a notebook they are displayed as a table.
 
     Args:
-        items: One for each answer.
-        spent: What a language model's work for all of them cost; None where none was asked.
+        items: One assessment per answer.
+        spent: Usage of the language model for all answers; None without one.
     """
 
     def __init__(self, items: Sequence[Assessment], *, spent: UsageTotals | None = None) -> None:
@@ -170,7 +170,7 @@ class Assessments(Sequence[Assessment]):
 
     @property
     def means(self) -> dict[str, float | None]:
-        """The mean of each metric over the answers that it scored; None where it scored none."""
+        """The mean of each metric over the answers that it scored; None if it scored none."""
         found: dict[str, float | None] = {}
         for name in self._names():
             values = [outcome.value for item in self if isinstance(outcome := item.outcomes[name], Score)]
@@ -179,19 +179,16 @@ class Assessments(Sequence[Assessment]):
 
     @property
     def failed(self) -> Assessments:
-        """Those that some metric could not score."""
+        """The answers that some metric could not score."""
         return Assessments([item for item in self if any(isinstance(o, Failure) for o in item.outcomes.values())])
 
     @property
     def missing(self) -> Assessments:
-        """Those that are not scored because nobody answered. They are among the failed."""
+        """The answers that are not scored because there is no response. They are included in `failed`."""
         return Assessments([item for item in self if item.sample is not None and not item.sample.answered])
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each answer: `id`, `system`, each metric (None where not scored) and `failure`.
-
-        That is what `pandas.DataFrame` takes.
-        """
+        """Return rows for `pandas.DataFrame`: `id`, `system`, each metric (None if not scored) and `failure`."""
         return [
             {
                 "id": item.id,

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, so that work may be asked for from any thread and any other loop."""
+"""An event loop in a background thread, which runs work for any thread and any other event loop."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class _RunningLoop:
 
 
 class BackgroundLoop:
-    """The loop, started when it is needed; in a process forked since, another one."""
+    """The loop, started when it is first needed, and anew in a forked process."""
 
     def __init__(self) -> None:
         self._running: _RunningLoop | None = None
         self._locks: dict[int, threading.Lock] = {}
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do the work there and wait for it; Ctrl-C gives it up.
+        """Run the work on the loop and wait for it; Ctrl-C cancels it.
 
         Raises:
-            UsageError: The work that is done there asks for it, and would wait for itself.
+            UsageError: It is called from the loop itself, and would wait for itself.
         """
         running = self._running
         if running is not None and threading.current_thread() is running.thread:
@@ -52,11 +52,11 @@ class BackgroundLoop:
             raise
 
     async def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do the work there, and wait for it in this loop."""
+        """Run the work on the background loop, and await it in this loop."""
         return await asyncio.wrap_future(self._submit(work))
 
     def close(self) -> None:
-        """End it; what is under way is cancelled."""
+        """Stop the loop and cancel unfinished work."""
         with self._lock():
             running, self._running = self._running, None
             if running is not None:
@@ -74,7 +74,7 @@ class BackgroundLoop:
         # The threads of a process are not in the one that is forked from it.
         if self._running is None or self._running.pid != os.getpid():
             loop = asyncio.new_event_loop()
-            # Nobody should have to close it for the process to end.
+            # A daemon, so that the process can end without closing it.
             thread = threading.Thread(target=_run_loop, args=(loop,), name="imapeval", daemon=True)
             thread.start()
             end = weakref.finalize(self, _stop_loop, os.getpid(), loop)
