@@ -34,8 +34,7 @@ from imapeval.metrics.neural.models.checkpoints import (
 )
 from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
 from imapeval.metrics.neural.models.loading import choose_device
-from imapeval.metrics.neural.models.sentences import describe_missing_punkt as say_lack_of_sentences
-from imapeval.metrics.neural.models.sentences import identify_splitter, split_sentences
+from imapeval.metrics.neural.models.sentences import describe_missing_punkt, identify_splitter, split_sentences
 from imapeval.metrics.neural.models.weights import (
     EXTRA,
     describe_missing_weights,
@@ -81,7 +80,7 @@ class AlignScore(NeuralMetric):
         return (
             describe_missing_weights(self.name, self.model)
             or self._describe_missing_checkpoint()
-            or say_lack_of_sentences()
+            or describe_missing_punkt()
             or describe_missing_config(self.name, self.encoder)
         )
 

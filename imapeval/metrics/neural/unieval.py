@@ -20,8 +20,7 @@ from imapeval.metrics.base import option, resource
 from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
-from imapeval.metrics.neural.models.sentences import describe_missing_punkt as say_lack_of_sentences
-from imapeval.metrics.neural.models.sentences import identify_splitter, split_sentences
+from imapeval.metrics.neural.models.sentences import describe_missing_punkt, identify_splitter, split_sentences
 from imapeval.metrics.neural.models.weights import describe_missing_weights, identify_weights
 from imapeval.types import Failure, Score
 
@@ -67,7 +66,7 @@ class UniEval(NeuralMetric):
 
     @property
     def missing_requirements(self) -> str:
-        return describe_missing_weights(self.name, self.model) or say_lack_of_sentences()
+        return describe_missing_weights(self.name, self.model) or describe_missing_punkt()
 
     def prepare(self, resources: MetricResources) -> UniEval:
         """Return it with its model; see `Metric.prepare`.

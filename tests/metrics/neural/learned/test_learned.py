@@ -186,7 +186,7 @@ def test_languages(name: str, prepared: Any) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_identity(name: str, prepared: Any) -> None:
     metric = prepared(name)
-    assert metric.lacks == ""
+    assert metric.missing_requirements == ""
     assert metric.name == name
     assert metric.requires == {"reference", "weights"}
     assert "#" in metric.signature
@@ -206,8 +206,8 @@ def test_without_weights_it_says_what_is_lacking(module: Any, tmp_path: Path, mo
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     (metric,) = module.build()
-    assert metric.model in metric.lacks
-    assert f"--set {metric.name}.model=FOLDER" in metric.lacks
+    assert metric.model in metric.missing_requirements
+    assert f"--set {metric.name}.model=FOLDER" in metric.missing_requirements
     assert metric.model.split("/")[-1] in metric.signature
     with pytest.raises(TypeError, match="is not prepared"):
         metric.score_batch([Case("1", "?", "Rest.", "Rest.", "en")])
