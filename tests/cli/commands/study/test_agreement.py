@@ -81,10 +81,7 @@ def test_questions_of_a_run_are_drawn_together(imapeval: Command, file: Path, tm
         imapeval("study", "agreement", file, "--dimensions", "accuracy", "--json", *FEW, *more)
         for more in ((), ("--questions", tmp_path / "run"))
     )
-    assert together.stderr.endswith(
-        f"2 of 40 rated ids are not in {tmp_path / 'run'}: a38, a39. Each is taken for an answer to a question of its "
-        "own.\n"
-    )
+    assert f"2 of 40 rated ids are not in {tmp_path / 'run'}: a38, a39." in together.stderr
     first, second = (json.loads(done.stdout)["agreement"] for done in (alone, together))
     assert [row["value"] for row in first] == [row["value"] for row in second]
     assert first != second
