@@ -1,7 +1,7 @@
 """Makes one graph of the records of all sources.
 
-Records are grouped as for every other graph (`imapeval.graph.build.grouping`); `merge` lists the rules, some of which use
-our own tables and apply to this graph only.
+Records are grouped as for every other graph (`imapeval.graph.build.grouping`); `merge` lists the rules, some of which
+use our own tables and apply to this graph only.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _COLUMNS = ("subject_id", "predicate_id", "translation_language", "translation_value")
 
 # The schema's words: OFFICIAL is accepted by the team that keeps the translation, UNDER_REVIEW comes from it and awaits
-# that, CANDIDATE was suggested from outside, often by a machine. What nobody of the team has read is no name here;
-# NOT_TRANSLATED, in later files, has no value at all. Without a status the file was given as it is.
+# that, CANDIDATE was suggested from outside, often by a machine. What the team has not read is not taken;
+# NOT_TRANSLATED, in later files, has no value at all. Files without a status are taken whole.
 _TAKEN = frozenset(("OFFICIAL", "UNDER_REVIEW", ""))
 
-# A name that means more or less than the original is no exact name of the term.
+# A name that is broader or narrower than the original is not an exact name of the term.
 _SCOPES: dict[str, Scope] = {"BROADER": "broad", "NARROWER": "narrow", "CLOSE": "related"}
 
 
@@ -52,7 +52,7 @@ def _read(source: Source) -> Iterator[Record]:
             continue
         term = canonical_curie(cells[at_id])
         if term is None:
-            source.reject("an id that is no CURIE", line=number)
+            source.reject("an id that is not a CURIE", line=number)
             continue
         text = " ".join(cells[at_value].split())
         if not check_name(text, source, line=number, path=source.path):

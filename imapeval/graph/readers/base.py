@@ -1,4 +1,4 @@
-"""A source as readers see it: its lines, with progress, and a place for what is wrong with them."""
+"""What every reader works with: a source and its problems, the records it yields, the description of a format."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _empty_list() -> list[Any]:
 class Record:
     """What one source, or one line of it, says of one concept.
 
-    Records of one id add up: a file of translations yields names for ids whose is-a edges stand in another file.
+    Records of one id are combined: a file of translations yields names for ids whose is-a edges are in another file.
 
     Attributes:
         id: A CURIE such as "DOID:255".
         source: Key of the source, such as "doid"; that of the names as well.
-        label: Preferred name in English; "" where this record does not say.
-        type: What kind of thing it is; None where this record does not say.
-        names: Its names, the label among them.
+        label: Preferred name in English; "" where this record does not give one.
+        type: Its type; None where this record does not give one.
+        names: Its names, including the label.
         parents: Ids of broader concepts.
         parent_names: Names of broader concepts, to be looked up after merging.
-        wholes: Ids of what it is a part of.
-        xrefs: Ids that the source says are the same concept elsewhere.
+        wholes: Ids of the concepts it is a part of.
+        xrefs: Ids of the same concept in other vocabularies, according to the source.
     """
 
     id: str
@@ -55,27 +55,27 @@ class Record:
 
 
 MAX_LINE = 1 << 22
-"""Bytes of a line that is still read; a longer one is no line of an ontology (a definition has thousands)."""
+"""Maximum length of a line in bytes; a longer one is not a line of an ontology (a definition has thousands)."""
 
 _MAX_PLACES = 5
-"""Places remembered for each kind of problem."""
+"""Places recorded for each kind of problem."""
 
 _MAX_EXCERPT = 60
-"""Characters of a line that a message shows."""
+"""Characters of a line shown in a message."""
 
 _PROGRESS_BYTES = 1 << 20
 """Bytes between two calls of `progress`."""
 
 
 _GBK = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*")
-"""A text in GB2312, the common part of GBK and GB18030: two bytes a character, both with the highest bit."""
+"""Text in GB2312, the common part of GBK and GB18030: two bytes a character, both with the highest bit set."""
 
 _GBK_WORD = re.compile(rb"(?:[\xb0-\xf7][\xa1-\xfe]){2}")
-"""Two ideographs of it one after the other: four bytes that no Latin word has beside each other."""
+"""Two consecutive ideographs of it: four bytes that do not occur in a row in a Latin word."""
 
 
 class Problems:
-    """What was wrong with a source: how often, and where first.
+    """Problems of a source: how often each occurred, and where first.
 
     Attributes:
         counts: {what: how often}.
@@ -99,7 +99,7 @@ class Source:
     Attributes:
         path: The file or folder.
         name: Key of the source, such as "doid": `Record.source` and `Name.source`.
-        problems: Rows that were left out because something is wrong with them.
+        problems: Rows that were left out because they are faulty.
         skipped: What was left out on purpose, such as "names in other languages", and how often.
     """
 
@@ -118,7 +118,7 @@ class Source:
         self._progress = progress
 
     def reject(self, what: str, *, line: int | None = None, path: Path | None = None) -> None:
-        """Enter something wrong: a kind of problem, and the line of the file where it stands."""
+        """Record a problem: its kind, and the line of the file."""
         name = (path or self.path).name
         self.problems.add(what, name if line is None else f"{name} line {line}")
 
@@ -127,7 +127,7 @@ class Source:
         """Open the file, or one in the folder, for reading as bytes; ".gz" is decompressed on the way.
 
         Raises:
-            InputError: It cannot be read, or a compressed file is damaged or cut off.
+            InputError: It cannot be read, or a compressed file is damaged or truncated.
         """
         path = path or self.path
         try:
@@ -147,8 +147,8 @@ class Source:
     def lines(self, path: Path | None = None) -> Iterator[tuple[int, str]]:
         """Yield (number, text) of every line, from 1, without its end; a byte order mark is left out.
 
-        A line that is no UTF-8, or longer than `MAX_LINE`, is entered as a problem and left out. But a line in another
-        coding that can be told is an error: of a table in GBK some lines are left out, others read as nonsense.
+        A line that is not UTF-8, or longer than `MAX_LINE`, is recorded as a problem and skipped. A line in another
+        encoding that can be recognised is an error: of a table in GBK some lines would be lost, others garbled.
 
         Raises:
             InputError: As `open`; or the file is in UTF-16 or GBK.
@@ -173,7 +173,7 @@ class Source:
 
 
 def reject_other_encodings(raw: bytes, *, path: Path, line: int) -> None:
-    """Refuse a line that is no UTF-8 but plainly something else that tables are saved in.
+    """Reject a line in another encoding that tables are saved in.
 
     Args:
         raw: The line, or the beginning of it.
@@ -200,7 +200,7 @@ def reject_other_encodings(raw: bytes, *, path: Path, line: int) -> None:
 
 
 class _ProgressReader(io.RawIOBase):
-    """Passes bytes through and tells how many there were."""
+    """Passes bytes through and reports how many were read."""
 
     def __init__(self, raw: BinaryIO, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._raw = raw
@@ -226,13 +226,13 @@ class Format:
 
     Attributes:
         name: As in `--source NAME:PATH`.
-        title: What it is and how its files are known, in a few words.
-        recognise: Tells from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
+        title: What it is and how its files are recognised, in a few words.
+        recognise: Decides from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
             whether it is in this format. Exactly one format recognises a well-formed file.
         read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
-            an InputError that names the file and the mend.
-        find_name: Returns the short name that the ontology gives itself in those first bytes, "" where it gives none,
-            or that of the only ontology in this format; None for formats in which none has one.
+            an InputError that names the file and the fix.
+        find_name: Returns the short name that the ontology gives itself in those first bytes ("" if none), or that of
+            the only ontology in this format; None for formats without names.
     """
 
     name: str

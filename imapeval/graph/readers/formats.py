@@ -1,4 +1,4 @@
-"""Which formats of ontologies are read, and how a file's own is found."""
+"""The supported ontology formats, and detecting the format of a file."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ FORMATS: tuple[Format, ...] = (
 HEAD_BYTES = 4096
 """Bytes of a file by which its format is recognised (the contract of `Format.recognise`)."""
 
-# One letter is a drive of Windows, "C:\\data\\doid.obo".
+# A single letter is a Windows drive, "C:\\data\\doid.obo".
 _PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
 def find_format(path: Path) -> Format:
-    """Return the format of a file or folder that is there.
+    """Return the format of an existing file or folder.
 
     Raises:
-        InputError: It cannot be read, or is in none of the formats or in a coding that is not UTF-8.
+        InputError: It cannot be read, or is in none of the formats, or not in UTF-8.
     """
     head = read_head(path)
     try:
@@ -53,36 +53,36 @@ def find_format(path: Path) -> Format:
         return found
     reject_other_encodings(head.partition(b"\n")[0], path=path, line=1)
     raise InputError(
-        "it is in no format that is read here",
+        "its format was not recognised",
         path=path,
-        fix=f"Looked for, by name and beginning:\n{_list_formats()}\nWrite FORMAT:PATH to say which it is.",
+        fix=f"Formats recognised by name and content:\n{_list_formats()}\nWrite FORMAT:PATH to name the format.",
     )
 
 
 def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None) -> tuple[Format, Source]:
-    """Return format and source for what a command line says.
+    """Return format and source for a command-line argument.
 
-    The source is named as its ontology names itself, where it does ("doid"), else by the name of the file.
+    The source is named after its ontology where the file says so ("doid"), else after the file.
 
     Args:
-        spec: "PATH" or "FORMAT:PATH". What is a file or folder as a whole is a path, whatever colons it has.
+        spec: "PATH" or "FORMAT:PATH". An existing file or folder is a path, whatever colons it has.
         progress: As in `Source`.
 
     Raises:
         UsageError: There is no such format.
-        InputError: It is not there; or as `find_format`.
+        InputError: It does not exist; or as `find_format`.
     """
     path, chosen = Path(spec), None
     if not _exists(path) and (parts := _PREFIXED.fullmatch(spec)):
         if parts[2].startswith("//"):
-            raise UsageError(f"{spec!r} is an address on the web; download it and name the file.")
+            raise UsageError(f"{spec!r} is a web address; download it and give the file.")
         chosen = next((known for known in FORMATS if known.name == parts[1]), None)
         if chosen is None:
-            raise UsageError(f"{parts[1]!r} is no format. Write one of these before the colon:\n{_list_formats()}")
+            raise UsageError(f"{parts[1]!r} is not a format. Write one of these before the colon:\n{_list_formats()}")
         path = Path(parts[2])
-    # The common start of a pair of KGX tables is a path that is not there.
+    # The common prefix of a pair of KGX tables is a path that does not exist.
     if not _exists(path) and not kgx.FORMAT.recognise(path, b""):
-        raise InputError("it is not there", path=path, fix="Give a file or folder that is.")
+        raise InputError("it does not exist", path=path, fix="Give an existing file or folder.")
     if chosen is None:
         chosen = find_format(path)
     name = chosen.find_name(read_head(path)) if chosen.find_name else ""
@@ -90,7 +90,7 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
 
 
 def read_head(path: Path) -> bytes:
-    """Return the first `HEAD_BYTES` bytes of a file, decompressed; b"" for a folder and where there is none.
+    """Return the first `HEAD_BYTES` bytes of a file, decompressed; b"" for a folder or a missing file.
 
     Raises:
         InputError: It cannot be read, or is damaged.
@@ -114,7 +114,7 @@ def _exists(path: Path) -> bool:
 
 
 def _make_unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(f"it cannot be read ({error.strerror or error})", path=path, fix="Give what you may read.")
+    return InputError(f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read.")
 
 
 def _default_name(path: Path) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FILE = re.compile(r"((?:.*_)?)(nodes|edges)(\.tsv(?:\.gz)?)", re.IGNORECASE)
 
-# Columns of names beside the label. "synonym" says nothing of the scope and is taken as exact, as KGX files use it.
+# Columns of names beside the label. "synonym" has no scope and is taken as exact, which is how KGX files use it.
 _SYNONYMS: dict[str, Scope] = {
     "synonym": "exact",
     "exact_synonym": "exact",
@@ -56,14 +56,14 @@ def _find_pair(path: Path) -> list[Path]:
         folder, wanted = path, None
     elif path.is_file():
         if (found := _FILE.fullmatch(path.name)) is None:
-            return [path]  # its columns say what it is
+            return [path]  # its columns identify it
         folder, wanted = path.parent, found[1]
     else:
         folder, wanted = path.parent, f"{path.name}_"
     if not folder.is_dir():
         return []
     files = {file: found[1] for file in sorted(folder.iterdir()) if (found := _FILE.fullmatch(file.name))}
-    # Nodes first: what is said of an id comes before what is said of two.
+    # Nodes first: statements about one id come before those about two.
     pair = sorted((file for file, start in files.items() if wanted in (None, start)), key=lambda f: "edges" in f.name)
     return pair if len({files[file] for file in pair}) == 1 else []
 
@@ -72,9 +72,9 @@ def _read(source: Source) -> Iterator[Record]:
     paths = _find_pair(source.path)
     if not paths:
         raise InputError(
-            "there is no pair of tables here, X_nodes.tsv and X_edges.tsv",
+            "no pair of tables X_nodes.tsv and X_edges.tsv was found",
             path=source.path,
-            fix="Name one of the files, or a folder with one pair.",
+            fix="Give one of the files, or a folder with one pair.",
         )
     for path in paths:
         with source.open(path) as file:
@@ -96,7 +96,7 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
     for number, cells in rows:
         node = canonical_curie(cells[at_id])
         if node is None:
-            source.reject("an id that is no CURIE", line=number, path=path)
+            source.reject("an id that is not a CURIE", line=number, path=path)
             continue
         if at_deprecated is not None and cells[at_deprecated].lower() == "true":
             source.skipped["obsolete terms"] += 1
@@ -138,7 +138,7 @@ def _read_edges(source: Source, path: Path) -> Iterator[Record]:
             continue
         child, parent = canonical_curie(cells[at_subject]), canonical_curie(cells[at_object])
         if child is None or parent is None:
-            source.reject("an edge whose subject or object is no CURIE", line=number, path=path)
+            source.reject("an edge whose subject or object is not a CURIE", line=number, path=path)
             continue
         record = Record(child, source.name)
         getattr(record, meaning).append(parent)

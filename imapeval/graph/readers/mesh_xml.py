@@ -1,15 +1,16 @@
 """MeSH in NLM's XML: descriptors (desc2026.xml), supplementary records (supp...) and pharmacological actions (pa...).
 
 The elements are those of NLM's document types nlmdescriptorrecordset, nlmsupplementalrecordset and
-nlmpharmacologicalactionset. A file is read record by record; of the tree only the numbers are held until all
+nlmpharmacologicalactionset. A file is read record by record; only the tree numbers are kept until all
 descriptors are known.
 
-What becomes of MeSH's hierarchies:
+How MeSH's hierarchies are read:
 
 - A tree number one step up is the broader descriptor; where a copy lacks it, the next one above.
-- In anatomy (A) and geography (Z) what stands below is a part, not a kind, but for tissues and cells.
+- In anatomy (A) and geography (Z) a descriptor is a part of the one above, except for tissues and cells.
 - In the chemical trees (D but D27) a drug stands below what it is made from: hydrochlorothiazide below chlorothiazide,
-  which is no clinical kinship. MeSH names classes in the plural, single substances in the singular: there only classes
+  which is not a clinical relation. MeSH names classes in the plural, single substances in the singular: there only
+  classes
   are taken as broader.
 - The pharmacological actions of a drug are its classes: the trees do not say that ibuprofen is an NSAID.
 """
@@ -117,7 +118,7 @@ def _read(source: Source) -> Iterator[Record]:
         paths = sorted(file for file in source.path.iterdir() if _FILES.fullmatch(file.name))
     if not paths:
         raise InputError(
-            "there is no file of MeSH in it",
+            "it has no MeSH file",
             path=source.path,
             fix="Give a file such as desc2026.xml, or the folder that holds it.",
         )
@@ -153,7 +154,7 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
     except ElementTree.ParseError as error:
         line = error.position[0]
         if error.code == expat.errors.codes[expat.errors.XML_ERROR_SYNTAX]:
-            raise InputError("it is no XML", path=path, line=line, fix="Give a file such as desc2026.xml.") from error
+            raise InputError("it is not XML", path=path, line=line, fix="Give a file such as desc2026.xml.") from error
         ended = (
             expat.errors.XML_ERROR_NO_ELEMENTS,
             expat.errors.XML_ERROR_UNCLOSED_TOKEN,
@@ -161,7 +162,7 @@ def _parse(source: Source, path: Path) -> Iterator[Element]:
         )
         cut = error.code in {expat.errors.codes[text] for text in ended}
         raise InputError(
-            f"the file was cut off here, after {done:,} whole records" if cut else f"the XML is damaged ({error})",
+            f"the file is truncated here, after {done:,} whole records" if cut else f"the XML is damaged ({error})",
             path=path,
             line=line,
             fix="Download or copy it again.",

@@ -1,4 +1,4 @@
-"""OBO flat files, read so tolerantly that old and hand-edited ones pass: what one line says wrong costs that line."""
+"""OBO flat files, read tolerantly, so that old and hand-edited ones pass: a faulty line costs only that line."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "bro
 _OLD_TAGS = {f"{scope}_synonym": scope.upper() for scope in ("exact", "narrow", "broad", "related")}
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(.*)')
-# Quotation marks inside the text that nobody escaped: the last one that a scope follows ends it.
+# Unescaped quotation marks inside the text: the last one followed by a scope ends it.
 _BADLY_QUOTED = re.compile(r'"(.*)"(\s*(?:EXACT|NARROW|BROAD|RELATED)\b.*)')
-# What repeats here never gives back what it took, or a line of blanks or "=" would take hours.
+# Possessive quantifiers: with backtracking, a line of blanks or "=" would take hours.
 _AFTER_TEXT = re.compile(r"\s*+(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*+([^\[\s{]+)?\s*+(?:[\[{]|$)")
 _MODIFIERS = re.compile(r"\{[^{}=]*+=[^{}]*+\}\s*+$")
 _COMMENT = re.compile(r"(?<!\\)\s!\s.*$")
@@ -53,7 +53,7 @@ def _read(source: Source) -> Iterator[Record]:
             yield record
     if not found:
         raise InputError(
-            "there is no [Term] in it, so it is no OBO file", path=source.path, fix="Give the ontology as OBO."
+            "it has no [Term], so it is not an OBO file", path=source.path, fix="Give the ontology as OBO."
         )
 
 
@@ -70,7 +70,7 @@ def _split_stanzas(source: Source) -> Iterator[tuple[str, int, list[tuple[int, s
         if colon and kind == "[Term]":
             tags.append((number, tag, value.strip()))
         elif not colon and line.strip() and not line.startswith("!"):
-            source.reject("no tag with a value", line=number)
+            source.reject("a line without a tag and value", line=number)
     yield kind, start, tags
 
 
@@ -109,7 +109,7 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
                     add_xref(record, words[1].strip('"'))
             case _:
                 pass
-    # What is a B that ... is a B, said there alone where a classifier has not been run.
+    # "A is a B that ..." makes A a B; the only place that says so where no classifier was run.
     for genus in genera if not record.parents else ():
         add_edge(record.parents, genus)
     return record
@@ -133,7 +133,7 @@ def _add_synonym(source: Source, record: Record, number: int, value: str, defaul
 
 
 def _add_xref(source: Source, record: Record, value: str) -> None:
-    # Mondo states of every reference what it is worth.
+    # Mondo states how each reference relates to the term.
     if 'source="MONDO:' in value and "MONDO:equivalentTo" not in value:
         source.skipped["references to what is not the same"] += 1
     else:

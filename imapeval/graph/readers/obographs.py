@@ -38,7 +38,7 @@ def _recognise(path: Path, head: bytes) -> bool:
 
 
 def _find_name(head: bytes) -> str:
-    # Only where the id of the graph stands before its nodes, which have ids of the same form but for the suffix.
+    # Only where the id of the graph precedes its nodes, which have ids of the same form but for the suffix.
     found = re.search(rb'"id"\s*:\s*"https?://purl\.obolibrary\.org/obo/([\w-]+)\.(?:owl|json|obo)"', head)
     return found[1].decode().lower() if found else ""
 
@@ -79,14 +79,14 @@ def _load(source: Source) -> list[dict[str, Any]]:
             case {"graphs": [dict(), *_] as graphs}:
                 return [graph for graph in cast("list[Any]", graphs) if isinstance(graph, dict)]
             case _:
-                problem = "there is no list 'graphs' in it"
+                problem = "it has no list 'graphs'"
     raise InputError(problem, path=source.path, line=line, fix=_MEND)
 
 
 def _list(graph: dict[str, Any], key: str, source: Source) -> list[Any]:
     found = graph.get(key, [])
     if not isinstance(found, list):
-        raise InputError(f"{key!r} is no list", path=source.path, fix=_MEND)
+        raise InputError(f"{key!r} is not a list", path=source.path, fix=_MEND)
     return cast("list[Any]", found)
 
 
@@ -105,7 +105,9 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
         return None
     record, place = start_record(source, term), f"{source.path.name} {term}"
     if record is None:
-        source.problems.add("an id that is no CURIE and no IRI of a known ontology", f"{source.path.name} {term!a}")
+        source.problems.add(
+            "an id that is neither a CURIE nor an IRI of a known ontology", f"{source.path.name} {term!a}"
+        )
         return None
     if isinstance(label := node.get("lbl"), str):
         add_name(record, label, source=source, place=place, label=True)
@@ -127,7 +129,7 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
 
 def _add_edge(source: Source, record: Record | None, relation: str, parent: str) -> None:
     if record is None:
-        source.skipped["relations of what is obsolete or no class"] += 1
+        source.skipped["relations of terms that are obsolete or not classes"] += 1
     elif relation in _IS_A:
         add_edge(record.parents, parent)
     elif is_part_of(relation):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _OWL = "http://www.w3.org/2002/07/owl#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-# What is kept of a class and of a blank node, by local name; the rest (definitions, dates, ...) goes by.
+# What is kept of a class and of a blank node, by local name; the rest (definitions, dates, ...) is ignored.
 _OF_CLASS = frozenset(("label", "deprecated", "subClassOf", "hasDbXref", "hasAlternativeId", *SCOPES, *EXACT_MATCH))
 _OF_BLANK = frozenset(("onProperty", "someValuesFrom", "annotatedSource", "annotatedProperty", "annotatedTarget"))
 _OF_AXIOM = frozenset(("hasSynonymType", "source"))
@@ -66,7 +66,7 @@ def _read(source: Source) -> Iterator[Record]:
             continue
         record, place = start_record(source, iri), f"{source.path.name} {iri}"
         if record is None:
-            source.problems.add("an id that is no CURIE and no IRI of a known ontology", place)
+            source.problems.add("an id that is neither a CURIE nor an IRI of a known ontology", place)
             continue
         for name, value, lang in statements:
             axiom = axioms.get((iri, name, value), _NOTHING)
@@ -88,7 +88,7 @@ _NOTHING = _Blank()
 
 
 def _is_reference(axiom: _Blank) -> bool:
-    # Mondo states of every reference what it is worth.
+    # Mondo states how each reference relates to the term.
     worth = [origin for origin in axiom.sources if origin.startswith("MONDO:")]
     return not worth or "MONDO:equivalentTo" in worth
 
@@ -138,9 +138,9 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
         ) from error
     if not classes:
         raise InputError(
-            "there is no class in it" if triples else "there is no RDF/XML in it",
+            "it has no classes" if triples else "it has no RDF/XML",
             path=source.path,
-            fix="Give it as OWL in RDF/XML; ROBOT converts other syntaxes: robot convert --input X --output Y.owl",
+            fix="Give OWL in RDF/XML; ROBOT converts other syntaxes: robot convert --input X --output Y.owl",
         )
     return {iri: statements.get(iri, []) for iri in classes}, blanks
 

@@ -105,7 +105,7 @@ def _find_files(source: Source) -> dict[str, list[Path]]:
             problem += f", only {' and '.join(sorted(views))} files, which hold what is no longer valid or too little"
         raise InputError(problem, path=source.path, fix="Give the folder of the release that has the Snapshot files.")
     if others := views["Full"] + views["Delta"]:
-        source.skipped["files that are no Snapshot"] += others
+        source.skipped["files other than Snapshot"] += others
     for kind, paths in found.items():
         for path in paths:
             check_complete(path, separator="\t", width=len(_COLUMNS[kind].split()))

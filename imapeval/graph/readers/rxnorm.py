@@ -1,10 +1,10 @@
 """RxNorm in Rich Release Format: RXNCONSO (names), RXNREL (relations) and RXNSTY (semantic types).
 
-What becomes of RxNorm's kinds of drugs:
+How RxNorm's kinds of drugs are read:
 
-- Whatever is the trade name of one thing is no concept but a brand *name* of it: "Tylenol" of acetaminophen, a branded
-  tablet of the tablet. Who writes one for the other means the same treatment, and two concepts would make it a more
-  general or more specific one.
+- A trade name of one thing is not a concept but a brand *name* of it: "Tylenol" of acetaminophen, a branded
+  tablet of the tablet. Both mean the same treatment, and two concepts would make one more general or
+  more specific than the other.
 - The trade name of a combination ("Augmentin") is a name of the combination, not of each ingredient.
 - A clinical drug, a dose form group or a salt is a *kind* of its ingredient: "amlodipine 5 MG Oral Tablet" is a more
   specific way of saying amlodipine. A drug with several ingredients is a kind of their combination; each ingredient is

@@ -1,4 +1,4 @@
-"""Plain tables, as people write them: names of concepts, or which concept stands under which."""
+"""Plain tables, as people write them: names of concepts, or child and parent."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def _read(source: Source) -> Iterator[Record]:
         return _read_names(source, "concept")
     if not head:
         reject_other_encodings(first, path=source.path, line=1)
-        raise InputError(
-            "its first line is no line of a table in UTF-8", path=source.path, fix="Save it as CSV in UTF-8."
-        )
+        raise InputError("its first line is not a table row in UTF-8", path=source.path, fix="Save it as CSV in UTF-8.")
     raise InputError(
         "it has no column 'id' or 'concept', nor 'child' and 'parent'" if head != [""] else "the file is empty",
         path=source.path,
@@ -69,7 +67,7 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
             continue
         record = _start(source, row[key], known=key == "id")
         if record is None:
-            source.reject(f"the {key} is empty" if not row[key] else "an id that is no CURIE", line=number)
+            source.reject(f"the {key} is empty" if not row[key] else "an id that is not a CURIE", line=number)
             continue
         record.type = cast("ConceptType", row.get("type")) or record.type
         name = _make_name(row, source)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 GENERAL_SHARE = 0.03
 """A concept with more than this share of all concepts below it is general.
 
-Chosen on the sources of the shipped graph, where it marks broad groupings but not concepts that answers do name, such as
-"antibiotic", "lung disease" or "anemia". The build of that graph also exempts what our own tables name, however much is
-below it (`specific`).
+Chosen on the sources of the shipped graph, where it marks broad groupings but not concepts that answers do name, such
+as "antibiotic", "lung disease" or "anemia". The build of that graph also exempts what our own tables name, however much
+is below it (`specific`).
 """
 
 GENERAL_MINIMUM = 300

@@ -55,7 +55,7 @@ def test_what_is_not_taken_is_counted(tmp_path: Path) -> None:
         "names in other languages": 1,
         "translations of definitions and other texts": 1,
     }
-    assert source.problems.places == {"an id that is no CURIE": ["x.tsv line 6"], "no name": ["x.tsv line 7"]}
+    assert source.problems.places == {"an id that is not a CURIE": ["x.tsv line 6"], "no name": ["x.tsv line 7"]}
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/terminology")

@@ -165,7 +165,7 @@ def test_columns_without_a_name_are_those_of_a_spreadsheet(tmp_path: Path) -> No
     records, source = read(tmp_path / "x.csv", "table", b"id,name,,\nDOID:1,one,,\nDOID:2,two,,\n")
     assert texts(records) == ["one", "two"]
     assert not source.problems.counts
-    with pytest.raises(InputError, match="line 1: the column 'name' is there twice"):
+    with pytest.raises(InputError, match="line 1: the column 'name' occurs twice"):
         read(tmp_path / "x.csv", "table", b"id,name,Name\nDOID:1,one,uno\n")
 
 

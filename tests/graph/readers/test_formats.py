@@ -68,14 +68,14 @@ def test_colons_in_paths_are_no_formats(tmp_path: Path, monkeypatch: pytest.Monk
         Path(name).write_text(OBO, encoding="utf-8")
         known, source = open_source(name)
         assert (known.name, source.path) == ("obo", Path(name))
-    # A drive letter: as a path it is not there, but it is no format either.
-    with pytest.raises(InputError, match="it is not there"):
+    # A drive letter: as a path does not exist, but it is no format either.
+    with pytest.raises(InputError, match="does not exist"):
         open_source("C:\\data\\doid.obo")
     assert open_source("obo:C:mine.obo")[1].path == Path("C:mine.obo")
 
 
 def test_unknown_format_lists_all() -> None:
-    with pytest.raises(UsageError, match="'obi' is no format") as error:
+    with pytest.raises(UsageError, match="'obi'") as error:
         open_source("obi:doid.obo")
     assert all(f"\n  {known.name}: {known.title}" in str(error.value) for known in FORMATS)
 
@@ -83,7 +83,7 @@ def test_unknown_format_lists_all() -> None:
 def test_what_no_format_knows_lists_what_was_looked_for(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n", encoding="utf-8")
     for path in (tmp_path / "a.csv", tmp_path):
-        with pytest.raises(InputError, match="in no format that is read here") as error:
+        with pytest.raises(InputError, match="not recognised") as error:
             open_source(str(path))
         assert all(f"\n  {known.name}: " in str(error.value) for known in FORMATS)
 
@@ -91,7 +91,7 @@ def test_what_no_format_knows_lists_what_was_looked_for(tmp_path: Path) -> None:
 def test_web_addresses_and_absent_files() -> None:
     with pytest.raises(UsageError, match="download it"):
         open_source("http://purl.obolibrary.org/obo/doid.obo")
-    with pytest.raises(InputError, match=r"nowhere\.obo: it is not there"):
+    with pytest.raises(InputError, match=r"nowhere\.obo"):
         open_source("nowhere.obo")
 
 
@@ -105,5 +105,5 @@ def test_what_cannot_be_looked_at_is_refused_with_its_format_or_without(tmp_path
     with pytest.raises(InputError, match="it cannot be read"):
         open_source("x" * 5000)
     for name in ("umls", "rf2", "mesh", "obo", "kgx"):
-        with pytest.raises(InputError, match="it is not there"):
+        with pytest.raises(InputError, match="does not exist"):
             open_source(f"{name}:{tmp_path / 'nowhere'}")

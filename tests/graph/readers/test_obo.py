@@ -125,7 +125,7 @@ def test_bad_lines_cost_only_themselves(tmp_path: Path) -> None:
     records, source = read(tmp_path / "x.obo", text)
     assert [(record.id, record.label) for record in records] == [("DOID:1", "one"), ("DOID:2", "two")]
     assert source.problems.places == {
-        "no tag with a value": ["x.obo line 9"],
+        "a line without a tag and value": ["x.obo line 9"],
         "a synonym that is not quoted": ["x.obo line 7"],
         "a second label in English": ["x.obo line 8"],
         "a term without an id": ["x.obo line 11"],
@@ -187,5 +187,5 @@ def test_compressed(tmp_path: Path) -> None:
 
 
 def test_what_has_no_term_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.obo: there is no \[Term\] in it"):
+    with pytest.raises(InputError, match=r"x\.obo: it has no \[Term\]"):
         read(tmp_path / "x.obo", "<html><body>404</body></html>")

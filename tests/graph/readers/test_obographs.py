@@ -75,9 +75,9 @@ def test_what_is_no_living_class_is_left_out(tmp_path: Path) -> None:
         [{"sub": IRI + "DOID_1", "pred": "is_a", "obj": IRI + "DOID_2"}, {"sub": 1}],
     )
     assert records == [Record("DOID:2", "x", type="disease")]
-    assert source.skipped == {"obsolete terms": 1, "relations of what is obsolete or no class": 1}
+    assert source.skipped == {"obsolete terms": 1, "relations of terms that are obsolete or not classes": 1}
     assert source.problems.places == {
-        "an id that is no CURIE and no IRI of a known ontology": ["x.json 'http://example.org/x'"],
+        "an id that is neither a CURIE nor an IRI of a known ontology": ["x.json 'http://example.org/x'"],
         "a node without an id": ["x.json node 4", "x.json node 5"],
         "a name of more than 1,000 characters": [f"x.json {IRI}DOID_2"],
         "a synonym without pred and val": [f"x.json {IRI}DOID_2"],
@@ -91,7 +91,7 @@ def test_what_is_no_living_class_is_left_out(tmp_path: Path) -> None:
         ('{"graphs": [\n{"nodes": [}', "line 2: it is not JSON"),
         ('{"graph": []}', "no list 'graphs'"),
         ('{"graphs": []}', "no list 'graphs'"),
-        ('{"graphs": [{"nodes": {}}]}', "'nodes' is no list"),
+        ('{"graphs": [{"nodes": {}}]}', "'nodes' is not a list"),
         ("[" * 200_000, "nested too deeply"),
     ],
 )

@@ -69,7 +69,7 @@ def test_scope_and_type_by_prefix(tmp_path: Path) -> None:
         ("en,fever,fever,symptom,word", "a kind that is none of name, "),
         ("en,,fever,symptom,name", "no name"),
         ("en,fever,,symptom,name", "the concept is empty"),
-        ("en,fever,...,symptom,name", "an id that is no CURIE"),
+        ("en,fever,...,symptom,name", "an id that is not a CURIE"),
         ("en,fever", "not 5 cells"),
         ("en,fever,fever,symptom,name,x", "not 5 cells"),
         ('en,"fever,fever,symptom,name', "not 5 cells"),
@@ -140,7 +140,7 @@ def test_a_concept_named_in_chinese_keeps_its_name(tmp_path: Path) -> None:
 def test_a_first_line_that_cannot_be_split_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b'id,"name"\rX:1,"a"\r')
-    with pytest.raises(InputError, match=r"no line of a table in UTF-8\. Save it as CSV in UTF-8"):
+    with pytest.raises(InputError, match=r"not a table row in UTF-8\. Save it as CSV in UTF-8"):
         list(FORMAT.read(Source(path, "x")))
 
 

@@ -1,4 +1,4 @@
-"""What kind of thing a concept is, where its id or its category says so."""
+"""The type of a concept, by the prefix of its id, its Biolink category, or its UMLS semantic types."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from imapeval.graph.model import ConceptType
 
-# Ontologies whose concepts are of one type. ChEBI stands nowhere here: few of its substances are drugs, and which are
-# their roles say. Of HPO the modes of inheritance and other modifiers, some 1%, are symptoms by this rule as well.
+# Ontologies whose concepts are of one type. ChEBI is not listed: few of its substances are drugs, as their
+# roles show. Of HPO the modes of inheritance and other modifiers, some 1%, are symptoms by this rule as well.
 _BY_PREFIX: dict[str, ConceptType] = {
     "DOID": "disease",
     "MONDO": "disease",

@@ -1,11 +1,11 @@
-"""One spelling for the ids of concepts: CURIEs as the OBO world writes them."""
+"""Canonical ids of concepts: CURIEs as OBO ontologies write them."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-# {a source's prefix, in capitals: ours}. Prefixes that stand nowhere here stay as they are.
+# {a source's prefix, in capitals: ours}. Prefixes that are not listed are kept unchanged.
 _PREFIXES = {
     **{prefix: prefix for prefix in ("DOID", "MONDO", "HP", "MESH", "CHEBI", "UMLS", "RXCUI", "SNOMEDCT", "NCIT")},
     **{prefix: prefix for prefix in ("SYMP", "UBERON", "FMA", "MAXO", "EFO", "GO", "OMIM", "ORPHA", "UNII", "LOINC")},
@@ -33,7 +33,7 @@ _PREFIXES = {
 
 _CANONICAL_PREFIXES = frozenset(_PREFIXES.values())
 
-# Where a statement comes from, no concepts.
+# Sources of statements, not concepts.
 _LITERATURE = frozenset(("HTTP", "HTTPS", "FTP", "URL", "MAILTO", "PMID", "PMC", "DOI", "ISBN", "WIKIPEDIA", "ORCID"))
 
 # "SNOMEDCT_US_2016_03_01", "NCI2009_04D": the release from which an old DOID took the reference.
@@ -57,7 +57,7 @@ _IRI_BASES = {
 
 
 def canonical_curie(text: str) -> str | None:
-    """Return an id as a CURIE with the prefix that this graph uses, or None where the text is no id of a concept.
+    """Return an id as a CURIE with the prefix that this graph uses, or None where the text is not the id of a concept.
 
     >>> curie("http://purl.obolibrary.org/obo/DOID_255"), curie("MSH:D005334"), curie("RXNORM:5640")
     ('DOID:255', 'MESH:D005334', 'RXCUI:5640')
@@ -73,7 +73,7 @@ def canonical_curie(text: str) -> str | None:
         prefix, local = _split_iri(text)
     if _PREFIXES.get(prefix) != prefix:
         prefix = _find_prefix(prefix)
-    # One word: what has spaces is a sentence with a colon. Half characters, which JSON can name, no file can hold.
+    # One word: text with spaces is a sentence with a colon. Lone surrogates, which JSON can contain, cannot be stored.
     return f"{prefix}:{local}" if prefix and len(local.split()) == 1 and local.isprintable() else None
 
 

@@ -1,4 +1,7 @@
-"""The first line of a table: which columns it has, and by what they are separated."""
+"""Tables in delimited text: with a header and quoting, and the large ones of RRF and RF2 without either.
+
+RRF rows end with "|"; RF2 cells are separated by tabs.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def parse_header(head: bytes) -> list[str]:
-    """Return the columns that the beginning of a file names, in lower case; [] where it is no table."""
+    """Return the columns that the beginning of a file names, in lower case; [] where it is not a table."""
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].rstrip(b"\r")
     try:
         text = line.decode("utf-8")
@@ -25,13 +28,13 @@ def parse_header(head: bytes) -> list[str]:
 
 
 def find_delimiter(header: str) -> str:
-    """Return what separates the columns of a header: the most frequent of tab, comma and semicolon."""
+    """Return the delimiter of a header: the most frequent of tab, comma and semicolon."""
     return max("\t,;", key=header.count)
 
 
 def split_cells(line: str, delimiter: str) -> list[str]:
     """Return the cells of one line; a cell in quotation marks may hold the delimiter. [] where it cannot be split."""
-    # One line at a time: a quotation mark that nobody closed must not swallow the lines below it.
+    # One line at a time: an unclosed quotation mark must not swallow the lines below it.
     if '"' not in line:
         return line.split(delimiter)
     try:
@@ -45,7 +48,7 @@ def read_table(
 ) -> tuple[dict[str, int], Iterator[tuple[int, list[str]]]]:
     """Return {column: its place} and an iterator of (line number, cells) of the rows below; blank lines are left out.
 
-    Rows with another number of cells than the header are problems of the source.
+    Rows with another number of cells than the header are recorded as problems.
 
     Args:
         source: Takes the problems.
@@ -70,9 +73,9 @@ def read_table(
             fix=f"The first line names the columns; {', '.join(required)} must be among them.",
         )
 
-    # Spreadsheets leave columns without a name at the end.
+    # Spreadsheets leave unnamed columns at the end.
     if repeated := next((name for name in columns if name and names.count(name) > 1), None):
-        raise InputError(f"the column {repeated!r} is there twice", path=path, line=number, fix="Rename one of them.")
+        raise InputError(f"the column {repeated!r} occurs twice", path=path, line=number, fix="Rename one of them.")
 
     def read_rows() -> Iterator[tuple[int, list[str]]]:
         width = len(names)
@@ -116,16 +119,16 @@ def read_rows(source: Source, path: Path, *, separator: str, width: int) -> Iter
         raise _make_cut_error(path, number)
     if not good:
         raise InputError(
-            f"no line of it has {width} cells" if number else "there is no line in it that can be read",
+            f"no line of it has {width} cells" if number else "it has no readable line",
             path=path,
             fix="Copy it from the release again.",
         )
 
 
 def check_complete(path: Path, *, separator: str, width: int) -> None:
-    """Refuse a table that was cut off, before anything of it is read.
+    """Reject a truncated table before reading any of it.
 
-    What is compressed is left alone: it says itself where it ends, and `read_rows` looks at its last line.
+    Compressed files are skipped: they mark their own end, and `read_rows` checks the last line.
 
     Raises:
         InputError: The last line is incomplete.
@@ -137,8 +140,8 @@ def check_complete(path: Path, *, separator: str, width: int) -> None:
             size = file.seek(0, 2)
             file.seek(max(0, size - _CHUNK))
             last = file.read().rpartition(b"\n")[2]
-            # A row of RRF ends with its separator: one that has it is whole, and merely lacks the line end. Where a row
-            # of RF2 stops in its last cell nobody can tell.
+            # A row of RRF ends with its separator: one that has it is complete, and only lacks the line end. A row of
+            # RF2 truncated in its last cell cannot be recognised.
             if not last or (separator == "|" and last.count(b"|") >= width - 1):
                 return
             file.seek(0)
@@ -152,5 +155,5 @@ def check_complete(path: Path, *, separator: str, width: int) -> None:
 
 def _make_cut_error(path: Path, line: int) -> InputError:
     return InputError(
-        "the file was cut off in the middle of this line", path=path, line=line, fix="Copy it from the release again."
+        "the file is truncated in the middle of this line", path=path, line=line, fix="Copy it from the release again."
     )

@@ -1,4 +1,4 @@
-"""How names are written in ontologies: inverted, with tags, or too long to be names."""
+"""Names as ontologies write them: inverted, with tags, or too long to be names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Source
 
 MAX_NAME = 1000
-"""Characters of a name. SNOMED CT allows 255 bytes; what is longer in UMLS are formulas and questions of surveys."""
+"""Maximum length of a name. SNOMED CT allows 255 bytes; longer ones in UMLS are formulas and survey questions."""
 
 _TAGGED = re.compile(r"(.*\S)\s*[(（]([^()（）]+)[)）]")
 
@@ -42,7 +42,7 @@ def split_semantic_tag(name: str) -> tuple[str, str]:
 
 
 def check_name(text: str, source: Source, *, line: int, path: Path) -> bool:
-    """Tell whether a text can be a name; if not, it is entered as a problem of the source."""
+    """Return whether a text can be a name; if not, record a problem of the source."""
     if text.strip() and len(text) <= MAX_NAME:
         return True
     source.reject(f"a name of more than {MAX_NAME:,} characters" if text.strip() else "no name", line=line, path=path)

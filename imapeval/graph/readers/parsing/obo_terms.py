@@ -1,4 +1,4 @@
-"""What OBO, obographs and OWL say of a term in common, however it is spelled."""
+"""Terms of OBO ontologies: what the OBO, OBO Graphs and OWL formats have in common."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KINDS: dict[str, NameKind] = {
     "brand_name": "brand",
 }
 
-# What HPO and Mondo keep only to say that it is no name (any more).
+# Types by which HPO and Mondo mark synonyms that are not names (any more).
 _DISCARDED = frozenset(("obsolete_synonym", "deprecated", "exclude"))
 
 _SKIPPED_LANG = "names in other languages"
@@ -65,7 +65,7 @@ def add_name(
     scope: Scope = "exact",
     label: bool = False,
 ) -> None:
-    """Add a name to a record, or enter why not.
+    """Add a name to a record, or record why not.
 
     Args:
         record: Takes it.
@@ -110,7 +110,7 @@ def find_lang(tag: str | None) -> Lang | None:
 
 
 def add_xref(record: Record, text: str) -> None:
-    """Add the id of a concept elsewhere; what is none (a web page, an article) is left out."""
+    """Add the id of a concept in another vocabulary; other references (a web page, an article) are ignored."""
     known = canonical_curie(text)
     if known is not None and known != record.id and known not in record.xrefs:
         record.xrefs.append(known)
@@ -124,5 +124,5 @@ def add_edge(ids: list[str], text: str) -> None:
 
 
 def is_part_of(relation: str) -> bool:
-    """Tell whether a relation, as a name, CURIE or IRI, leads from a part to its whole."""
+    """Return whether a relation, as a name, CURIE or IRI, leads from a part to its whole."""
     return re.split("[#/]", relation)[-1] in _PART_OF

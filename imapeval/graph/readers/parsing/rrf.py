@@ -45,35 +45,35 @@ _XREF_VOCABULARIES = frozenset({"MSH", "SNOMEDCT_US", "RXNORM", "NCI", "HPO"})
 """Vocabularies (SAB) whose codes other readers use as ids."""
 
 _KIND_RANKS: dict[NameKind, int] = {"abbreviation": 0, "brand": 1, "name": 2, "lay": 3, "synonym": 4}
-"""Which kind a wording gets that several vocabularies give: the most telling."""
+"""The kind of a name that several vocabularies classify differently: the most informative."""
 
 
 def find_folder(path: Path, table: str) -> Path | None:
-    """Return the folder where a table lies: it is given itself, its folder, or the folder of the whole release."""
+    """Return the folder of a table, given the table, its folder, or the folder of the whole release."""
     if path.is_file():
         return path.parent if path.name.removesuffix(".gz") == table else None
     return next((path / sub for sub in _SUBFOLDERS if _find_table(path / sub, table)), None)
 
 
 def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
-    """Return where the tables lie, the first of which tells the folder; none of them may be cut off.
+    """Return the paths of the tables, the first of which determines the folder; none may be truncated.
 
     Raises:
-        InputError: One is not there or was cut off, or it is a zip file.
+        InputError: One is missing or truncated, or it is a zip file.
     """
     folder = find_folder(path, tables[0])
     if folder is None:
         if path.is_file() and zipfile.is_zipfile(path):
-            problem, mend = "it is a zip file", f"Unpack it and give the folder with {tables[0]}."
+            problem, fix = "it is a zip file", f"Unpack it and give the folder with {tables[0]}."
         else:
-            problem, mend = f"there is no {tables[0]} in it", "Give the folder of the release."
-        raise InputError(problem, path=path, fix=mend)
+            problem, fix = f"there is no {tables[0]} in it", "Give the folder of the release."
+        raise InputError(problem, path=path, fix=fix)
     found = [_find_table(folder, table) for table in tables]
     widths = (NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS)
     for table, place, width in zip(tables, found, widths, strict=True):
         if place is None:
             raise InputError(
-                f"{table} is not there",
+                f"{table} is missing",
                 path=folder,
                 fix=f"Copy it from the release beside {tables[0]}: relations and types stand in files of their own.",
             )

@@ -1,4 +1,4 @@
-"""Entities that an XML file declares: a few lines of them can grow to gigabytes."""
+"""Rejects XML files whose entities could expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 
 MAX_ENTITY = 200
-"""Characters that an entity may stand for: OWL files abbreviate the IRIs of vocabularies, all of which are shorter."""
+"""Maximum length of an entity: OWL files abbreviate the IRIs of vocabularies, all of which are shorter."""
 
 
 def reject_large_entities(source: Source, path: Path) -> None:
-    """Refuse a file with an entity that holds other entities or is longer than `MAX_ENTITY`.
+    """Reject a file with an entity that contains other entities or is longer than `MAX_ENTITY`.
 
     Raises:
         InputError: It has one, or cannot be read.
@@ -35,7 +35,7 @@ def reject_large_entities(source: Source, path: Path) -> None:
 
     def stop(tag: str, attributes: object) -> None:
         nonlocal begun
-        begun = True  # nothing can be declared behind the first element
+        begun = True  # nothing can be declared after the first element
 
     parser.EntityDeclHandler, parser.StartElementHandler = judge, stop
     with source.open(path) as file:
@@ -43,10 +43,10 @@ def reject_large_entities(source: Source, path: Path) -> None:
             try:
                 parser.Parse(chunk)
             except expat.ExpatError:
-                break  # the reading itself says what is wrong, and where
+                break  # the reader reports what is wrong, and where
     if bad:
         raise InputError(
-            f"it declares the entity {bad[0]!r}, which holds other entities or is longer than {MAX_ENTITY} characters",
+            f"it declares the entity {bad[0]!r}, which contains other entities or has over {MAX_ENTITY} characters",
             path=path,
             fix="Give the file as its publisher has it, or write out the entity.",
         )
