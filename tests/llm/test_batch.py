@@ -156,7 +156,7 @@ def test_the_limits_are_those_of_openai():
     assert (batch.MAX_LINES, batch.MAX_BYTES) == (50_000, 200_000_000)
 
 
-def test_what_waits_is_not_written_twice(folder):
+def test_pending_requests_are_not_exported_twice(folder):
     write(folder, ask(1), ask(2))
     second = write(folder, ask(2), ask(3))
     assert keys_in(folder.file_path(2)) == [key(ask(3))]
@@ -167,7 +167,7 @@ def test_what_waits_is_not_written_twice(folder):
     assert keys_in(folder.file_path(3)) == [key(ask(2))]
 
 
-def test_good_results_are_kept(folder, cache, take):
+def test_completions_are_imported(folder, cache, take):
     write(folder, ask(1), ask(2))
     report = take(good(ask(2), "two"), good(ask(1), "one"))
     assert (report.new, report.known, report.prompt_tokens, report.completion_tokens) == (2, 0, 20, 6)
@@ -178,7 +178,7 @@ def test_good_results_are_kept(folder, cache, take):
     assert (again.new, again.known, again.differing) == (0, 2, [])
 
 
-def test_the_first_good_result_wins_and_others_are_told(folder, cache, take, tmp_path):
+def test_the_first_good_result_wins_and_differing_ones_are_reported(folder, cache, take, tmp_path):
     write(folder, ask(1))
     report = take(bad(ask(1), id_="r1"), good(ask(1), "one", "r2"), good(ask(1), "uno", "r3"), bad(ask(1), id_="r4"))
     assert (report.new, report.failures) == (1, {})
@@ -186,7 +186,7 @@ def test_the_first_good_result_wins_and_others_are_told(folder, cache, take, tmp
     assert cache.get(ask(1)).text == "one"
 
 
-def test_lines_that_are_no_results_are_told_and_left_out(folder, cache, take, tmp_path):
+def test_invalid_lines_are_reported_and_skipped(folder, cache, take, tmp_path):
     write(folder, ask(1), ask(2))
     whole = json.dumps(good(ask(2))).encode()
     report = take(
@@ -204,7 +204,7 @@ def test_lines_that_are_no_results_are_told_and_left_out(folder, cache, take, tm
     assert cache.get(ask(2)) is None
 
 
-def test_what_was_answered_waits_again_once_the_cache_is_lost(folder, take):
+def test_answered_requests_are_pending_again_if_the_cache_is_lost(folder, take):
     write(folder, ask(1))
     take({"id": "r1", "custom_id": key(ask(1)), "error": None, "response": {"status_code": 200, "body": chat("yes")}})
     assert folder.count_waiting() == {}
@@ -250,7 +250,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("outcome", "kind"), FAILURES)
-def test_what_failed_is_named_and_written_again(folder, cache, take, outcome, kind):
+def test_failures_are_reported_and_exported_again(folder, cache, take, outcome, kind):
     write(folder, ask(1))
     result = {"id": "r1", "custom_id": key(ask(1)), "error": None, **outcome}
     report = take(result)
@@ -282,7 +282,7 @@ def test_the_output_of_a_real_vllm(folder, cache, take):
     assert json.loads(cache.get(ask("a")).text) == {"drug": "Drug"}
 
 
-def test_what_was_cut_off_is_recalled_with_its_text(folder, take):
+def test_a_truncation_keeps_its_text(folder, take):
     write(folder, ask(1))
     result = good(ask(1))
     result["response"]["body"] = chat("half of it", reason="length")
@@ -366,7 +366,7 @@ def test_results_are_known_by_a_new_process(tmp_path, cache):
         assert folder.import_results([results], cache=cache).new == 1
 
 
-def test_what_cannot_be_a_folder_of_batches(tmp_path, cache):
+def test_invalid_batch_folders(tmp_path, cache):
     with pytest.raises(UsageError, match=str(tmp_path)):
         BatchFolder(tmp_path / "absent")
     with BatchFolder(tmp_path / "b", model=MODEL) as folder:

@@ -9,14 +9,14 @@ MADE_UP = Completion("made up", "stop", "", Usage(0, 0))
 KNOWN = Completion("paid for", "stop", "m", Usage(3, 2), cached=True)
 
 
-async def test_what_was_paid_for_is_given():
+async def test_cached_completions_are_returned():
     rehearsal = DryRunModel("m", find_completion=lambda _: KNOWN, reply=pending_error)
     rehearsal.recorded = []
     assert await rehearsal.complete(REQUEST) == KNOWN
     assert rehearsal.recorded == [RecordedRequest(REQUEST, KNOWN)]
 
 
-async def test_what_was_not_is_pending():
+async def test_requests_without_a_completion_are_pending():
     rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=pending_error)
     rehearsal.recorded = []
     with pytest.raises(ProviderError, match="question-imap") as caught:
@@ -25,7 +25,7 @@ async def test_what_was_not_is_pending():
     assert rehearsal.recorded == [RecordedRequest(REQUEST, error=caught.value)]
 
 
-async def test_a_made_up_reply_is_told_from_a_known_one():
+async def test_simulated_replies_are_marked():
     rehearsal = DryRunModel("m", find_completion=lambda _: None, reply=lambda _: MADE_UP)
     rehearsal.recorded = []
     assert await rehearsal.complete(REQUEST) == MADE_UP

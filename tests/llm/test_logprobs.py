@@ -106,7 +106,7 @@ async def test_a_server_that_refuses_them_is_asked_without(faulty, status, messa
     ]
 
 
-async def test_who_may_not_ask_at_all_is_told_so(faulty):
+async def test_a_forbidden_request_is_an_error(faulty):
     faulty.script = [(403, {"error": {"message": "You are not allowed to sample from this model"}})]
     with pytest.raises(Exception, match="You are not allowed to sample") as caught:
         await OpenAIModel("stub", base_url=faulty.url).complete(REQUEST)

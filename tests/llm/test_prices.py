@@ -65,6 +65,6 @@ def test_a_price_can_be_given():
 
 
 @pytest.mark.parametrize("text", ["", "1", "1;2", "1,2,3", "a,b", "-1,2", "1,nan", "inf,1"])
-def test_what_is_no_price_is_refused(text: str):
+def test_an_invalid_price_is_rejected(text: str):
     with pytest.raises(UsageError, match="--price"):
         parse_price(text)

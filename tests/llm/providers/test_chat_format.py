@@ -260,7 +260,7 @@ def test_a_content_of_parts_is_joined(content, text):
 
 
 @pytest.mark.parametrize("content", [None, "", " ", [], [{"type": "text"}], [{"type": "text", "text": 4}], {}, 4, True])
-def test_a_content_without_text_is_told_with_what_it_cost(content):
+def test_a_reply_without_text_reports_its_usage(content):
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(reply(content, usage={"prompt_tokens": 5, "completion_tokens": 2}), REQUEST, who=WHO)
     assert (caught.value.kind, caught.value.tokens) == ("unreadable-reply", (5, 2))
@@ -309,13 +309,13 @@ def test_no_usage_costs_a_completion(usage, read):
     assert (completion.text, completion.usage) == ("text", read)
 
 
-def test_fields_that_nobody_needs_cost_no_completion():
+def test_invalid_unused_fields_do_not_lose_the_completion():
     said = {"choices": [{"finish_reason": 1, "message": {"content": "text", "refusal": False}}], "model": None}
     completion = chat_format.parse_reply(json.dumps(said), REQUEST, who=WHO)
     assert (completion.text, completion.finish_reason, completion.model) == ("text", "", "")
 
 
-def test_what_a_truncation_cost_is_told():
+def test_a_truncation_reports_its_usage():
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(
             reply("ha", finish_reason="length", usage={"prompt_tokens": 5, "completion_tokens": 9}), REQUEST, who=WHO

@@ -104,7 +104,7 @@ async def test_costs_what_the_text_has_of_tokens(faulty):
         {"choices": [{"text": TEXT, "logprobs": None}]},
     ],
 )
-async def test_who_does_not_tell_them_is_not_asked_again(faulty, step):
+async def test_a_server_without_echo_is_not_asked_again(faulty, step):
     faulty.script = [step]
     with pytest.raises(ServiceError) as caught:
         await RetryingModel(OpenAIModel("stub", base_url=faulty.url)).complete(REQUEST)

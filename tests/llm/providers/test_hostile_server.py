@@ -60,7 +60,7 @@ def send(handler, content, *, status=200, **headers):
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_request_is_sent_to_nobody_else(status, monkeypatch):
+async def test_redirects_are_not_followed(status, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     with serving(lambda handler: send(handler, GOOD)) as other:
         target = f"{url_of(other).replace('//', '//me:pass-word-1@')}/chat/completions?token=0123456789abcdef"

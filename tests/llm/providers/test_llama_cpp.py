@@ -70,7 +70,7 @@ def test_without_the_package_the_extra_is_named(gguf, monkeypatch):
 
 
 @needs_llama
-def test_what_is_not_there_is_told_at_once(tmp_path):
+def test_missing_weights_are_an_error_at_once(tmp_path):
     with pytest.raises(ResourceError, match="qwen3-8b"):
         open_model("local:qwen3-8b")
     with pytest.raises(UsageError, match=r"\.gguf"):

@@ -80,7 +80,7 @@ def test_the_address_may_come_from_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "127.0.0.1", "ftp://x/v1", "http://", "http://x:port/v1"])
-def test_what_is_no_address_is_refused(url):
+def test_an_invalid_address_is_rejected(url):
     with pytest.raises(UsageError, match="--base-url"):
         OpenAIModel("m", base_url=url)
 
@@ -145,7 +145,7 @@ async def test_a_passing_fault_is_tried_again(faulty, fault):
         ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
     ],
 )
-async def test_the_pause_that_a_server_asks_for_is_told(faulty, headers, seconds):
+async def test_retry_after_is_reported(faulty, headers, seconds):
     faulty.script = [(429, ERROR, headers)]
     with pytest.raises(ProviderError) as caught:
         await OpenAIModel("stub", base_url=faulty.url).complete(REQUEST)
@@ -174,7 +174,7 @@ async def test_what_a_model_refuses_is_left_out_from_then_on(faulty):
     assert last.keys() == {"model", "messages", "max_completion_tokens"}
 
 
-async def test_the_name_that_a_server_gives_its_model_is_told(faulty):
+async def test_the_servers_name_of_the_model_is_reported(faulty):
     faulty.script = [{**reply("text"), "model": "another"}]
     assert (await OpenAIModel("stub", base_url=faulty.url).complete(REQUEST)).model == "another"
 
@@ -216,7 +216,7 @@ async def test_broken_characters_in_a_request_are_refused(faulty):
         await OpenAIModel("stub", base_url=faulty.url).complete(Request((Message("user", "a\ud800"),)))
 
 
-async def test_a_server_that_is_not_there_is_told(unused_url):
+async def test_an_unreachable_server(unused_url):
     with pytest.raises(ProviderError) as caught:
         await OpenAIModel("stub", base_url=unused_url).complete(REQUEST)
     assert caught.value.kind == "unreachable"

@@ -7,7 +7,7 @@ from imapeval.llm.providers.scripted import ScriptedModel
 REQUEST = Request((Message("user", "hello"),))
 
 
-async def test_replies_in_order_and_remembers_what_was_asked():
+async def test_replies_in_order_and_records_requests():
     model = ScriptedModel(["one", ProviderError("busy", kind="rate-limit"), "two"])
     assert (await model.complete(REQUEST)).text == "one"
     with pytest.raises(ProviderError, match="busy"):

@@ -174,7 +174,7 @@ def test_several_event_loops_share_the_engine(engine):
     assert len(engine.threads) == 1
 
 
-async def test_who_gave_up_before_its_turn_is_not_computed(engine):
+async def test_a_request_cancelled_in_the_queue_is_not_computed(engine):
     model = model_of(engine)
     engine.hold.clear()
     first = asyncio.ensure_future(model.complete(ask("2")))
@@ -248,7 +248,7 @@ def test_unreadable_arguments_are_refused(query):
         VLLMModel(f"m?{query}")
 
 
-def test_a_folder_is_known_by_its_content_wherever_it_lies(tmp_path, monkeypatch):
+def test_a_folder_is_identified_by_its_content(tmp_path, monkeypatch):
     monkeypatch.setattr(vllm, "_HASHED_WHOLE", 1000)
 
     def make(place, weights):
@@ -422,7 +422,7 @@ class TestReal:
         with pytest.raises(ProviderError, match="TextEncodeInput"):
             await in_process.complete(ask("\ud800"))
 
-    async def test_what_is_no_model_is_said_so(self, tmp_path):
+    async def test_a_folder_without_a_model(self, tmp_path):
         (tmp_path / "empty").mkdir()
         with pytest.raises(ServiceError, match="vLLM") as caught:
             await VLLMModel(str(tmp_path / "empty")).complete(ask("1"))

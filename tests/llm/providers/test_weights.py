@@ -86,7 +86,7 @@ def test_a_path_is_taken_as_it_is(gguf, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["qwen4", "absent.gguf", "Qwen/Qwen3-8B", "/absent"])
-def test_what_is_not_there_names_what_is(name):
+def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(UsageError, match=r"smollm2, qwen2\.5-coder-1\.5b, .*qwen3-8b"):
         find_file(name)
 

@@ -27,7 +27,7 @@ VALUES = ", ".join(f'"fact number {n} of the answer"' for n in range(60))
         ("", "unreadable-completion"),
     ],
 )
-def test_faults_are_told_apart(completion, fault):
+def test_diagnose(completion, fault):
     assert diagnose(completion) == fault
 
 

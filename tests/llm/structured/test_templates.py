@@ -217,7 +217,7 @@ def test_every_prompt_with_tags_has_markers_and_worked_examples_look_like_reques
     assert len(set.union(set(), *ids)) == len(ids)
 
 
-def test_the_line_stands_behind_the_paragraph_of_the_last_text():
+def test_the_line_follows_the_paragraph_of_the_last_text():
     messages = (Message("user", "Rate <a>{{a}}</a> for style.\n\n\n- Style:"),)
     (fenced,) = templates.delimit_texts(messages, lang="en")
     (note,) = templates.load("data-note", lang="en", version=1).messages
