@@ -82,7 +82,9 @@ def show(path: Path) -> str:
 
 
 def test_the_rule_sees_every_form_of_import() -> None:
-    tree = ast.parse("import imapeval.graph.store.graph\nfrom imapeval import study, __version__\nfrom ..cli import main\n")
+    tree = ast.parse(
+        "import imapeval.graph.store.graph\nfrom imapeval import study, __version__\nfrom ..cli import main\n"
+    )
     found = [unit_of(name) for _, name in imported(tree, "imapeval.metrics.base", package=False)]
     assert found == ["graph", "study", "", "cli"]
 

@@ -35,6 +35,7 @@ def change():
         yield compare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("game", GAMES)

@@ -53,6 +53,7 @@ def read_results(run: Path) -> dict[tuple[str, str], Json]:
     return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
 
 
+@pytest.mark.slow
 def test_a_run_with_it(imapeval: Command, options: list[str], tmp_path: Path, serve: Callable[..., Stub]) -> None:
     stub = serve(answer)
     options += ["--base-url", stub.url, "--price", "1,2"]

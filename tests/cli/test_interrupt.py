@@ -171,6 +171,7 @@ def test_the_second_time_it_stops_at_once(
     assert "To resume: imapeval score" in said
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_run_in_order(
     slow: SlowServer, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_terminal_that_is_closed_ends_the_run_in_order(
     assert len(slow.begun) < 2 * len(SAMPLES)
 
 
+@pytest.mark.slow
 def test_under_nohup_it_goes_on(slow: SlowServer, start: Callable[..., subprocess.Popen[str]]) -> None:
     slow.seconds = 0.1
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

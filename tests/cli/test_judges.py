@@ -76,6 +76,7 @@ def read_results(run: Path) -> dict[tuple[str, str], dict]:
     return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
 
 
+@pytest.mark.slow
 def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server) -> None:
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
@@ -111,6 +112,7 @@ def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_d
     assert "'geval' asks a language model, and none is named. Add --llm openai:NAME." in done.stderr
 
 
+@pytest.mark.slow
 def test_a_dry_run_foresees_what_judges_ask(
     imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server
 ) -> None:

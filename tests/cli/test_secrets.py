@@ -122,6 +122,7 @@ FORMS = ["completion", "facts", "refused key", "bad request"]
 SCORE = ("score", "data.jsonl", "--out", "run", "--llm", "openai:m", "--metrics", "imapscore,rouge1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_key_that_the_server_repeats_is_nowhere(form: str, echo: EchoServer, data: Path):
     echo.form = form
@@ -132,6 +133,7 @@ def test_a_key_that_the_server_repeats_is_nowhere(form: str, echo: EchoServer, d
     check(data.parent, run(data.parent, "report", "run"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_user_password_and_query_of_an_address_are_nowhere(form: str, echo: EchoServer, data: Path):
     echo.form = form
@@ -186,6 +188,7 @@ def test_a_key_that_no_header_can_carry_is_refused(key: str, echo: EchoServer, d
     assert echo.paths == []
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there_keeps_its_mode(data: Path):
     run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1", "--junit", "j.xml")
     for path in [data.parent / "j.xml", *(data.parent / "run").glob("[a-z]*")]:
@@ -196,6 +199,7 @@ def test_a_file_that_is_there_keeps_its_mode(data: Path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["completion", "refused key"])
 def test_serve_tells_clients_nothing_secret(form: str, echo: EchoServer, tmp_path: Path):
     echo.form = form
@@ -225,6 +229,7 @@ def test_serve_tells_clients_nothing_secret(form: str, echo: EchoServer, tmp_pat
     assert [secret for secret in SECRETS if secret in told + printed] == []
 
 
+@pytest.mark.slow
 def test_a_page_of_a_run_of_an_earlier_version_shows_no_password(data: Path):
     run(data.parent, "score", "data.jsonl", "--out", "run", "--metrics", "rouge1")
     manifest = data.parent / "run/manifest.json"

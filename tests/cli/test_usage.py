@@ -172,6 +172,7 @@ def test_kills_hide_nothing_of_what_was_paid(
     assert (server.asked - 2 * kills) * COST <= usage["usd"] <= server.asked * COST + 1e-9
 
 
+@pytest.mark.slow
 def test_the_command_to_go_on_names_the_limit_to_raise(
     write_data: WriteData, options: list[str], imapeval_process: Callable[..., subprocess.Popen[str]]
 ):

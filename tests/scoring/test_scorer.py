@@ -76,6 +76,7 @@ def test_one_answer(scorer: Scorer):
     assert found.spent is None
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_command_line(tmp_path: Path):
     run_cli("score", "sample-zh", "--limit", "6", "--metrics", "imapscore,rouge1", "--out", str(tmp_path / "run"))
     expected = by_id(tmp_path / "run")
@@ -171,6 +172,7 @@ def test_what_is_asked_while_it_is_closed_is_given_up(monkeypatch: pytest.Monkey
     closing.join()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_after_a_fork():
     script = (
@@ -444,6 +446,7 @@ async def test_costs_of_answers_scored_at_once_are_kept_apart():
     assert [item.spent.calls for item in found if item.spent is not None] == [4] * 5
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_is_nobodys_score():
     class Down:
         identity = "down"

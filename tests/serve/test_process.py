@@ -56,6 +56,7 @@ def post(port: int, value: Any, **headers: str) -> tuple[int, Any]:
     return response.status, body
 
 
+@pytest.mark.slow
 def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_of_it():
     told = " ".join(f"Take drug{number} {number} mg and avoid herb{number}." for number in range(80))
     given = {"question": f"What should {SECRET} take and avoid?", "reference": told, "response": told[::-1] + told}
@@ -76,6 +77,7 @@ def test_a_signal_ends_it_when_what_is_under_way_is_done_and_nothing_is_logged_o
     assert (output, errors) == ("", "")
 
 
+@pytest.mark.slow
 def test_ctrl_c():
     with started() as (process, port), socket.create_connection(("127.0.0.1", port)) as idle:
         idle.sendall(b"POST /sc")

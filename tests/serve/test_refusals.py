@@ -244,6 +244,7 @@ def test_too_many_connections(serve: Serve):
     assert answers(server)
 
 
+@pytest.mark.slow
 def test_too_much_waiting(serve: Serve):
     server = serve(waiting=2)
     # This never fits, however often it is tried again.
@@ -261,6 +262,7 @@ def test_too_much_waiting(serve: Serve):
     assert answers(server)
 
 
+@pytest.mark.slow
 def test_long_answers_hold_up_no_short_one(serve: Serve):
     server = serve()
     with ThreadPoolExecutor(2) as pool:

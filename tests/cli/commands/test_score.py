@@ -218,6 +218,7 @@ def test_killed_at_random_moments_and_continued(imapeval_process: Process, write
     assert len(killed) == 250 * 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts by POSIX signals")
 def test_interrupted_it_says_how_to_go_on(imapeval_process: Process, write_data: WriteData, tmp_path: Path):
     data = write_data(generate(400))

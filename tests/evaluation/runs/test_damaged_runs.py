@@ -145,6 +145,7 @@ def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
     return changed
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_value_in_any_field(made: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):

@@ -53,6 +53,7 @@ def test_answer(imapscore, sample):
 """
 
 
+@pytest.mark.slow
 def test_the_same_numbers_as_on_the_command_line(
     run: Run, pytester: pytest.Pytester, expected: dict[str, float | None]
 ):
@@ -145,6 +146,7 @@ def test_several(imapscore):
 """
 
 
+@pytest.mark.slow
 def test_calls_and_what_cannot_be_scored(run: Run, pytester: pytest.Pytester):
     done = run(CALLS, "--imapeval-metrics", "rouge1,chrf", "--junitxml=scores.xml", "-rA")
     failed = {line.split("::")[1].partition(" - ")[0]: line for line in done.outlines if line.startswith("FAILED")}
@@ -198,6 +200,7 @@ def test_unscored(imapscore):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mean", "code"), [("0.5", 0), ("0.51", 1)])
 def test_a_mean_decides_over_the_session(run: Run, mean: str, code: int):
     done = run(PLAIN, *QUICK, "--imapeval-unscored", "skip", "--imapeval-mean", f"rouge1={mean}")
@@ -212,6 +215,7 @@ def test_a_mean_decides_over_the_session(run: Run, mean: str, code: int):
     )
 
 
+@pytest.mark.slow
 def test_settings_of_the_configuration_file_and_tests_that_nobody_scored(run: Run, pytester: pytest.Pytester):
     pytester.makeini("[pytest]\nimapeval_metrics = rouge2\nimapeval_unscored = skip\n")
     pytester.makepyfile(test_answers=PLAIN)
@@ -260,6 +264,7 @@ def refusing() -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_nobody_is_an_error_and_no_score(run: Run, pytester: pytest.Pytester, refusing: str):
     llm = ("--imapeval-llm", "openai:m", "--imapeval-base-url", refusing, "--imapeval-unscored", "skip")
     done = run(PLAIN, *llm, "-k", "good", "--junitxml=scores.xml")
@@ -273,21 +278,18 @@ OWN = """
 from dataclasses import dataclass
 
 import pytest
-from imapeval import Score, Scorer
+from imapeval import Metric, Scorer
 
 @dataclass(frozen=True)
-class Length:
+class Length(Metric):
     name = "length"
-    summary = citation = "characters of the response"
+    summary = "characters of the response"
     requires = frozenset()
-    languages = frozenset({"en", "zh"})
     range = (0.0, None)
     higher_is_better = False
-    missing_requirements = ""
-    signature = "length|v:1"
 
-    def score(self, cases):
-        return [Score(float(len(case.response))) for case in cases]
+    def score(self, case):
+        return len(case.response)
 
 @pytest.fixture(scope="session")
 def imapeval_scorer():
@@ -320,6 +322,7 @@ def test_wrong_way(imapscore):
     )
 
 
+@pytest.mark.slow
 def test_a_test_that_is_run_again_counts_once(run: Run, pytester: pytest.Pytester):
     pytester.makeconftest("""
 from _pytest.runner import runtestprotocol
@@ -369,6 +372,7 @@ def test_pytest_does_not_warn_where_imapeval_was_imported_before_it(pytester: py
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_page(
     run_page: Callable[[str], tuple[str, str]], monkeypatch: pytest.MonkeyPatch, expected: dict[str, float | None]
 ):

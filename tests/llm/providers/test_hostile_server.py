@@ -188,6 +188,7 @@ ASK = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks of memory are read from /proc")
 @pytest.mark.parametrize("flood", [send_bomb, send_without_end, send_error_without_end])
 def test_a_reply_without_limit_is_given_up(flood):
