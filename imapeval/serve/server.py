@@ -125,6 +125,9 @@ def make_server(
         http=cast("type[asyncio.Protocol]", Protocol),
         ws="none",
         lifespan="on",
+        # Its own configuration would close every logging handler of this process; absl's, which comes with rouge-score,
+        # closes the stream that it writes to as well.
+        log_config=None,
         log_level="error",
         access_log=False,
         proxy_headers=False,

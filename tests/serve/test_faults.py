@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 GOOD = {"response": "Rest.", "question": "How is flu treated?", "reference": "Rest at home."}
 
 
-def read_log(capsys: pytest.CaptureFixture[str], said: str, *, times: int = 1) -> str:
+def read_log(caplog: pytest.LogCaptureFixture, said: str, *, times: int = 1) -> str:
     """Return what was logged once it says so: that is after the reply was sent."""
-    logged = ""
     begun = time.monotonic()
-    while logged.count(said) < times:
+    while caplog.text.count(said) < times:
         assert time.monotonic() - begun < 10
         time.sleep(0.02)
-        logged += capsys.readouterr().err
-    return logged
+    return caplog.text
 
 
-def test_a_bug_shows_no_trace(serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_bug_shows_no_trace(serve: Serve, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
     with Scorer(llm=ScriptedModel([])) as scorer:
         server = serve(load(scorer, llm="x"))
 
@@ -42,7 +40,7 @@ def test_a_bug_shows_no_trace(serve: Serve, capsys: pytest.CaptureFixture[str], 
         reply = server.post("/score", GOOD)
         # A second one: it lives.
         assert server.post("/score", GOOD).error == reply.error == (500, "internal")
-        logged = read_log(capsys, "KeyError at ", times=2)
+        logged = read_log(caplog, "KeyError at ", times=2)
     assert "test_faults.py:" in logged
     for said in (reply.body.decode(), logged):
         assert "Smith" not in said
@@ -50,7 +48,7 @@ def test_a_bug_shows_no_trace(serve: Serve, capsys: pytest.CaptureFixture[str], 
 
 
 def test_an_answer_that_breaks_something_does_not_break_those_beside_it(
-    serve: Serve, loaded: LoadedScorer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, loaded: LoadedScorer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     server = serve()
     score = loaded.scorer.ascore_all
@@ -65,11 +63,11 @@ def test_an_answer_that_breaks_something_does_not_break_those_beside_it(
         ids = ["bad" if number == 10 else str(number) for number in range(20)]
         told = [reply.status for reply in pool.map(lambda id_: server.post("/score", {**GOOD, "id": id_}), ids)]
     assert told == [500 if id_ == "bad" else 200 for id_ in ids]
-    read_log(capsys, "KeyError at ")
+    read_log(caplog, "KeyError at ")
 
 
 def test_an_error_that_is_nobodys_is_logged(
-    serve: Serve, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     with Scorer(llm=ScriptedModel([])) as scorer:
         server = serve(load(scorer, llm="x"))
@@ -79,11 +77,11 @@ def test_an_error_that_is_nobodys_is_logged(
 
         monkeypatch.setattr(scorer, "ascore", fail)
         assert server.post("/score", GOOD).error == (500, "internal")
-        assert "not there" not in read_log(capsys, "UsageError at ")
+        assert "not there" not in read_log(caplog, "UsageError at ")
 
 
 def test_opentelemetry_gets_no_texts(
-    serve: Serve, loaded: LoadedScorer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    serve: Serve, loaded: LoadedScorer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     logs = pytest.importorskip("opentelemetry._logs", reason="this fastapi knows no OpenTelemetry")
     sent: list[Any] = []
@@ -102,5 +100,5 @@ def test_opentelemetry_gets_no_texts(
         monkeypatch.setattr(f"{module}.get_logger_provider", Provider)
     monkeypatch.setattr(loaded.scorer, "ascore_all", fail)
     assert serve().post("/score", GOOD).status == 500
-    read_log(capsys, "KeyError at ")
+    read_log(caplog, "KeyError at ")
     assert not sent
