@@ -213,7 +213,7 @@ class ImapScoreMetric(_MetricBase, _metrics.BaseMetric):
 
     _case = _cases.LLMTestCase
 
-    def _read(self, test_case: Any) -> dict[str, Any]:
+    def _to_arguments(self, test_case: Any) -> dict[str, Any]:
         return {
             "question": test_case.input,
             "response": test_case.actual_output,
@@ -230,7 +230,7 @@ class ConversationalImapScoreMetric(_MetricBase, _metrics.BaseConversationalMetr
 
     _case = _cases.ConversationalTestCase
 
-    def _read(self, test_case: Any) -> dict[str, Any]:
+    def _to_arguments(self, test_case: Any) -> dict[str, Any]:
         return {
             "turns": [{"role": turn.role, "content": turn.content} for turn in test_case.turns],
             "response": None,

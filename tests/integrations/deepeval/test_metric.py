@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -23,7 +24,7 @@ from deepeval.telemetry.client import get_settings
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
 from deepeval.tracing import observe, update_current_span
 
-from imapeval import Scorer
+from imapeval import Metric, Scorer
 from imapeval.errors import MissingExtraError, ServiceError, UsageError
 from imapeval.integrations.deepeval import ConversationalImapScoreMetric, ImapScoreMetric
 from imapeval.llm.middleware import retry
@@ -213,23 +214,18 @@ def test_several_metrics():
     assert [data.name for data in rows["uti"].metrics_data] == ["rouge1", "imapscore"]
 
 
-class Length:
+@dataclass(frozen=True)
+class Length(Metric):
     """Characters of the response: the fewer, the better."""
 
     name = "length"
     summary = "characters of the response"
-    citation = "a test"
-    requires = frozenset[str]()
-    languages = frozenset({"en", "zh"})
+    requires = frozenset()
     range = (0.0, None)
     higher_is_better = False
-    missing_requirements = ""
-    signature = "length"
 
-    def score(self, cases: Any) -> Any:
-        from imapeval.types import Score
-
-        return [Score(float(len(case.response))) for case in cases]
+    def score(self, case: Any) -> float:
+        return len(case.response)
 
 
 def test_lower_may_be_better():

@@ -264,7 +264,7 @@ async def test_what_it_says_without_asking_is_no_sign_of_a_server(monkeypatch):
     model = retry.RetryingModel(DeepEvalModel(Host(ConnectionRefusedError("refused"))))
     with pytest.raises(ProviderError):
         await model.complete(Request(ASKED.messages, json=True))
-    with pytest.raises(ServiceError, match="given up"):
+    with pytest.raises(ServiceError, match="gave up"):
         await asyncio.wait_for(model.complete(ASKED), 60)
 
 
