@@ -7,7 +7,8 @@ asked one at a time, for the other in batches of 64, as the scorer asks; and aga
 of the two has right, with the exact test of McNemar.
 
 With `--accept`, instead: of the links of `Linker.link_many`, how many are right, for the same names, and for as many
-whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.linking.ranking`, learned on
+whose concept is not in the graph at all. With `--fit`, instead: the weights of `imapeval.graph.linking.ranking`,
+learned on
 4,000 other concepts. Graph and indexes are kept in the folder `--work`, and used again.
 """
 

@@ -49,7 +49,8 @@ async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
     """Relate the values of every row."""
     judged: Judged = []
     for row in rows:
-        match = await relate_values(matcher, row["reference"], row["response"], lang="zh" if row["lang"] == "zh" else "en")
+        lang = "zh" if row["lang"] == "zh" else "en"
+        match = await relate_values(matcher, row["reference"], row["response"], lang=lang)
         if isinstance(match, Failure):
             raise SystemExit(f"{row['reference']} / {row['response']}: {match.message}")
         judged.append((row, match))

@@ -18,7 +18,7 @@ Every command prints tables and sentences or, with `--json`, JSON. Exit codes:
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | more samples failed than `--max-failures` allows; without that option, all of them; or a `--threshold` or `--max-contradictions` is missed |
+| 1 | more samples failed than `--max-failures` allows (without it: all), or a threshold is missed |
 | 2 | invalid usage or input: a message on stderr says what is wrong, where, and how to fix it |
 | 130, 143, 129 | stopped with Ctrl-C, SIGTERM or SIGHUP (a closed terminal); the message says how to resume |
 """

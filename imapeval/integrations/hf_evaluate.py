@@ -66,6 +66,11 @@ class HfImapScore(_evaluate.Metric):
         self.scorer = choose_scorer(scorer, ours)
         super().__init__(config_name, **{name: value for name, value in options.items() if name in theirs})  # pyright: ignore[reportUnknownMemberType]
 
+    @property
+    def name(self) -> str:
+        """Name of the metric in the host, which would derive it from the name of this class."""
+        return "imap_score"
+
     def _info(self) -> Any:
         # Not "string": that type refuses a first answer that is None, and may not hold 2 GB.
         text = _datasets.Value("large_string")
