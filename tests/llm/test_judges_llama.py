@@ -28,7 +28,7 @@ MOST_TOKENS = 24
 async def judge(llama_url, tmp_path, monkeypatch, name, samples):
     monkeypatch.setattr(client, "_MAX_TOKENS", MOST_TOKENS)
     for module in (factscore, questions):
-        monkeypatch.setattr(module, "LIST_TOKENS", MOST_TOKENS)
+        monkeypatch.setattr(module, "MAX_LIST_TOKENS", MOST_TOKENS)
     model = CachedModel(OpenAIModel("smollm2", base_url=llama_url), tmp_path / "cache.sqlite")
     return await evaluate(samples, metrics=[METRICS[name].prepare(MetricResources(llm=model))])
 
