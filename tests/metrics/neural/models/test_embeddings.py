@@ -94,7 +94,7 @@ def test_a_batch_that_fails_leaves_what_is_remembered(tiny_bert: Path, monkeypat
 def test_a_model_cut_to_a_layer_is_loaded_once(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[str] = []
     monkeypatch.setattr(
-        embeddings, "load", lambda model, *kind, **where: loads.append(model) or load_model(model, *kind, **where)
+        embeddings, "load_model", lambda model, *kind, **where: loads.append(model) or load_model(model, *kind, **where)
     )
     one = open_embedder(str(tiny_bert), 2, device="cpu")
     gc.collect()
