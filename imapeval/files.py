@@ -28,8 +28,11 @@ def create_private_file(path: Path) -> None:
     Raises:
         OSError: The file cannot be created.
     """
-    with open(path, "ab", opener=open_private):
-        pass
+    # An existing file must not even be opened: closing it would drop all POSIX locks that this process holds on it,
+    # also those of SQLite's connections, and another process could then damage a database that is in use
+    # (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+    with suppress(FileExistsError):
+        os.close(open_private(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 
 
 def is_process_running(process: int) -> bool:

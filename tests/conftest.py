@@ -18,6 +18,14 @@ def _one_model() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep completions and indexes away from the user's, and from those of other test processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IMAPEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def mount_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     """Mount a disk of so many bytes, which takes root; a second call gives the same one another size."""

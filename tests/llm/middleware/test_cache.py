@@ -276,6 +276,20 @@ async def test_two_processes_share_a_file(tmp_path):
         assert (await cached.complete(ask(number))).text == f"re: {number}"
 
 
+async def test_two_caches_of_one_process_and_another_process_share_a_file(tmp_path):
+    path = tmp_path / "c.sqlite"
+    first, second = (CachedModel(ScriptedModel(echo), path) for _ in range(2))
+    for cached in (first, second):
+        await cached.complete(ask(0))
+    # As SQLite's last connection, that of the other process would delete the log that ours still write to.
+    with run(path, 0, 1) as other:
+        assert other.wait(30) == 0
+    await first.complete(ask(1))
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        assert file.execute("SELECT count(*) FROM completion").fetchone() == (2,)
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
 async def test_waits_for_another_process_that_creates_the_file(tmp_path):
     path = tmp_path / "c.sqlite"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
