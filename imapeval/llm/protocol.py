@@ -146,8 +146,8 @@ class Model(Protocol):
 class CachingModel(Protocol):
     """A `Model` that stores completions and can be told which of them were unusable."""
 
-    def reject(self, request: Request) -> None:
-        """Record that the completion of this request was unusable."""
+    def reject(self, request: Request, completion: Completion) -> None:
+        """Record that this completion of the request was unusable."""
         ...
 
 

@@ -293,10 +293,10 @@ class CountingModel(ModelWrapper):
             self._ledger.record_cached()
         return completion
 
-    def reject(self, request: Request) -> None:
+    def reject(self, request: Request, completion: Completion) -> None:
         """Pass the rejection on to the cache; see `CachedModel.reject`. The cost stays counted."""
         if isinstance(self._model, CachingModel):
-            self._model.reject(request)
+            self._model.reject(request, completion)
 
 
 def format_report(report: Mapping[str, Any]) -> str:

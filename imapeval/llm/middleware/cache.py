@@ -129,13 +129,18 @@ class CachedModel(ModelWrapper):
         completion = await asyncio.shield(call)
         return replace(completion, cached=True) if joined else completion
 
-    def reject(self, request: Request) -> None:
-        """Mark the completion of a request as unusable, so that processes that start later ask again."""
+    def reject(self, request: Request, completion: Completion) -> None:
+        """Mark the completion of a request as unusable, so that processes that start later ask again.
+
+        If the file holds another completion by now, that one stays: a process that started later asked again for it.
+        """
         key = cache_key(canonical_json(request, self.identity))
         self._unwritten.pop(key, None)
         # On a full disk only the mark is lost; the run continues.
         with contextlib.suppress(ResourceError), self._opened() as connection, connection:
-            connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))
+            row = connection.execute("SELECT completion FROM completion WHERE key = ?", (key,)).fetchone()
+            if row and json.loads(row[0])["text"] == completion.text:
+                connection.execute("INSERT OR IGNORE INTO unusable VALUES (?, ?)", (key, time.time()))
 
     def get(self, request: Request) -> Completion | None:
         """Return the cached completion of a request, or None.

@@ -96,7 +96,7 @@ class StructuredOutputClient:
             return await asyncio.to_thread(parse, completion)
         except SampleError:
             if isinstance(self._model, CachingModel):
-                self._model.reject(request)
+                self._model.reject(request, completion)
             raise
 
     async def _complete(self, make_request: Callable[[OutputFormat], Request]) -> tuple[Request, Completion]:

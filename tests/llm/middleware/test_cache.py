@@ -86,25 +86,27 @@ async def test_later_processes_ask_again_for_an_unusable_completion(tmp_path):
     path = tmp_path / "c.sqlite"
     model = ScriptedModel(["<html>", "still <html>", "good"])
     first, concurrent = CachedModel(model, path), CachedModel(model, path)
-    await first.complete(REQUEST)
-    first.reject(REQUEST)
+    unusable = await first.complete(REQUEST)
+    first.reject(REQUEST, unusable)
     # A run, and those that run at the same time, pay for it once.
     assert [(await cached.complete(REQUEST)).text for cached in (first, concurrent)] == ["<html>"] * 2
     second = CachedModel(model, path)
     assert second.get(REQUEST) is None
-    assert (await second.complete(REQUEST)).text == "still <html>"
-    second.reject(REQUEST)
+    still_unusable = await second.complete(REQUEST)
+    assert still_unusable.text == "still <html>"
+    second.reject(REQUEST, still_unusable)
     assert (await second.complete(REQUEST)).cached
     third = CachedModel(model, path)
     assert (await third.complete(REQUEST)).text == "good"
+    # A process that only now finds its older completion unusable says nothing about the newer one.
+    first.reject(REQUEST, unusable)
     assert (await CachedModel(model, path).complete(REQUEST)).text == "good"
     assert len(model.requests) == 3
 
 
 async def test_a_long_lived_process_asks_again_after_a_while(tmp_path, monkeypatch):
     cached = CachedModel(ScriptedModel(["<html>", "good"]), tmp_path / "c.sqlite")
-    await cached.complete(REQUEST)
-    cached.reject(REQUEST)
+    cached.reject(REQUEST, await cached.complete(REQUEST))
     assert (await cached.complete(REQUEST)).text == "<html>"
     monkeypatch.setattr(cache, "_UNUSABLE_SECONDS", 0.0)
     assert (await cached.complete(REQUEST)).text == "good"
@@ -124,7 +126,7 @@ async def test_completions_are_held_in_memory_while_the_disk_is_full(tmp_path, c
     assert len(model.requests) == 5
     (warning,) = caplog.records
     assert str(path) in warning.getMessage()
-    cached.reject(ask(4))
+    cached.reject(ask(4), await cached.complete(ask(4)))
     assert CachedModel(model, path).get(ask(1)) is None
 
     connection.execute("PRAGMA max_page_count = 100000")
