@@ -74,7 +74,8 @@ def main() -> None:
     parser.add_argument("--list-changed", metavar="REF", help="print the names concerned by changes since a commit")
     arguments = parser.parse_args()
     if arguments.list_changed:
-        print(*find_changed(arguments.list_changed), sep="\n")
+        for name in find_changed(arguments.list_changed):
+            print(name)
         return
     with ThreadPoolExecutor(arguments.at_once) as pool:
         done = list(pool.map(lambda name: check(name, freeze=arguments.freeze), arguments.names or EXTRAS))
