@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
-from imapeval.metrics.judges.parsing.scores import (
-    LABELS,
-    ONE_TO_FIVE,
-    Scale,
-    WeightedScore,
-    read_score,
-    weight_by_logprobs,
-)
+from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_score, read_scores
+from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -34,7 +28,7 @@ def score_schema(scale: Scale) -> Mapping[str, Any]:
     """Return the JSON schema of a form with the score alone."""
     return {
         "type": "object",
-        "properties": {"score": {"type": "integer", "enum": list(range(scale.low, scale.high + 1))}},
+        "properties": {"score": {"type": "integer", "enum": scale.scores}},
         "required": ["score"],
         "additionalProperties": False,
     }
@@ -89,20 +83,50 @@ class WeightedJudge(Judge):
             SampleError: As of `JudgeClient.ask`.
             ServiceError: Likewise.
         """
-        client, scale, labels = self.get_client(), self.scale, (*LABELS, *labels)
+        rated = await self._rate_labels(request, {"": (*LABELS, *labels)}, alone=True)
+        return rated if isinstance(rated, Failure) else rated[""]
 
-        def read(completion: Completion) -> int:
-            return read_score(completion.text, scale=scale, labels=labels)
+    async def rate_each(self, request: JudgeRequest, labels: Mapping[str, Sequence[str]]) -> dict[str, Score] | Failure:
+        """Return a score for each name, all out of the same completions, with the parts of `rate`.
 
-        def read_weighed(completion: Completion) -> WeightedScore | None:
+        Args:
+            request: What the judge is asked.
+            labels: What each score stands behind in a completion.
+
+        Raises:
+            SampleError: As of `JudgeClient.ask`.
+            ServiceError: Likewise.
+        """
+        return await self._rate_labels(request, labels, alone=False)
+
+    async def _rate_labels(
+        self, request: JudgeRequest, labels: Mapping[str, Sequence[str]], *, alone: bool
+    ) -> dict[str, Score] | Failure:
+        client, scale = self.get_client(), self.scale
+
+        def read(completion: Completion) -> dict[str, float]:
+            if alone:
+                return {name: read_score(completion.text, scale=scale, labels=known) for name, known in labels.items()}
+            return read_scores(completion.text, labels, scale=scale)
+
+        def read_weighted(completion: Completion) -> tuple[dict[str, float], dict[str, Score]]:
             # Read first, so that a score off the scale is a fault also where the weights would hide it.
-            read(completion)
-            return weight_by_logprobs(completion, scale=scale, labels=labels)
+            stated = read(completion)
+            weighted = {
+                name: weight_by_logprobs(completion, scale=scale, labels=known, alone=alone)
+                for name, known in labels.items()
+            }
+            return stated, {
+                name: Score(score.value, {"weighted": 1.0, "mass": score.mass})
+                for name, score in weighted.items()
+                if score is not None
+            }
 
+        rated: list[dict[str, float]] = []
         if self.weights != "samples" and scale.has_single_digits:
-            weighed = await client.ask(request, read_weighed, logprobs=TOP_TOKENS)
-            if weighed is not None:
-                return Score(weighed.value, {"weighted": 1.0, "mass": weighed.mass})
+            stated, weighted = await client.ask(request, read_weighted, logprobs=TOP_TOKENS)
+            if len(weighted) == len(labels):
+                return weighted
             if self.weights == "logprobs":
                 return Failure(
                     "metric",
@@ -111,5 +135,9 @@ class WeightedJudge(Judge):
                     f"{self.name}.weights=auto. Does it give them by now? Its completions without are kept: "
                     "`imapeval cache clear --model NAME` has it asked anew.",
                 )
-        scores = await client.ask_repeatedly(request, read, samples=self.samples)
-        return Score(fmean(scores), {"weighted": 0.0, "samples": float(len(scores))})
+            if self.samples == 1:
+                # It was not sampled, so it is the one.
+                rated = [stated]
+        rated = rated or await client.ask_repeatedly(request, read, samples=self.samples)
+        parts = {"weighted": 0.0, "samples": float(len(rated))}
+        return {name: Score(fmean(scores[name] for scores in rated), parts) for name in labels}

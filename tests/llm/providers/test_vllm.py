@@ -28,7 +28,7 @@ from imapeval.llm.providers.echo_logprobs import token_ends
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.providers.vllm import VLLMModel
 from imapeval.llm.registry import open_model
-from imapeval.metrics.judges.parsing.scores import weight_by_logprobs
+from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Sample
 
 INSTALLED = importlib.util.find_spec("vllm") is not None

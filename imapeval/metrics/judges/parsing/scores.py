@@ -1,15 +1,14 @@
-"""Scores in completions, and how likely each of them was. Pure.
+"""Scores in completions. Pure.
 
 A score is what the completion states as one: in the field of a JSON object, behind a label ("Score: 4", "评分：4分",
 "<score>4</score>") that begins a sentence, behind "[RESULT]", or as a number that is the whole reply or its first line.
-A number that merely occurs in it is none, nor is one that a condition or a refusal leads up to. It has to be a whole
-number of the scale, and the only one that is stated. What is off the scale ("6", "4.5", "8/10", "3 to 4", `4e2`),
-missing, or said in two ways is an error with that name, never a guess.
+A number that merely occurs in it is none, nor is one that a condition or a refusal leads up to. It has to be a score of
+the scale, and the only one that is stated. What is off the scale ("6", "4.5" among whole numbers, "8/10", "3 to 4",
+`4e2`), missing, or said in two ways is an error with that name, never a guess.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +20,6 @@ from imapeval.llm.structured import faults, json_objects
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.llm.protocol import Completion, Token
 
 LOWEST, HIGHEST = 1, 5
 """Of the scale of G-Eval's forms (Liu et al. 2023) and of Prometheus's rubrics (Kim et al. 2024)."""
@@ -32,17 +30,33 @@ LABELS = ("score", "rating", "评分", "得分", "分数", "打分", "总分")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """All whole numbers from the lowest to the highest score."""
+    """The scores of a form: whole or half points from the lowest to the highest.
+
+    Attributes:
+        low, high: The worst and the best score.
+        half_points: Whether 3.5 is a score.
+    """
 
     low: int
     high: int
+    half_points: bool = False
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}"
 
+    def __contains__(self, score: float) -> bool:
+        return self.low <= score <= self.high and (score * (2 if self.half_points else 1)) % 1 == 0
+
+    @property
+    def scores(self) -> list[float]:
+        """All of them, the lowest first; whole numbers as integers."""
+        if not self.half_points:
+            return list(range(self.low, self.high + 1))
+        return [half // 2 if half % 2 == 0 else half / 2 for half in range(2 * self.low, 2 * self.high + 1)]
+
     @property
     def has_single_digits(self) -> bool:
-        """Whether the probability of each score can be told, which takes scores of one digit.
+        """Whether the probability of each score can be told, which takes points of one digit.
 
         "10" is several tokens to many models, and the first of them another score.
         """
@@ -99,128 +113,64 @@ _MAX_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedScore:
-    """A score weighted by its probabilities.
-
-    Attributes:
-        value: Sum of each score of the scale times its probability, which add up to 1.
-        mass: Probability that the model writes a score of the scale at all, 0..1, as far as the server tells.
-    """
-
-    value: float
-    mass: float
-
-
-@dataclass(frozen=True, slots=True)
-class _StatedScore:
+class StatedScore:
     """A score that a completion states.
 
     Attributes:
-        score: None where it is none of the scale.
+        score: None where it is not on the scale.
         at: Where its number begins in the body; -1 where that is not known.
     """
 
-    score: int | None
+    score: float | None
     at: int = -1
 
 
-def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> int:
+def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS) -> float:
     """Return the one score that a completion states, in a field or behind a label of these, or alone.
 
     >>> read_score('{"score": 4}'), read_score("Accuracy: 3/5", labels=("accuracy",)), read_score("**4**")
-    (4, 3, 4)
+    (4.0, 3.0, 4.0)
 
     Raises:
         ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.llm.structured.faults`.
     """
-    return _require_one_score(_find_scores(_strip_reasoning(completion), tuple(labels), scale, completion), completion)
+    return _require_one_score(find_scores(strip_reasoning(completion), tuple(labels), scale, completion), completion)
 
 
-def read_scores(completion: str, labels: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def read_scores(
+    completion: str, labels: Mapping[str, Sequence[str]], *, scale: Scale = ONE_TO_FIVE
+) -> dict[str, float]:
     """Return a score for each name, each behind labels of its own: in a JSON object, or on lines.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    body = _strip_reasoning(completion)
+    body = strip_reasoning(completion)
     return {
-        name: _require_one_score(_find_scores(body, tuple(known), ONE_TO_FIVE, completion, alone=False), completion)
+        name: _require_one_score(find_scores(body, tuple(known), scale, completion, alone=False), completion)
         for name, known in labels.items()
     }
 
 
-def read_result(completion: str) -> int:
+def read_result(completion: str) -> float:
     """Return the score after "[RESULT]", the form of Prometheus.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    body = _strip_reasoning(completion)
+    body = strip_reasoning(completion)
     found = list(_RESULT.finditer(body))
     stated = any(_STATED.match(body, match.end()) for match in found)
-    return _require_one_score(
-        [_StatedScore(_parse_number(match, ONE_TO_FIVE)) for match in found if stated], completion
-    )
+    return _require_one_score([StatedScore(_parse_number(match, ONE_TO_FIVE)) for match in found if stated], completion)
 
 
-def read_value(value: Any, completion: str) -> int:
+def read_value(value: Any, completion: str) -> float:
     """Return the score that stands in a field of the completion's JSON.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
-    return _require_one_score([_StatedScore(score) for score in _parse_field(value, ONE_TO_FIVE)], completion)
-
-
-def weight_by_logprobs(
-    completion: Completion, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[str] = LABELS
-) -> WeightedScore | None:
-    """Return the score of a form, weighted by the probabilities of all scores at its place.
-
-    That is G-Eval's sum of p(s) s. The server tells only the likeliest tokens, so that the probabilities of the scores
-    among them are made to add up to 1.
-
-    Args:
-        completion: One whose score can be read.
-        scale: Of the form.
-        labels: What the score may stand behind.
-
-    Returns:
-        None where the probabilities at that place are not known, or the scale has none (`Scale.has_single_digits`).
-    """
-    if not scale.has_single_digits:
-        return None
-    body = _strip_reasoning(completion.text)
-    text = "".join(token.text for token in completion.tokens)
-    start = text.rfind(body)
-    # The places agree on the score; the last one is what thinking models settle on.
-    place = _find_scores(body, tuple(labels), scale, completion.text)[-1].at
-    if start < 0 or place < 0:
-        return None
-    at = start + place
-    for token in completion.tokens:
-        if at < len(token.text):
-            return _weight_token(token, at, scale)
-        at -= len(token.text)
-    return None
-
-
-def _weight_token(token: Token, at: int, scale: Scale) -> WeightedScore | None:
-    """Return the weighted score where it stands at that place of the token."""
-    before, after = token.text[:at].strip(), token.text[at + 1 :].strip()
-    # Tokens differ in what else they hold: "4", " 4", "4}". What may lead to another number is none: "4.", "4/".
-    alike = re.compile(rf"\s*{re.escape(before)}\s*(\d)(?:{re.escape(after)}|[^\w.,/／~～–—-]*)\s*")
-    mass = value = 0.0
-    for text, logprob in token.top:
-        found = alike.fullmatch(text)
-        if found and scale.low <= (score := int(found[1])) <= scale.high:
-            if math.isnan(logprob) or logprob > 0:
-                return None
-            # Minus infinity, of what the server rules out, is a probability of 0.
-            mass += math.exp(logprob)
-            value += math.exp(logprob) * score
-    # Rounding may bring it over 1.
-    return WeightedScore(value / mass, min(1.0, mass)) if mass else None
+    return _require_one_score([StatedScore(score) for score in _parse_field(value, ONE_TO_FIVE)], completion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +198,9 @@ def _compile_labels(labels: tuple[str, ...]) -> _LabelPatterns:
     return _LabelPatterns(re.compile(label, re.IGNORECASE), re.compile(before, re.IGNORECASE))
 
 
-def _find_scores(
+def find_scores(
     body: str, labels: tuple[str, ...], scale: Scale, completion: str, *, alone: bool = True
-) -> list[_StatedScore]:
+) -> list[StatedScore]:
     """Return the scores that are stated, in their order.
 
     Args:
@@ -264,7 +214,7 @@ def _find_scores(
         ExtractionError: An object in it says something in two ways, or too many begin that do not end.
     """
     known = _compile_labels(labels)
-    fields: list[_StatedScore] = []
+    fields: list[StatedScore] = []
     # Of an object only its fields count: what other texts in it say is of no interest.
     prose: list[str] = []
     done = 0
@@ -276,7 +226,7 @@ def _find_scores(
                 if known.key.fullmatch(key.strip()):
                     scores = _parse_field(value, scale)
                     fields += [
-                        _StatedScore(score, _locate_field_number(body, start, end, score, known, scale))
+                        StatedScore(score, _locate_field_number(body, start, end, score, known, scale))
                         for score in scores
                     ]
     except ExtractionError as error:
@@ -293,7 +243,7 @@ def _find_scores(
     if stated and not fields:
         # One that is said of something else, or under a condition, leaves open which of them is meant.
         stated += [match for match in labelled if match["sign"]]
-    said = [*fields, *(_StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
+    said = [*fields, *(StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
     return sorted(said, key=lambda found: found.at)
 
 
@@ -333,7 +283,7 @@ def _find_bare_number(text: str) -> list[re.Match[str]]:
 
 
 def _locate_field_number(
-    body: str, start: int, end: int, score: int | None, known: _LabelPatterns, scale: Scale
+    body: str, start: int, end: int, score: float | None, known: _LabelPatterns, scale: Scale
 ) -> int:
     """Return where the number of a field stands in its object, -1 where that cannot be told."""
     for found in known.before.finditer(body, start, end):
@@ -355,11 +305,12 @@ def _compile_scale(scale: Scale) -> re.Pattern[str]:
     return re.compile(rf"[(（\[]\s*(?:{named})\s*分?\s*[)）\]]", re.IGNORECASE)
 
 
-def _strip_reasoning(completion: str) -> str:
+def strip_reasoning(completion: str) -> str:
+    """Return what a completion says, without a model's reasoning."""
     return json_objects.strip_reasoning(completion).strip()
 
 
-def _require_one_score(said: Sequence[_StatedScore], completion: str) -> int:
+def _require_one_score(said: Sequence[StatedScore], completion: str) -> float:
     """Return the one score that is stated."""
     scores = {found.score for found in said}
     if len(scores) > 1:
@@ -372,23 +323,23 @@ def _require_one_score(said: Sequence[_StatedScore], completion: str) -> int:
     raise faults.fault_error("no-score" if fault in ("unreadable-completion", "empty-object") else fault, completion)
 
 
-def _parse_field(value: Any, scale: Scale) -> list[int | None]:
-    """Return the score in a field, None where it is none of the scale; nothing where it holds no number."""
+def _parse_field(value: Any, scale: Scale) -> list[float | None]:
+    """Return the score in a field, None where it is not on the scale; nothing where it holds no number."""
     if isinstance(value, str):
         found = _VALUE.match(_compile_scale(scale).sub(_blank_out, value))
         return [] if found is None else [_parse_number(found, scale)]
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return []
-    # Infinity and NaN are no whole numbers either.
-    return [int(value) if scale.low <= value <= scale.high and value % 1 == 0 else None]
+    # Infinity and NaN are on no scale.
+    return [float(value) if value in scale else None]
 
 
-def _parse_number(match: re.Match[str], scale: Scale) -> int | None:
-    """Return the score, None where it is none of the scale."""
+def _parse_number(match: re.Match[str], scale: Scale) -> float | None:
+    """Return the score, None where it is not on the scale."""
     groups: Mapping[str, str | None] = match.groupdict()
     number, of = groups["number"] or "", groups["of"]
     # A comma divides decimals or thousands.
     if "," in number or len(number) > _MAX_DIGITS or of not in (None, str(scale.high)) or groups["to"] is not None:
         return None
     score = float(number.replace("−", "-"))
-    return int(score) if score.is_integer() and scale.low <= score <= scale.high else None
+    return score if score in scale else None

@@ -1,25 +1,20 @@
-"""Scores as judges write them, and weights worked out by hand."""
+"""Scores as judges write them."""
 
 import contextlib
 import json
-import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.errors import ExtractionError
-from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.metrics.judges.parsing.scores import (
     LABELS,
     Scale,
-    WeightedScore,
     read_result,
     read_score,
     read_scores,
     read_value,
-    weight_by_logprobs,
 )
 
 KEYS = {name: (name,) for name in ("accuracy", "completeness", "specificity")}
@@ -372,115 +367,6 @@ def test_a_value_that_is_no_score_is_told_with_the_whole_completion(value, kind)
     assert (caught.value.kind, caught.value.raw) == (kind, "the completion")
 
 
-def completion_of(*tokens: Token, text: str | None = None) -> Completion:
-    return Completion(
-        "".join(token.text for token in tokens) if text is None else text, "stop", "m", Usage(1, 1), tokens=tokens
-    )
-
-
-def place(text: str, **chances: float) -> Token:
-    """A token at whose place others were as likely as said; `_4` is " 4"."""
-    top = {name.replace("_", " ").replace("n", ""): chance for name, chance in chances.items()}
-    return Token(text, math.log(top.get(text, 1.0)), tuple((name, math.log(chance)) for name, chance in top.items()))
-
-
-def test_a_score_is_the_mean_of_all_weighted_by_probability():
-    # (.5 * 4 + .3 * 5 + .2 * 3) / 1 = 4.1
-    weighed = weight_by_logprobs(
-        completion_of(Token('{"score": ', 0.0), place("4", n4=0.5, n5=0.3, n3=0.2), Token("}", 0.0))
-    )
-    assert weighed is not None
-    assert weighed.value == pytest.approx(4.1, abs=1e-12)
-    assert weighed.mass == pytest.approx(1.0, abs=1e-12)
-
-
-def test_white_space_between_the_parts_of_an_object_changes_nothing():
-    """SmolLM2, held to a schema by llama.cpp, puts empty lines around the colon."""
-    weighed = weight_by_logprobs(
-        completion_of(Token('{\n\n"score"\n\n:\n\n', 0.0), place("4", n4=0.5, n2=0.5), Token("\n\n}", 0.0))
-    )
-    assert weighed is not None
-    assert weighed.value == pytest.approx(3.0, abs=1e-12)
-
-
-def test_what_is_no_score_has_no_weight():
-    # (.4 * 2 + .2 * 4) / .6 = 2.6667; the same score with and without a space is one.
-    weighed = weight_by_logprobs(completion_of(place("2", n2=0.3, _2=0.1, n4=0.2, n6=0.2, n0=0.1, Two=0.1)))
-    assert weighed is not None
-    assert weighed.value == pytest.approx(8 / 3, abs=1e-12)
-    assert weighed.mass == pytest.approx(0.6, abs=1e-12)
-
-
-def test_a_score_may_share_its_token_with_what_follows():
-    # (.5 * 4 + .3 * 2 + .1 * 5) / .9; "4.", "3/" and "41" may be other numbers.
-    top = {"4": 0.5, " 2}": 0.3, '5"}\n': 0.1, "4.": 0.04, "3/": 0.03, "41": 0.03}
-    token = Token("4", math.log(0.5), tuple((text, math.log(chance)) for text, chance in top.items()))
-    for text in ("4", " 4}"):
-        weighed = weight_by_logprobs(completion_of(replace(token, text=text)))
-        assert weighed is not None
-        assert weighed.value == pytest.approx(3.1 / 0.9, abs=1e-12)
-
-
-@pytest.mark.parametrize("logprob", [math.nan, math.inf, 1.0, 1e4])
-def test_a_probability_that_is_none_is_not_known(logprob):
-    assert weight_by_logprobs(completion_of(Token("4", 0.0, (("4", logprob), ("5", math.log(0.5)))))) is None
-
-
-def test_what_the_server_rules_out_has_no_probability():
-    top = (("4", math.log(0.5)), ("5", -math.inf))
-    assert weight_by_logprobs(completion_of(Token("4", math.log(0.5), top))) == WeightedScore(4.0, pytest.approx(0.5))
-    assert weight_by_logprobs(completion_of(Token("4", -math.inf, (("4", -math.inf),)))) is None
-
-
-def test_a_tie_lies_between():
-    weighed = weight_by_logprobs(completion_of(place("2", n2=0.5, n4=0.5)))
-    assert weighed is not None
-    assert weighed.value == pytest.approx(3.0, abs=1e-12)
-
-
-def test_the_score_is_found_inside_a_token_and_behind_a_thought():
-    whole = Token('":4}', math.log(0.75), (('":4}', math.log(0.75)), ('":1}', math.log(0.25)), ('":"', math.log(0.1))))
-    weighed = weight_by_logprobs(
-        completion_of(
-            Token("<think>3?</think>", 0.0),
-            Token('\n{"score', 0.0),
-            whole,
-            Token("<|im_end|>", 0.0),
-            text='<think>3?</think>\n{"score":4}',
-        )
-    )
-    assert weighed is not None
-    assert weighed.value == pytest.approx(0.75 * 4 + 0.25 * 1, abs=1e-12)
-
-
-def test_the_score_has_its_weights_where_others_texts_name_it_too():
-    before = '{"why": "\\"score\\": 4 would do. Score: 4", "score": '
-    weighed = weight_by_logprobs(completion_of(Token(before, 0.0), place("4", n4=0.75, n1=0.25), Token("}", 0.0)))
-    assert weighed == WeightedScore(pytest.approx(3.25), pytest.approx(1.0))
-
-
-@pytest.mark.parametrize(
-    "completion",
-    [
-        completion_of(text='{"score": 4}'),
-        completion_of(Token('{"score": ', 0.0), Token("4", 0.0), Token("}", 0.0)),
-        completion_of(Token("quite another text", 0.0), text='{"score": 4}'),
-    ],
-    ids=["no tokens", "no alternatives", "tokens of something else"],
-)
-def test_without_probabilities_there_is_no_weight(completion):
-    assert weight_by_logprobs(completion) is None
-
-
-@given(st.lists(st.floats(-30, 0), min_size=5, max_size=5), st.integers(1, 5))
-def test_a_weighted_score_stays_on_the_scale(logprobs, score):
-    top = tuple((str(number), logprob) for number, logprob in enumerate(logprobs, 1))
-    weighed = weight_by_logprobs(completion_of(Token(str(score), logprobs[score - 1], top)))
-    assert isinstance(weighed, WeightedScore)
-    assert 1 - 1e-9 <= weighed.value <= 5 + 1e-9
-    assert 0 < weighed.mass <= 1
-
-
 @pytest.mark.parametrize(
     ("completion", "low", "high", "score"),
     [
@@ -507,14 +393,22 @@ def test_what_is_off_another_scale(completion, low, high):
     assert caught.value.kind == "off-scale"
 
 
-def test_weights_of_other_scales():
-    # (.5 * 0 + .25 * 9) / .75
-    token = place("0", n0=0.5, n9=0.25, n5=0.25)
-    weighed = weight_by_logprobs(completion_of(token), scale=Scale(0, 9))
-    assert weighed == WeightedScore(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))
-    # "1" may be the first token of "10", so that it tells nothing.
-    assert weight_by_logprobs(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
-    behind = (Token("Of 3 it meets 2. Empathy: ", 0.0), place("4", n4=0.5, n2=0.5))
-    assert weight_by_logprobs(completion_of(*behind), labels=(*LABELS, "empathy")) == WeightedScore(
-        pytest.approx(3.0), pytest.approx(1.0)
-    )
+@pytest.mark.parametrize(
+    ("completion", "score"),
+    [('{"score": 3.5}', 3.5), ("Score: 4", 4.0), ("0.5/5", 0.5), ("评分：2.5分", 2.5), ("5.0", 5)],
+)
+def test_half_points(completion, score):
+    assert read_score(completion, scale=Scale(0, 5, half_points=True)) == score
+
+
+@pytest.mark.parametrize("completion", ["3.25", "5.5", '{"score": 0.1}', "3.5 to 4", "3,5"])
+def test_what_is_off_a_scale_of_half_points(completion):
+    with pytest.raises(ExtractionError) as caught:
+        read_score(completion, scale=Scale(0, 5, half_points=True))
+    assert caught.value.kind == "off-scale"
+
+
+def test_the_scores_of_a_scale():
+    assert Scale(0, 2, half_points=True).scores == [0, 0.5, 1, 1.5, 2]
+    assert Scale(-1, 1).scores == [-1, 0, 1]
+    assert float("nan") not in Scale(0, 5)
