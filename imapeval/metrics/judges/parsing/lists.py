@@ -118,7 +118,7 @@ def read_answers(completion: str, *, questions: int) -> list[str]:
     return [answers[number] for number in range(1, questions + 1)]
 
 
-def read_overlaps(completion: str, *, pairs: int) -> list[int]:
+def read_overlaps(completion: str, *, pairs: int) -> list[float]:
     """Return the scores of so many numbered pairs.
 
     Raises:
