@@ -188,7 +188,7 @@ async def _answer(questions: Sequence[str], text: str, lang: Lang, client: Judge
     return await client.ask(question, lambda completion: read_answers(completion.text, questions=len(questions)))
 
 
-async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[int]:
+async def _rate(answered: Sequence[tuple[str, str, str]], lang: Lang, client: JudgeClient) -> list[float]:
     if not answered:
         return []
     pairs = "\n".join(
