@@ -29,7 +29,9 @@ class LlmOptions:
     votes: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="Read each text N times; every reading is scored, and the mean score counts."
+            min=1,
+            metavar="N",
+            help="Read each text N times and have each judge rate it N times; the mean score counts.",
         ),
     ] = 1
     relations: Annotated[
@@ -93,8 +95,10 @@ class LlmOptions:
                 "--imaps and --relations graph leave the model of --llm nothing to do. Remove one of the three, or add "
                 "metrics that ask the model."
             )
-        if imaps is not None and self.votes > 1:
-            raise UsageError("--votes is about reading texts, which --imaps replaces. Remove one of the two.")
+        if imaps is not None and self.votes > 1 and not judging:
+            raise UsageError(
+                "--imaps replaces reading the texts, so --votes has nothing to repeat. Remove one of them."
+            )
         if self.llm is None:
             idle = {"--base-url": self.base_url, "--concurrency": self.concurrency, "--rpm": self.rpm}
             idle |= {"--tpm": self.tpm, "--price": self.price, "--max-cost": self.max_cost, "--batch": self.batch}

@@ -230,7 +230,7 @@ def open_pipeline(
     Args:
         metrics: The chosen metrics.
         llm: A language model, for metrics that need one and, without `imaps`, for extraction.
-        votes: Number of readings of each text by the model.
+        votes: Number of readings of each text by the model, and at least of the completions of each judge.
         relations: Whether the model also decides relations between facts, and may overrule wording and graph.
         imaps: A file of recorded imaps.
         kg: A compiled graph in place of the shipped one.
@@ -245,7 +245,8 @@ def open_pipeline(
 
     encoding = any("encoder" in metric.requires for metric in metrics)
     ready = prepare_metrics(
-        metrics, MetricResources(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device)
+        metrics,
+        MetricResources(llm=llm, encoder=open_encoder(encoder) if encoding else None, device=device, votes=votes),
     )
     if not any("imap" in metric.requires for metric in metrics):
         return Pipeline(ready, None, None, {})

@@ -88,11 +88,13 @@ class MetricResources:
         llm: The language model that was named; None if none was.
         encoder: The sentence encoder; None if no metric requires it.
         device: Where model weights go: "auto" takes a GPU if there is one.
+        votes: How many completions a judge that averages completions asks for at least.
     """
 
     llm: Model | None = None
     encoder: Encoder | None = None
     device: Device = "auto"
+    votes: int = 1
 
 
 class Metric(ABC):

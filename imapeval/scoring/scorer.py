@@ -67,7 +67,7 @@ class Scorer:
         llm: The language model that extracts the imaps: "PROVIDER:NAME" as after `--llm`, or any `Model`. None extracts
             them offline.
         base_url: Address of an OpenAI-compatible server.
-        votes: How many times the model reads each text; the scores of the readings are averaged.
+        votes: How many times the model reads each text, and each judge rates it; the mean score counts.
         relations: How relations between facts are decided: "llm" (the default with `llm`) or "graph", which needs no
             model.
         concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute.

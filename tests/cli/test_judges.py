@@ -20,7 +20,7 @@ SAMPLES = [
 ]
 REPLIES = {
     "geval": {"score": 4},
-    "imap-judge": {"why": "agrees", "accuracy": 5, "completeness": 4, "specificity": 3},
+    "judge": {"accuracy_reason": "agrees", "accuracy": 5, "completeness": 4, "specificity": 3},
 }
 
 
@@ -80,17 +80,17 @@ def read_results(run: Path) -> dict[tuple[str, str], dict]:
 def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp_path: Path, server: Server) -> None:
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
-    metrics = "imapscore,geval:accuracy,imapjudge,blend"
+    metrics = "imapscore,geval:accuracy,judge,blend"
     options = ("--metrics", metrics, "--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", server.url)
     options += ("--relations", "graph")
-    settings = ("--set", "blend.judge=imapjudge", "--set", "geval:accuracy.samples=2", "--price", "1,2")
+    settings = ("--set", "geval:accuracy.samples=2", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--out", "run", "--json", "--max-failures", "2")
     assert done.returncode == 0, done.stderr
     results = read_results(tmp_path / "run")
-    assert (results["good", "geval:accuracy"]["score"], results["good", "imapjudge"]["score"]) == (4.0, 4.0)
+    assert (results["good", "geval:accuracy"]["score"], results["good", "judge"]["score"]) == (4.0, 4.0)
     imapscore = results["good", "imapscore"]["score"]
-    # (5 + 4 + 3) / 3 on 1..5 is .75 on 0..1.
-    assert results["good", "blend"]["score"] == pytest.approx((imapscore + 0.75) / 2)
+    # (5 + 4 + 3) / 3 on 0..5 is .8 on 0..1.
+    assert results["good", "blend"]["score"] == pytest.approx((imapscore + 0.8) / 2)
     assert results["bad", "geval:accuracy"]["failure"]["stage"] in ("metric", "llm")
     assert results["bad", "geval:accuracy"]["score"] is None
     assert "openai:stub" in results["good", "geval:accuracy"]["signature"]
@@ -103,7 +103,7 @@ def test_offline_imaps_and_a_judge(imapeval: Command, write_data: WriteData, tmp
     assert [row["score"] for row in read_results(tmp_path / "again").values() if row["id"] == "good"] == [
         row["score"] for row in results.values() if row["id"] == "good"
     ]
-    assert server.asked[asked:].count("imap-judge") <= 2
+    assert server.asked[asked:].count("judge") <= 2
 
 
 def test_a_judge_without_a_model_says_how_to_name_one(imapeval: Command, write_data: WriteData) -> None:
@@ -118,7 +118,7 @@ def test_a_dry_run_foresees_what_judges_ask(
 ) -> None:
     data = write_data(SAMPLES)
     assert imapeval("extract", data, "--out", "imaps.jsonl").returncode == 0
-    options = ("--metrics", "imapscore,geval,imapjudge", "--imaps", "imaps.jsonl", "--llm", "openai:stub")
+    options = ("--metrics", "imapscore,geval,judge", "--imaps", "imaps.jsonl", "--llm", "openai:stub")
     options += ("--relations", "graph")
     settings = ("--base-url", server.url, "--set", "geval.weights=samples", "--price", "1,2")
     done = imapeval("score", data, *options, *settings, "--dry-run", "--json")
@@ -127,9 +127,9 @@ def test_a_dry_run_foresees_what_judges_ask(
     assert not server.asked
     assert imapeval("score", data, *options, *settings, "--out", "run", "--max-failures", "2").returncode == 0
     told = {task["name"]: (task["calls"], task["supposed"]) for task in found["tasks"]}
-    assert told == {"geval": (30, 0), "imap-judge": (2, 0)}
+    assert told == {"geval": (30, 0), "judge": (2, 0)}
     # Of one answer every completion is asked for a second time, which is not foreseen.
-    assert (server.asked.count("geval"), server.asked.count("imap-judge")) == (45, 3)
+    assert (server.asked.count("geval"), server.asked.count("judge")) == (45, 3)
     assert found["usd"] == pytest.approx((found["prompt_tokens"] + 2 * found["completion_tokens"]) / 1e6)
     again = json.loads(imapeval("score", data, *options, *settings, "--dry-run", "--json").stdout)
     # What could be used is free; the refusals of the one answer are asked anew.
@@ -139,6 +139,6 @@ def test_a_dry_run_foresees_what_judges_ask(
 
 def test_a_model_that_nobody_asks_is_refused(imapeval: Command, write_data: WriteData) -> None:
     options = ("--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
-    done = imapeval("score", write_data(SAMPLES), *options, "--relations", "graph")
+    done = imapeval("score", write_data(SAMPLES), *options, "--metrics", "imapscore", "--relations", "graph")
     assert done.returncode == 2
     assert "--imaps and --relations graph" in done.stderr

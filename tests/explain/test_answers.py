@@ -23,9 +23,9 @@ def counts(index: int) -> Score:
         (3, {"imapscore": counts(2)}, 2),
         (3, {"rouge1": counts(1), "imapscore:mean": counts(2)}, 2),
         # Without imapScore the facts are those that the first metric saw.
-        (3, {"imapjudge": counts(1), "rouge1": counts(2)}, 1),
-        (3, {"imapjudge": FAILED, "geval:x": counts(2)}, 2),
-        (3, {"imapscore": FAILED, "imapjudge": None}, 0),
+        (3, {"judge": counts(1), "rouge1": counts(2)}, 1),
+        (3, {"judge": FAILED, "geval:x": counts(2)}, 2),
+        (3, {"imapscore": FAILED, "judge": None}, 0),
         (1, {"mine": Score(1.0, {"reference": 97.0})}, 0),
     ],
 )

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 DEFAULT_METRICS = "imapscore,imapscore:paper,imapscore:mean,rouge1,rouge2,rougeL,bleu,chrf"
+LLM_METRICS = f"blend,judge,{DEFAULT_METRICS}"
+"""The default with a language model: the recommended score first, its two halves beside it."""
 
 
 @expand_options
@@ -57,9 +59,13 @@ def score(
         Path | None, typer.Option(metavar="DIR", help="Folder of the run.  [default: runs/<data stem>-<date>-<time>]")
     ] = None,
     metrics: Annotated[
-        str,
-        typer.Option(metavar="A,B", help="Metrics, or all-offline for all that need no language model."),
-    ] = DEFAULT_METRICS,
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Metrics, or all-offline for all that need no language model.  "
+            f"[default: {DEFAULT_METRICS}; with --llm also blend,judge]",
+        ),
+    ] = None,
     set_: Set = None,
     references: References = "mean",
     device: Device = "auto",
@@ -87,7 +93,8 @@ def score(
     from imapeval.report.summary import summarise
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
-    chosen = choose_metrics(metrics, parse_settings(set_))
+    default = DEFAULT_METRICS if llm_options.llm is None else LLM_METRICS
+    chosen = choose_metrics(default if metrics is None else metrics, parse_settings(set_))
     joined = parse_references(references)
     thresholds = parse_thresholds(checks.threshold or (), chosen, option="--threshold")
     check_ranges(thresholds, chosen, option="--threshold")

@@ -123,14 +123,15 @@ def open_dry_run(
     """
     on_imaps = [metric for metric in metrics or () if "imap" in metric.requires]
     if metrics is not None and not on_imaps:
-        asking = prepare_metrics(select_llm_metrics(metrics), MetricResources(llm=model))
+        asking = prepare_metrics(select_llm_metrics(metrics), MetricResources(llm=model, votes=settings.votes))
         return DryRun(model, None, None, tuple(asking), reads_all=False)
     reads_all = metrics is None or any("reference" not in metric.requires for metric in on_imaps)
     graph = open_graph(kg)
     extractor = open_extractor(graph, imaps=imaps, llm=model, votes=settings.votes)
     asking = select_llm_metrics(metrics or ())
     encoding = any("encoder" in metric.requires for metric in asking)
-    asking = prepare_metrics(asking, MetricResources(llm=model, encoder=open_encoder(encoder) if encoding else None))
+    opened = open_encoder(encoder) if encoding else None
+    asking = prepare_metrics(asking, MetricResources(llm=model, encoder=opened, votes=settings.votes))
     if settings.relations:
         # It sends no requests itself, but makes the matcher relate all values.
         asking += imapscore.build()[:1]

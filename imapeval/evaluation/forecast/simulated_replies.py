@@ -16,6 +16,7 @@ from imapeval.llm import tokens
 from imapeval.llm.protocol import Completion, Token, Usage
 from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.judges import custom
+from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.parsing.lists import MAX_CHARACTERS, MAX_FACTS, MAX_QUESTIONS
 from imapeval.text.language import has_chinese
 
@@ -81,9 +82,15 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
         return Completion("", "stop", "", Usage(0, 0), tokens=pieces)
     name = task_name(request)
     if name == "geval":
-        return _rating_reply("3", request)
+        return _rating_reply({"score": 3}, request)
+    if name == "judge":
+        why = "The main point agrees with the reference, but one of its measures is missing."
+        return _rating_reply(
+            {f"{dimension}{end}": value for dimension in DIMENSIONS for end, value in (("_reason", why), ("", 3))},
+            request,
+        )
     if found := _OWN_PROMPT.fullmatch(request.schema_name):
-        return _rating_reply(str((int(found["low"]) + int(found["high"])) // 2), request)
+        return _rating_reply({"score": (int(found["low"]) + int(found["high"])) // 2}, request)
     if name == "prometheus":
         return Completion(f"{_FEEDBACK} [RESULT] 3", "stop", "", Usage(0, 0))
     said = _reply_json(name, request)
@@ -92,10 +99,10 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
     return Completion(json.dumps(said, ensure_ascii=False), "stop", "", Usage(0, 0))
 
 
-def _rating_reply(score: str, request: Request) -> Completion:
-    number = Token(score, 0.0, ((score, 0.0),))
-    parts = (Token('{"score": ', 0.0), number, Token("}", 0.0)) if request.logprobs else ()
-    return Completion(f'{{"score": {score}}}', "stop", "", Usage(0, 0), tokens=parts)
+def _rating_reply(fields: Mapping[str, Any], request: Request) -> Completion:
+    text = json.dumps(fields)
+    parts = re.findall(r"-?\d+|[^-\d]+", text) if request.logprobs else ()
+    return Completion(text, "stop", "", Usage(0, 0), tokens=tuple(Token(part, 0.0, ((part, 0.0),)) for part in parts))
 
 
 def _reply_json(name: str, request: Request) -> dict[str, Any] | None:
@@ -111,9 +118,6 @@ def _reply_json(name: str, request: Request) -> dict[str, Any] | None:
         case "value-relation":
             why = "The treatment of the response is a kind of that of the reference."
             return {"relations": [{"reference": 1, "response": 1, "why": why, "relation": "containment"}]}
-        case "imap-judge":
-            why = "The facts agree in what matters most. One measure of the reference is missing."
-            return {"why": why, "accuracy": 3, "completeness": 3, "specificity": 3}
         case "atomic-facts":
             return {"facts": _split_clauses(_find_tagged_text("answer", request))[:MAX_FACTS]}
         case "fact-support":

@@ -19,7 +19,7 @@ class ScriptedModel:
     """A `Model` that returns scripted replies: texts and completions are returned, exceptions are raised.
 
         model = ScriptedModel(['{"inform": []}', ProviderError("busy", kind="rate-limit")])
-        scorer = imapeval.Scorer(["imapjudge"], llm=model)
+        scorer = imapeval.Scorer(["judge"], llm=model)
 
     Args:
         replies: One reply per request, in order; or a function from the request to its reply.

@@ -76,7 +76,7 @@ class CustomGEval(WeightedJudge):
         return self.prompt.languages
 
     @property
-    def scale(self) -> Scale:
+    def score_scale(self) -> Scale:
         """The prompt's."""
         return self.prompt.scale
 
@@ -99,7 +99,7 @@ class CustomGEval(WeightedJudge):
 
     def describe_state(self) -> Mapping[str, Value]:
         """Return the scale and the hash of the file, the model and the prompts."""
-        return {"scale": str(self.scale), "file": self.prompt.digest[:16], **Judge.describe_state(self)}
+        return {"scale": str(self.score_scale), "file": self.prompt.digest[:16], **Judge.describe_state(self)}
 
     async def score(self, case: Case) -> Outcome:
         """Return the score."""
@@ -116,13 +116,13 @@ class CustomGEval(WeightedJudge):
         )
         only_facts = "response" not in self.prompt.variables
         if answer is None or (only_facts and case.imap is not None and not clean_facts(case.imap.response)):
-            return Score(float(self.scale.low))
+            return Score(float(self.score_scale.low))
         texts["response"] = answer
         question = JudgeRequest(
-            f"{TASK}-{self.scale.low}-{self.scale.high}",
+            f"{TASK}-{self.score_scale.low}-{self.score_scale.high}",
             self.prompt.lang,
             {name: text for name, text in texts.items() if name in self.prompt.variables},
-            schema=score_schema(self.scale) if self.prompt.is_form else None,
+            schema=score_schema(self.score_scale) if self.prompt.is_form else None,
             template=self.prompt.template,
         )
         return await self.rate(question, labels=self.prompt.labels)

@@ -15,14 +15,13 @@ An empty response, one without a single letter or digit, scores 1 without being 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest, gather_or_raise
 from imapeval.metrics.judges.parsing.scores import LOWEST, ONE_TO_FIVE
-from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
+from imapeval.metrics.judges.weighted import WeightedJudge, average_scores, score_schema
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -104,11 +103,7 @@ class GEval(WeightedJudge):
             scores.append(outcome)
         if len(scores) == 1:
             return scores[0]
-        # What all of them have: "mass" where all are weighted, "samples" where none is.
-        shared = [name for name in scores[0].parts if all(name in score.parts for score in scores)]
-        parts = {name: min(score.parts[name] for score in scores) for name in shared}
-        each = {name: score.value for name, score in zip(self.criteria, scores, strict=True)}
-        return Score(fmean(each.values()), {**each, **parts})
+        return average_scores(dict(zip(self.criteria, scores, strict=True)))
 
     @property
     def _form(self) -> str:

@@ -10,9 +10,9 @@ An empty response, one without a single letter or digit, scores 1 without being 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, option, unsigned
@@ -22,7 +22,7 @@ from imapeval.metrics.judges.parsing.scores import HIGHEST, LOWEST, read_result
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from imapeval.metrics.base import Case, Requirement
+    from imapeval.metrics.base import Case, MetricResources, Requirement
     from imapeval.types import Outcome
 
 _RUBRIC = "prometheus-rubric"
@@ -71,6 +71,10 @@ class Prometheus(Judge):
     def prompt_names(self) -> tuple[str, ...]:
         """The format and the rubric."""
         return (self.name, _RUBRIC)
+
+    def prepare(self, resources: MetricResources) -> Self:
+        """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
+        return Judge.prepare(replace(self, samples=max(self.samples, resources.votes)), resources)
 
     async def score(self, case: Case) -> Outcome:
         """Return the grade."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from imapeval.llm.protocol import Completion
+    from imapeval.metrics.base import MetricResources
     from imapeval.metrics.judges.client import JudgeRequest
 
 TOP_TOKENS = 20
@@ -32,6 +33,18 @@ def score_schema(scale: Scale) -> Mapping[str, Any]:
         "required": ["score"],
         "additionalProperties": False,
     }
+
+
+def average_scores(scores: Mapping[str, Score]) -> Score:
+    """Return the mean of several scores by name, with each of them and the least of every part that they share.
+
+    They share "mass" where all are weighted, and "samples" where none is.
+    """
+    first, *others = scores.values()
+    shared = [part for part in first.parts if all(part in score.parts for score in others)]
+    values = {name: score.value for name, score in scores.items()}
+    least = {part: min(score.parts[part] for score in scores.values()) for part in shared}
+    return Score(fmean(values.values()), {**values, **least})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,21 +69,26 @@ class WeightedJudge(Judge):
             raise ValueError(f"weights {self.weights!r} is none of {', '.join(WEIGHTS)}")
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is less than 1")
-        if self.weights == "logprobs" and not self.scale.has_single_digits:
+        scale = self.score_scale
+        if self.weights == "logprobs" and not scale.has_single_digits:
             raise ValueError(
-                f"weights 'logprobs' needs scores of one digit, and the scale is {self.scale}: a number of several "
+                f"weights 'logprobs' needs scores of one digit, and the scale is {scale}: a number of several "
                 "digits is several tokens, often. Take samples or auto"
             )
 
     @property
-    def scale(self) -> Scale:
+    def score_scale(self) -> Scale:
         """Of the form."""
         return ONE_TO_FIVE
 
     @computed
     def range(self) -> tuple[float | None, float | None]:
         """The scale of the form."""
-        return float(self.scale.low), float(self.scale.high)
+        return float(self.score_scale.low), float(self.score_scale.high)
+
+    def prepare(self, resources: MetricResources) -> Self:
+        """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
+        return Judge.prepare(replace(self, samples=max(self.samples, resources.votes)), resources)
 
     async def rate(self, request: JudgeRequest, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
@@ -102,7 +120,7 @@ class WeightedJudge(Judge):
     async def _rate_labels(
         self, request: JudgeRequest, labels: Mapping[str, Sequence[str]], *, alone: bool
     ) -> dict[str, Score] | Failure:
-        client, scale = self.get_client(), self.scale
+        client, scale = self.get_client(), self.score_scale
 
         def read(completion: Completion) -> dict[str, float]:
             if alone:

@@ -24,9 +24,7 @@ SAMPLES = [
     Sample("b", FEVER, ("Take ibuprofen. Drink plenty.",), "Take ibuprofen, or hesitate."),
     Sample("c", "咳嗽吃什么药？", ("口服止咳糖浆。多喝水。",), "多喝水。"),
 ]
-METRICS = (
-    "imapscore,geval:accuracy,geval:accuracy+imap,prometheus,factscore,questeval:llm,qafacteval:llm,imapjudge,blend"
-)
+METRICS = "imapscore,geval:accuracy,geval:accuracy+imap,prometheus,factscore,questeval:llm,qafacteval:llm,judge,blend"
 ELSEWHERE = ("--base-url", "http://127.0.0.1:9/v1")
 """Where nobody listens."""
 
@@ -72,9 +70,8 @@ def judge(body: Json) -> str:
         case "answer-overlap":
             pairs = re.findall(r'^(\d+)\. .*A "(.*)"; B "(.*)"', between("pairs", told), re.MULTILINE)
             said = {"scores": [{"number": int(number), "score": 5 if a == b else 2} for number, a, b in pairs]}
-        case "imap-judge":
-            exact = told.count("; exact")
-            said = {"why": "so", "accuracy": 2 + min(exact, 3), "completeness": 3, "specificity": 1}
+        case "judge":
+            said = {"accuracy": 2 + 3 * ("ibuprofen" in between("answer", told)), "completeness": 3.5, "specificity": 1}
         case "value-relation":
             said = {"relations": [{"reference": 1, "response": 1, "why": "the same advice", "relation": "exact"}]}
         case name:
@@ -154,24 +151,23 @@ def test_judges_through_batches_say_what_they_say_live(
     assert stub.calls == 0
     assert read_results(tmp_path / "live") == read_results(tmp_path / "batched") == read_results(tmp_path / "again")
     # The server gives no log-probabilities, so that G-Eval asks for samples once that is known.
-    assert rounds[0] == {"question-imap", "geval", "prometheus", "atomic-facts", "text-questions"}
+    assert rounds[0] == {"question-imap", "geval", "judge", "prometheus", "atomic-facts", "text-questions"}
     assert rounds[1] == {"answer-inform", "geval", "fact-support", "text-answers"}
-    # Facts are related once they have been read, and judged once they are related.
+    # Facts are related once they have been read.
     assert "value-relation" in rounds[2]
-    assert "imap-judge" in rounds[3]
 
 
 def test_further_stages_are_announced(imapeval: Command, write_data: WriteData, tmp_path: Path) -> None:
     data = write_data(SAMPLES)
     options = ("--llm", "openai:stub", *ELSEWHERE)
-    for metric, further in (("prometheus", 0), ("factscore", len(SAMPLES)), ("imapjudge", len(SAMPLES))):
+    for metric, further in (("prometheus", 0), ("factscore", len(SAMPLES)), ("blend", len(SAMPLES))):
         found = export(imapeval, data, *options, "--metrics", metric)
         assert found["samples"] == {"complete": 0, "pending": 3, "further": further, "failed": {}}
     asked = answer_files(found, tmp_path / "results.jsonl")
     assert asked == ["question-imap"] * 2
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
-    # Who wants imapJudge's judgement has the answers read first, and then judged.
-    assert export(imapeval, data, *options, "--metrics", "imapjudge")["samples"]["further"] == len(SAMPLES)
+    # A blend takes a rating of the texts, and their facts.
+    assert export(imapeval, data, *options, "--metrics", "blend")["samples"]["further"] == len(SAMPLES)
     assert export(imapeval, data, *options)["samples"]["further"] == 0
 
 
@@ -194,14 +190,14 @@ def test_ready_imaps_are_judged_at_once(imapeval: Command, write_data: WriteData
         "openai:stub",
         *ELSEWHERE,
         "--metrics",
-        "imapjudge",
+        "judge",
         "--imaps",
         "imaps.jsonl",
         "--relations",
         "graph",
     )
     found = export(imapeval, data, *options)
-    assert answer_files(found, tmp_path / "results.jsonl") == ["imap-judge"] * 2
+    assert answer_files(found, tmp_path / "results.jsonl") == ["judge"] * 2
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
     done = imapeval("score", data, *options, "--batch", "batches", "--out", "run", "--max-failures", "0")
     assert done.returncode == 0, done.stderr

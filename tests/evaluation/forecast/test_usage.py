@@ -174,18 +174,19 @@ async def test_what_is_supposed_is_understood(open_over: OpenOver, relations: bo
     assert ("value-relation" in {task.name for task in found.tasks}) == relations
     for name in ("question-imap", "answer-inform", "atomic-facts", "text-questions"):
         assert find(found, name).supposed == 0
-    for name in ("imap-judge", "fact-support", "text-answers", "answer-overlap"):
+    assert find(found, "judge").supposed == 0
+    for name in ("fact-support", "text-answers", "answer-overlap"):
         task = find(found, name)
         assert task.supposed == task.calls > 0
 
 
-async def test_each_reading_is_judged(open_over: OpenOver):
+async def test_readings_are_blended_with_one_rating(open_over: OpenOver):
     rehearsal = open_over("prometheus").model
     text = "Take ibuprofen. Drink plenty. Rest in bed. Call a doctor after three days."
     sample = Sample("a", "What helps against a fever?", (text,), text)
-    work = open_dry_run(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["imapjudge"]))
+    work = open_dry_run(LlmSettings("openai:m", votes=3), rehearsal, metrics=registry.choose(["blend"]))
     found = await forecast([sample], work)
-    assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "imap-judge": 3}
+    assert {task.name: task.calls for task in found.tasks} == {"question-imap": 3, "answer-inform": 3, "judge": 1}
 
 
 async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, tmp_path):
@@ -199,7 +200,7 @@ async def test_real_imaps_make_judgements_of_them_certain(open_over: OpenOver, t
             lines.append(dump_record(ImapRecord(sample.id, imap, matches)))
     (tmp_path / "imaps.jsonl").write_text("\n".join(lines), encoding="utf-8")
     rehearsal = open_over("prometheus").model
-    metrics = registry.choose(["imapjudge", "geval:accuracy+imap"])
+    metrics = registry.choose(["blend", "geval:accuracy+imap"])
     work = open_dry_run(LlmSettings("openai:m"), rehearsal, metrics=metrics, imaps=tmp_path / "imaps.jsonl")
     found = await forecast(samples, work)
-    assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"imap-judge": (4, 0), "geval": (4, 0)}
+    assert {task.name: (task.calls, task.supposed) for task in found.tasks} == {"judge": (4, 0), "geval": (4, 0)}

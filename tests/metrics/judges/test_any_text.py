@@ -27,7 +27,7 @@ COMPLETIONS = {
     "text-questions": '{"questions": [{"question": "What helps?", "answer": "rest"}]}',
     "text-answers": '{"answers": [{"number": 1, "answer": "rest"}]}',
     "answer-overlap": '{"scores": [{"number": 1, "score": 4}]}',
-    "imap-judge": '{"why": "", "accuracy": 4, "completeness": 4, "specificity": 4}',
+    "judge": '{"accuracy": 4, "completeness": 4, "specificity": 4}',
 }
 IMAPS = {
     text: Imap((Pair("advice", "?"),), (), (Pair("advice", "rest"),), (Pair("advice", text),) if text.strip() else ())

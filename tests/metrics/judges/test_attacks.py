@@ -13,8 +13,8 @@ import pytest
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.llm.structured.templates import find_texts, neutralise
 from imapeval.metrics.base import Case, MetricResources
+from imapeval.metrics.judges import build
 from imapeval.metrics.judges.base import clean_answer
-from imapeval.metrics.judges.blend import list_judges
 from imapeval.types import Failure
 
 FILE = Path(__file__).parents[2] / "extraction" / "attacks.jsonl"
@@ -23,7 +23,7 @@ FILTERED = [attack for attack in ATTACKS if "seen" not in attack]
 QUESTION = {"en": "I have a boil. How is it treated, and do I need a test?", "zh": "我长了疖子，怎么治？要做检查吗？"}
 REFERENCE = {"en": "Warm cloths. No test is needed.", "zh": "热敷。不用检查。"}
 
-JUDGES = {judge.name: judge for judge in list_judges() if "imap" not in judge.requires}
+JUDGES = {judge.name: judge for judge in build() if "imap" not in judge.requires}
 """Those that see the response itself."""
 
 HONEST = "Keep a warm wet cloth on it three times a day."

@@ -41,6 +41,18 @@ class Scale:
     high: int
     half_points: bool = False
 
+    @classmethod
+    def parse(cls, text: str) -> Scale:
+        """Return the scale of a text such as "0:5:0.5" or "1:10".
+
+        Raises:
+            ValueError: It is not LOW:HIGH or LOW:HIGH:STEP with whole ends and a step of 1 or 0.5.
+        """
+        found = re.fullmatch(r"(-?\d{1,3}):(-?\d{1,3})(?::(1|0?\.5))?", text.strip())
+        if found is None or int(found[1]) >= int(found[2]):
+            raise ValueError(f"the scale {text!r} is not LOW:HIGH[:STEP] with a STEP of 1 or 0.5, such as 0:5:0.5")
+        return cls(int(found[1]), int(found[2]), half_points=found[3] not in (None, "1"))
+
     def __str__(self) -> str:
         return f"{self.low}..{self.high}"
 

@@ -1,0 +1,91 @@
+"""`judge`: a rating of accuracy, completeness and specificity on the raters' own scale, by one request.
+
+The model sees question, reference and response, and writes a short reason before each number. It does not see the facts
+that were read from the texts: of six designs on the same 100 answers none that showed them agreed better with
+clinicians (docs/judges.md), and the errors of a judge that does not know the facts are not those of imapScore, which
+is what their mean (`blend`) lives on.
+
+Half points are weighted by their probabilities where the server gives any, else they are the mean of `samples`.
+
+An empty response, one without a single letter or digit, scores the lowest of the scale without being asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from imapeval.metrics.base import computed, option
+from imapeval.metrics.judges.client import JudgeRequest
+from imapeval.metrics.judges.geval import DIMENSION_LABELS, DIMENSIONS
+from imapeval.metrics.judges.parsing.scores import Scale
+from imapeval.metrics.judges.weighted import WeightedJudge, average_scores
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.metrics.base import Case
+    from imapeval.types import Outcome
+
+_TASK = "judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimensionJudge(WeightedJudge):
+    """The mean of three dimensions, which are its parts, on the chosen scale.
+
+    Further parts: `weighted`, 1 where the ratings are weighted by probabilities; `mass`, the least probability that
+    the model writes a rating at all, or else `samples`, how many ratings each dimension is the mean of.
+
+    Attributes:
+        scale: LOW:HIGH[:STEP]; see `Scale.parse`.
+        weights, samples: See `WeightedJudge`.
+    """
+
+    name = "judge"
+    citation = "imapeval; dimensions of Wang et al. 2024, imapScore"
+    prompt_names = (_TASK,)
+
+    scale: str = option("scale of the ratings, LOW:HIGH[:STEP] with a step of 1 or 0.5", "0:5:0.5")
+    samples: int = option("completions whose mean counts where there are no log-probabilities; one is greedy", 1)
+
+    @computed
+    def summary(self) -> str:
+        """The dimensions and the scale."""
+        return f"a rating by a language model, {self.score_scale}: mean of {', '.join(DIMENSIONS)}"
+
+    @property
+    def score_scale(self) -> Scale:
+        """The chosen one."""
+        return Scale.parse(self.scale)
+
+    async def score(self, case: Case) -> Outcome:
+        """Return the mean of the three dimensions."""
+        answer, scale = self.clean_response(case), self.score_scale
+        if answer is None:
+            return Score(float(scale.low), dict.fromkeys(DIMENSIONS, float(scale.low)))
+        texts = {
+            "question": case.question,
+            "reference": case.reference,
+            "answer": answer,
+            "low": str(scale.low),
+            "high": str(scale.high),
+            "step": "0.5" if scale.half_points else "1",
+        }
+        request = JudgeRequest(_TASK, case.lang, texts, schema=_make_schema(scale))
+        rated = await self.rate_each(request, DIMENSION_LABELS)
+        return rated if isinstance(rated, Failure) else average_scores(rated)
+
+
+def _make_schema(scale: Scale) -> Mapping[str, Any]:
+    fields: dict[str, Any] = {}
+    for name in DIMENSIONS:
+        fields[f"{name}_reason"] = {"type": "string"}
+        fields[name] = {"type": "number", "enum": scale.scores}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def build_judge() -> list[DimensionJudge]:
+    """Return the judge."""
+    return [DimensionJudge()]
