@@ -74,7 +74,8 @@ class Prometheus(Judge):
 
     def prepare(self, resources: MetricResources) -> Self:
         """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
-        return Judge.prepare(replace(self, samples=max(self.samples, resources.votes)), resources)
+        repeated = replace(self, samples=max(self.samples, resources.votes))
+        return super(Prometheus, repeated).prepare(resources)
 
     async def score(self, case: Case) -> Outcome:
         """Return the grade."""

@@ -88,7 +88,8 @@ class WeightedJudge(Judge):
 
     def prepare(self, resources: MetricResources) -> Self:
         """Return it with the model to ask, and as many completions as are wanted; see `Metric.prepare`."""
-        return Judge.prepare(replace(self, samples=max(self.samples, resources.votes)), resources)
+        repeated = replace(self, samples=max(self.samples, resources.votes))
+        return super(WeightedJudge, repeated).prepare(resources)
 
     async def rate(self, request: JudgeRequest, *, labels: Sequence[str]) -> Score | Failure:
         """Return the score, with the parts `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
