@@ -131,12 +131,11 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
         )
     for text in found.assumed:
         echo(f"assumed:    {text}")
-    for task in found.tasks:
-        if task.weighed:
-            echo(
-                f"assumed:    the server returns log-probabilities. If it does not, each of {task.weighed:,} calls "
-                f"({task.name}) is followed by as many as the metric's option `samples` says"
-            )
+    if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in found.tasks if task.weighed):
+        echo(
+            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, each of these calls is followed "
+            "by as many as the metric's option `samples` says, or by none if that is 1"
+        )
     for kind, count in found.failed.most_common():
         echo(f"{count} samples cannot be read or judged: {kind}", err=True)
     echo("Nothing was sent. Repeated requests after unusable completions are not included.")
