@@ -99,7 +99,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--map", "id=a", "--map", "id=b"], ["'id': 'a' and 'b'"]),
         (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, csv, parquet, imapscore, hf"]),
         (
-            ["--imaps", "x", "--llm", "openai:x", "--relations", "graph"],
+            ["--imaps", "x", "--llm", "openai:x", "--relations", "graph", "--metrics", "imapscore"],
             ["--imaps and --relations graph"],
         ),
         (["--base-url", "http://127.0.0.1:1/v1"], ["Add --llm"]),

@@ -21,8 +21,8 @@ WriteData = Callable[..., Path]
 
 IDENTITY = "openai:m@http://127.0.0.1:9/v1"
 OPTIONS = ("--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--json")
-READING = ("--relations", "graph")
-"""The model reads and relates nothing; what relating takes is foretold in test_relations.py."""
+READING = ("--metrics", "imapscore", "--relations", "graph")
+"""The model reads, and neither relates nor judges; for those see test_relations.py and test_judges.py."""
 
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
 SAMPLES = [
@@ -104,11 +104,11 @@ def test_what_is_in_the_cache_costs_nothing(imapeval: Command, write_data: Write
     cached = CachedModel(WellBehaved(), tmp_path / "cache" / "completions.sqlite")
     asyncio.run(read_all(cached, 3))
     data = write_data(SAMPLES)
-    found = foretell(imapeval, data, "--votes", "3", "--price", "1,2")
+    found = foretell(imapeval, data, "--votes", "3", "--price", "1,2", *READING)
     assert (found["calls"], found["cached"], found["prompt_tokens"], found["usd"]) == (24, 24, 0, 0.0)
     # One sample more, with a question that is new: what completions take is known by now, for the answers.
     more = write_data([*SAMPLES, Sample("e", "What helps against gout?", ("Rest.",), "Rest.")], "more.jsonl")
-    found = foretell(imapeval, more, "--votes", "3", "--price", "1,2")
+    found = foretell(imapeval, more, "--votes", "3", "--price", "1,2", *READING)
     assert (found["calls"], found["cached"]) == (30, 24)
     questions, answers = found["tasks"]
     assert (questions["seen"], answers["seen"], answers["completion_tokens"]) == (0, 18, 3 * 20)
