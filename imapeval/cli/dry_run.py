@@ -133,8 +133,8 @@ def _print_plan(found: "UsageForecast", price: "Price | None", usd: float | None
         echo(f"assumed:    {text}")
     if weighed := ", ".join(f"{task.weighed:,} of {task.name}" for task in found.tasks if task.weighed):
         echo(
-            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, each of these calls is followed "
-            "by as many as the metric's option `samples` says, or by none if that is 1"
+            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, each of these calls is "
+            "followed by as many as the metric's option `samples` says, or by none if that is 1"
         )
     for kind, count in found.failed.most_common():
         echo(f"{count} samples cannot be read or judged: {kind}", err=True)

@@ -1,4 +1,4 @@
-"""Loaders of rows: file formats, the upstream imapScore files, Hugging Face datasets, logs of Inspect.
+"""Loaders of rows: file formats, public benchmarks, Hugging Face datasets, logs of Inspect.
 
 A loader is a function from a source (a path or a name, as on the command line) to rows with these columns: `id,
 question | turns, reference | references, response, system, lang, ratings.*`. The rows of all loaders are checked by
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.inspect_log import load_inspect
+from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
 from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_jsonl, read_parquet
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ LOADERS: Mapping[str, Loader] = {
     "csv": read_csv,
     "parquet": read_parquet,
     "imapscore": load_imapscore,
+    "mediqa-eval": load_mediqa_eval,
     "hf": load_hf,
     "inspect": load_inspect,
 }

@@ -1,0 +1,99 @@
+"""Loads the rated answers of MEDIQA-EVAL 2026: CSV with one row per answer, dimension and rater."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_COLUMNS = ("dataset", "encounter_id", "lang", "candidate", "candidate_author_id", "metric", "label", "query_text")
+_COLUMNS += ("gold_texts",)
+
+_REVERSED = "disagree_flag"
+"""A dimension in which 1 says that the rater disagrees with the answer."""
+
+
+@dataclass
+class _Answer:
+    """An answer, with its references and its ratings by dimension."""
+
+    line: int
+    fields: Mapping[str, Any]
+    references: dict[str, None] = field(default_factory=dict[str, None])
+    ratings: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+
+def load_mediqa_eval(source: str) -> Iterator[Row]:
+    """Yield the answers of a file of rated rows, those of one author to one question apart by their texts.
+
+    Ids are `<dataset>-<encounter>-<lang>-<author>`, with "-2" and so on for further texts. The references are the
+    different texts of `gold_texts`. A rating is the mean over the raters; of `disagree_flag` it is 1 minus the label,
+    so that 1 is good in every dimension. `dataset` and `encounter_id` go to `meta`.
+
+    Raises:
+        InputError: A column is missing, a label is not a number in 0..1, or `gold_texts` is not a JSON list of texts.
+    """
+    path = Path(source)
+    answers: dict[tuple[str, str], _Answer] = {}
+    texts_by_id: dict[str, int] = {}
+    for row in read_csv(source):
+        if missing := [name for name in _COLUMNS if name not in row.fields]:
+            raise InputError(
+                f"there is no column {missing[0]!r}; the columns are {list_columns(row.fields)}",
+                path=path,
+                line=row.line,
+                fix="Give the rated rows of MEDIQA-EVAL, or leave out the loader.",
+            )
+        text = {name: str(row.fields[name]) for name in _COLUMNS}
+        id_ = "-".join(text[name] for name in ("dataset", "encounter_id", "lang", "candidate_author_id"))
+        answer = answers.get((id_, text["candidate"]))
+        if answer is None:
+            texts_by_id[id_] = number = texts_by_id.get(id_, 0) + 1
+            fields = {
+                "id": id_ if number == 1 else f"{id_}-{number}",
+                "question": text["query_text"],
+                "response": text["candidate"],
+                "system": text["candidate_author_id"],
+                "lang": text["lang"],
+                "dataset": text["dataset"],
+                "encounter_id": text["encounter_id"],
+            }
+            answer = answers[id_, text["candidate"]] = _Answer(row.line, fields)
+        answer.references |= dict.fromkeys(_read_references(text["gold_texts"], path, row.line))
+        if text["label"].strip():
+            answer.ratings.setdefault(text["metric"], []).append(_read_label(text, path, row.line))
+    for number, answer in enumerate(answers.values(), 1):
+        ratings = {f"ratings.{name}": fmean(labels) for name, labels in answer.ratings.items()}
+        yield Row(number, answer.line, {**answer.fields, "references": [*answer.references], **ratings})
+
+
+def _read_references(text: str, path: Path, line: int) -> list[str]:
+    try:
+        texts: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        texts = None
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise InputError(
+            f"gold_texts is not a list of texts but {text[:40]!r}",
+            path=path,
+            line=line,
+            fix='Write a JSON list, such as ["first reference", "second reference"].',
+        )
+    return [one for one in texts if one.strip()]
+
+
+def _read_label(fields: Mapping[str, str], path: Path, line: int) -> float:
+    label = read_number(fields["label"])
+    if label is None or not 0 <= label <= 1:
+        raise InputError(
+            f"the label {fields['label']!r} is not in 0..1", path=path, line=line, fix="Write 0, 0.5 or 1."
+        )
+    return 1 - label if fields["metric"] == _REVERSED else label
