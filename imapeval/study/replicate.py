@@ -10,37 +10,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.rows import list_columns, read_csv, read_number
+from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from imapeval.study.data.findings import Correlation
+    from imapeval.study.data.findings import CoefficientName, Correlation
+    from imapeval.study.data.rated import Rated
 
-Group = Literal["n-gram", "embedding", "LLM"]
+Group = Literal["n-gram", "embedding", "LLM", "QA and entailment"]
 
-METRICS: Mapping[str, Group] = {
-    "rouge1": "n-gram",
-    "rouge2": "n-gram",
-    "rougeL": "n-gram",
-    "bleu": "n-gram",
-    "meteor": "n-gram",
-    "chrf": "n-gram",
-    "cosine": "embedding",
-    "bertscore": "embedding",
-    "moverscore": "embedding",
-    "bartscore": "embedding",
-    "geval": "LLM",
-    "gptscore": "LLM",
+METRICS: Mapping[str, tuple[str, Group]] = {
+    "ROUGE-1": ("rouge1", "n-gram"),
+    "ROUGE-2": ("rouge2", "n-gram"),
+    "ROUGE-L": ("rougeL", "n-gram"),
+    "BLEU-4": ("bleu", "n-gram"),
+    "BERTScore": ("bertscore", "embedding"),
+    "MoverScore": ("moverscore", "embedding"),
+    "BARTScore": ("bartscore", "embedding"),
+    "G-EVAL": ("geval", "LLM"),
+    "GPTScore": ("gptscore", "LLM"),
+    "FActScore": ("factscore", "LLM"),
+    "QuestEval": ("questeval:llm", "QA and entailment"),
+    "QAFactEval": ("qafacteval:llm", "QA and entailment"),
+    "UniEval": ("unieval", "QA and entailment"),
+    "AlignScore": ("alignscore", "QA and entailment"),
 }
-"""The metrics in the paper's three groups, each also computed on imaps."""
+"""The paper's metrics, each also computed on imaps: name in the paper to ours and its group."""
 
-OURS = ("imapscore:paper", "imapscore:mean", "imapscore")
+OURS: Mapping[str, str] = {"imapScore+KG": "imapscore:paper"}
+"""The paper's score, by Eq. 1 and with a graph. Without a graph (`imapScore`) ours does not exist."""
+
+EXTRA = ("imapscore:mean", "imapscore")
+"""Ours that the paper does not have."""
+
+COEFFICIENTS: Mapping[str, CoefficientName] = {"rho": "spearman", "tau": "kendall_tau_b"}
+"""The coefficients of the table, by column."""
 
 ROWS: Mapping[str, int] = {
     "HMedQA-GPT-4": 200,
@@ -52,17 +63,35 @@ ROWS: Mapping[str, int] = {
 
 _ABSTRACT: Mapping[str, float] = {"imapscore": 0.798, "n-gram": 0.899, "embedding": 0.817, "LLM": 0.326}
 
+_ON_IMAPS = "+imap"
+
+
+class Cell(NamedTuple):
+    """A place in the table.
+
+    Attributes:
+        metric: Our name, or the paper's where we have no such metric.
+        system: Whose answers: "HMedQA/GPT-4", "HMedQA" for the mean over a data set, `ALL` for the mean over all.
+        dimension: Of the ratings; `ALL` in a mean.
+        coefficient: The coefficient.
+    """
+
+    metric: str
+    system: str
+    dimension: str
+    coefficient: CoefficientName
+
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
     """One number of the table.
 
     Attributes:
-        metric: Name of the metric.
-        system: Whose answers; `ALL` in the mean.
-        dimension: Of the ratings; `ALL` in the mean.
+        metric, system, dimension, coefficient: See `Cell`.
         paper: The paper's number; None if unknown.
         value, low, high: Ours, with its 95% interval; None if undefined or not run.
+        difference, difference_low, difference_high: Ours less the paper's, with the interval of ours; the paper's
+            number counts as exact, because its answers cannot be paired with ours.
         n: Number of answers.
         reason: Why there is no value of ours.
     """
@@ -70,10 +99,14 @@ class PaperRow:
     metric: str
     system: str
     dimension: str
+    coefficient: CoefficientName
     paper: float | None
     value: float | None
     low: float | None
     high: float | None
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
     n: int
     reason: str | None = None
 
@@ -95,37 +128,49 @@ class Gain:
     reason: str | None = None
 
 
-def read_paper_table(path: Path) -> dict[tuple[str, str, str], float]:
-    """Read the paper's numbers: CSV with the columns metric, system, dimension and value.
+def read_paper_table(path: Path) -> dict[Cell, float]:
+    """Read the paper's numbers: CSV with the columns metric, system, dimension, rho and tau.
 
-    Names are ours: `rouge1`, `rouge1+imap`, `HMedQA/GPT-4`, `accuracy`; `*` stands for a mean.
+    Metrics have the paper's names (`ROUGE-1`, `ROUGE-1+imap`); `*` stands for a mean over dimensions.
 
     Raises:
         InputError: A column is missing, a value is invalid, or an entry is repeated.
     """
-    numbers: dict[tuple[str, str, str], float] = {}
+    numbers: dict[Cell, float] = {}
     for row in read_csv(str(path)):
-        key: list[str] = []
-        for name in ("metric", "system", "dimension"):
-            value = row.fields.get(name)
+        names: list[str] = []
+        for column in ("metric", "system", "dimension"):
+            value = row.fields.get(column)
             if not isinstance(value, str) or not value:
                 raise InputError(
-                    f"there is no {name}; the columns are {list_columns(row.fields)}",
+                    f"there is no {column}; the columns are {list_columns(row.fields)}",
                     path=path,
                     line=row.line,
-                    fix="Give the columns metric, system, dimension and value.",
+                    fix=f"Give the columns metric, system, dimension, {' and '.join(COEFFICIENTS)}.",
                 )
-            key.append(value)
-        number = read_number(row.fields.get("value"))
-        if number is None or not -1 <= number <= 1:
-            raise InputError(
-                f"{row.fields.get('value')!r} is not a correlation", path=path, line=row.line, fix="Write -1 to 1."
-            )
-        place = (key[0], key[1], key[2])
-        if place in numbers:
-            raise InputError(f"{' '.join(key)} is given twice", path=path, line=row.line, fix="Keep one.")
-        numbers[place] = number
+            names.append(value)
+        for column, coefficient in COEFFICIENTS.items():
+            number = read_number(row.fields.get(column))
+            if number is None or not -1 <= number <= 1:
+                raise InputError(
+                    f"the {column} {row.fields.get(column)!r} is not a correlation",
+                    path=path,
+                    line=row.line,
+                    fix="Write -1 to 1.",
+                )
+            cell = Cell(_translate(names[0]), names[1], names[2], coefficient)
+            if cell in numbers:
+                raise InputError(f"{' '.join(names)} is given twice", path=path, line=row.line, fix="Keep one.")
+            numbers[cell] = number
     return numbers
+
+
+def _translate(name: str) -> str:
+    """Return our name of a metric of the paper; its own where we have none."""
+    if name in OURS:
+        return OURS[name]
+    plain = name.removesuffix(_ON_IMAPS)
+    return METRICS[plain][0] + name.removeprefix(plain) if plain in METRICS else name
 
 
 def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str], dict[str, str]]:
@@ -138,77 +183,120 @@ def choose_metrics(missing: Mapping[str, str], *, llm: bool) -> tuple[list[str],
     Returns:
         Their names, and for the others the reason why they are left out.
     """
+    asking = {name for name, group in METRICS.values() if group == "LLM" or name.endswith(":llm")}
     chosen: list[str] = []
-    left_out: dict[str, str] = {}
-    for metric, group in METRICS.items():
-        for name in (metric, f"{metric}+imap"):
+    left_out = {"imapScore": "the paper's score without a graph; ours always has one"}
+    for metric, _ in METRICS.values():
+        for name in (metric, f"{metric}{_ON_IMAPS}"):
             if name not in missing:
                 left_out[name] = "there is no such metric"
-            elif group == "LLM" and not llm:
+            elif metric in asking and not llm:
                 left_out[name] = "needs a language model: --llm"
             elif missing[name]:
                 left_out[name] = missing[name]
             else:
                 chosen.append(name)
-    return [*OURS, *chosen], left_out
+    return [*OURS.values(), *EXTRA, *chosen], left_out
+
+
+def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[Cell, Correlation]:
+    """Return our correlations at every place of the table: by system, by data set and over all."""
+
+    def compute(part: Rated) -> list[Correlation]:
+        return correlate(part, coefficients=tuple(COEFFICIENTS.values()), seed=seed, resamples=resamples)
+
+    found = {_locate(row): row for row in compute(rated)}
+    sets = [system.partition("/")[0] for system in rated.systems]
+    for name in dict.fromkeys(sets):
+        part = compute(rated.take([row for row, other in enumerate(sets) if other == name]))
+        means = {_locate(row)._replace(system=name): row for row in part if row.dimension == ALL}
+        found |= means
+    return found
+
+
+def _locate(row: Correlation) -> Cell:
+    return Cell(row.metric, row.system, row.dimension, row.coefficient)
 
 
 def compare_with_paper(
-    correlations: Sequence[Correlation], paper: Mapping[tuple[str, str, str], float]
+    ours: Mapping[Cell, Correlation], paper: Mapping[Cell, float], left_out: Mapping[str, str]
 ) -> tuple[list[PaperRow], list[Gain]]:
     """Compare our correlations with the paper's.
 
     Args:
-        correlations: One coefficient, within systems, with their means.
+        ours: See `correlate_table`.
         paper: As `read_paper_table` gives them; may be empty.
+        left_out: Why metrics were not run, by name.
 
     Raises:
-        UsageError: A name in the paper's table does not exist here.
+        UsageError: The paper's table has a system or dimension that does not exist here.
     """
-    ours = {(row.metric, row.system, row.dimension): row for row in correlations}
-    known = [{key[place] for key in ours} for place in range(3)]
-    for key in paper:
-        for place, what in enumerate(("system", "dimension"), 1):
-            if key[place] not in known[place]:
-                names = ", ".join(sorted(known[place]))
-                raise UsageError(
-                    f"the paper's table has the {what} {key[place]!r}, which does not exist here. Known: {names}."
-                )
+    for place in ("system", "dimension"):
+        known = {getattr(cell, place) for cell in ours}
+        if unknown := next((name for cell in paper if (name := getattr(cell, place)) not in known), None):
+            raise UsageError(
+                f"the paper's table has the {place} {unknown!r}, which does not exist here. Known: "
+                f"{', '.join(sorted(known))}."
+            )
     rows = [
-        PaperRow(*key, paper.get(key), row.value, row.low, row.high, row.n, row.reason) for key, row in ours.items()
+        PaperRow(
+            *cell,
+            paper=(stated := paper.get(cell)),
+            value=row.value,
+            low=row.low,
+            high=row.high,
+            difference=_subtract(row.value, stated),
+            difference_low=_subtract(row.low, stated),
+            difference_high=_subtract(row.high, stated),
+            n=row.n,
+            reason=row.reason,
+        )
+        for cell, row in ours.items()
     ]
     rows += [
-        PaperRow(*key, value, None, None, None, 0, "was not run") for key, value in paper.items() if key not in ours
+        PaperRow(*cell, value, None, None, None, None, None, None, 0, left_out.get(cell.metric, "was not run"))
+        for cell, value in paper.items()
+        if cell not in ours
     ]
-    means = {row.metric: row.value for row in correlations if (row.system, row.dimension) == (ALL, ALL)}
+    spearman = COEFFICIENTS["rho"]
+    means = {cell.metric: row.value for cell, row in ours.items() if cell[1:] == (ALL, ALL, spearman)}
     return rows, _compute_gains(means)
 
 
+def _subtract(ours: float | None, paper: float | None) -> float | None:
+    return None if ours is None or paper is None else ours - paper
+
+
 def _compute_gains(means: Mapping[str, float | None]) -> list[Gain]:
-    others = [value for name in METRICS if (value := means.get(name)) is not None]
+    others = _drop_missing(means.get(name) for name, _ in METRICS.values())
+    paper = _ABSTRACT["imapscore"]
     gains = [
-        _gain("imapScore over the other metrics", _ABSTRACT["imapscore"], [means.get("imapscore:paper")], others),
-        _gain(
-            "imapScore (our default) over the other metrics", _ABSTRACT["imapscore"], [means.get("imapscore")], others
-        ),
+        _gain("imapScore over the other metrics", paper, _drop_missing([means.get("imapscore:paper")]), others),
+        _gain("imapScore (our default) over the other metrics", paper, _drop_missing([means.get("imapscore")]), others),
     ]
     for group in get_args(Group):
-        names = [n for n, g in METRICS.items() if g == group and None not in (means.get(n), means.get(f"{n}+imap"))]
+        if group not in _ABSTRACT:
+            continue
+        members = [name for name, other in METRICS.values() if other == group]
+        names = [name for name in members if None not in (means.get(name), means.get(f"{name}{_ON_IMAPS}"))]
         gains.append(
             _gain(
                 f"imap in {group} metrics ({', '.join(names) or 'none was run'})",
                 _ABSTRACT[group],
-                [means[f"{name}+imap"] for name in names],
-                [value for name in names if (value := means[name]) is not None],
+                _drop_missing(means[f"{name}{_ON_IMAPS}"] for name in names),
+                _drop_missing(means[name] for name in names),
             )
         )
     return gains
 
 
-def _gain(what: str, paper: float, ours: Sequence[float | None], others: Sequence[float]) -> Gain:
-    values = [value for value in ours if value is not None]
-    if not values or not others:
+def _drop_missing(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _gain(what: str, paper: float, ours: Sequence[float], others: Sequence[float]) -> Gain:
+    if not ours or not others:
         return Gain(what, paper, None, "one of the two was not run")
     if (base := fmean(others)) <= 0:
         return Gain(what, paper, None, f"the others' mean correlation is {base:.3f}, so there is no ratio")
-    return Gain(what, paper, fmean(values) / base - 1)
+    return Gain(what, paper, fmean(ours) / base - 1)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_number
@@ -14,8 +14,10 @@ from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_n
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_COLUMNS = ("dataset", "encounter_id", "lang", "candidate", "candidate_author_id", "metric", "label", "query_text")
-_COLUMNS += ("gold_texts",)
+_COLUMNS = (
+    *("dataset", "encounter_id", "lang", "candidate", "candidate_author_id"),
+    *("metric", "label", "query_text", "gold_texts"),
+)
 
 _REVERSED = "disagree_flag"
 """A dimension in which 1 says that the rater disagrees with the answer."""
@@ -80,14 +82,15 @@ def _read_references(text: str, path: Path, line: int) -> list[str]:
         texts: Any = json.loads(text)
     except (ValueError, RecursionError):
         texts = None
-    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+    found = cast("list[Any]", texts) if isinstance(texts, list) else None
+    if found is None or not all(isinstance(one, str) for one in found):
         raise InputError(
             f"gold_texts is not a list of texts but {text[:40]!r}",
             path=path,
             line=line,
             fix='Write a JSON list, such as ["first reference", "second reference"].',
         )
-    return [one for one in texts if one.strip()]
+    return [one for one in found if one.strip()]
 
 
 def _read_label(fields: Mapping[str, str], path: Path, line: int) -> float:

@@ -29,7 +29,7 @@ def replicate(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the run.")] = Path("runs/replicate-imapscore"),
     paper_table: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The paper's numbers (.csv): metric, system, dimension, value."),
+        typer.Option(metavar="FILE", help="The paper's numbers (.csv): metric, system, dimension, rho, tau."),
     ] = None,
     llm_options: Annotated[LlmOptions, ("llm", "base_url", "votes", "concurrency", "price", "max_cost")],
     kg: Kg = None,
@@ -43,8 +43,7 @@ def replicate(
     stopped, repeat the command.
     """
     from imapeval.metrics.registry import all_metrics
-    from imapeval.study.correlation.levels import correlate
-    from imapeval.study.replicate import choose_metrics, compare_with_paper, read_paper_table
+    from imapeval.study.replicate import choose_metrics, compare_with_paper, correlate_table, read_paper_table
 
     choose_one(paper, "paper", _PAPERS)
     numbers = {} if paper_table is None else read_paper_table(paper_table)
@@ -67,49 +66,52 @@ def replicate(
             if done.exit_code not in (0, 1):
                 raise
     rated = StudyOptions().read([out]).rated
-    rows, gains = compare_with_paper(
-        correlate(rated, coefficients=("spearman",), seed=seed, resamples=resamples), numbers
-    )
+    ours = correlate_table(rated, seed=seed, resamples=resamples)
+    rows, gains = compare_with_paper(ours, numbers, left_out)
     counts = {system: rated.systems.count(system) for system in dict.fromkeys(rated.systems)}
     if json_output:
         emit_json({"rows": rows, "gains": gains, "left_out": left_out, "answers": counts})
         return
-    _print(rows, numbers)
+    _print(rows, given=bool(numbers))
     _print_gains(gains)
     _print_notes(counts, left_out, given=bool(numbers))
 
 
-def _print(rows: "Sequence[PaperRow]", numbers: "Mapping[tuple[str, str, str], float]") -> None:
+def _print(rows: "Sequence[PaperRow]", *, given: bool) -> None:
+    from imapeval.study.correlation.coefficients import find_coefficient
     from imapeval.study.data.findings import ALL
+    from imapeval.study.replicate import Cell
 
-    def show_paper(row: "PaperRow | None") -> str | None:
-        return None if row is None or row.paper is None else f"{row.paper:.3f}"
-
-    by_key = {(row.metric, row.system, row.dimension): row for row in rows}
-    for system in dict.fromkeys(row.system for row in rows):
-        here = [row for row in rows if row.system == system]
+    by_cell = {Cell(row.metric, row.system, row.dimension, row.coefficient): row for row in rows}
+    for coefficient, system in dict.fromkeys((row.coefficient, row.system) for row in rows):
+        here = [row for row in rows if (row.coefficient, row.system) == (coefficient, system)]
         columns = [Column("metric", lambda metric: metric, text=True)]
         for dimension in dict.fromkeys(row.dimension for row in here):
             name = "mean over dimensions" if dimension == ALL else dimension
-            key = (system, dimension)
-            if numbers:
-                columns.append(Column(f"{name}: paper", lambda metric, key=key: show_paper(by_key.get((metric, *key)))))
-            columns.append(
-                Column(
-                    f"{name}: here" if numbers else name,
-                    lambda metric, key=key: _show(by_key.get((metric, *key))),
-                    wrap=False,
-                )
-            )
+            cells = {
+                row.metric: by_cell[Cell(row.metric, system, dimension, coefficient)]
+                for row in here
+                if row.dimension == dimension
+            }
+            if given:
+                columns.append(Column(f"{name}: paper", lambda metric, cells=cells: _show_paper(cells.get(metric))))
+            title = f"{name}: here" if given else name
+            columns.append(Column(title, lambda metric, cells=cells: _show(cells.get(metric)), wrap=False))
         metrics = dict.fromkeys(row.metric for row in here if row.value is not None or row.paper is not None)
-        title = f"Spearman's rho, {'mean over systems' if system == ALL else system}"
-        emit(metrics, columns, title=title, width=UNLIMITED)
+        whose = "mean over systems" if system == ALL else system
+        emit(metrics, columns, title=f"{find_coefficient(coefficient).title}, {whose}", width=UNLIMITED)
+
+
+def _show_paper(row: "PaperRow | None") -> str | None:
+    return None if row is None or row.paper is None else f"{row.paper:.2f}"
 
 
 def _show(row: "PaperRow | None") -> str | None:
+    """Return our number with its interval and, where the paper has one, the difference."""
     if row is None or row.value is None:
         return None
-    return f"{row.value:.3f}" if row.low is None else f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}]"
+    value = f"{row.value:.3f}" if row.low is None else f"{row.value:.3f} [{row.low:.2f}, {row.high:.2f}]"
+    return value if row.difference is None else f"{value} ({row.difference:+.2f})"
 
 
 def _print_gains(gains: "Sequence[Gain]") -> None:
@@ -129,11 +131,12 @@ def _print_notes(counts: "Mapping[str, int]", left_out: "Mapping[str, str]", *, 
     for why in dict.fromkeys(left_out.values()):
         echo(f"Left out ({why}): {', '.join(name for name, reason in left_out.items() if reason == why)}.")
     echo(
-        "Correlations are Spearman's, one system and dimension at a time, with 95% bootstrap intervals over questions. "
+        "Correlations are for one system and dimension at a time, with 95% bootstrap intervals over questions. In "
+        "parentheses: ours less the paper's, whose numbers count as exact. "
         "The paper read the imaps with GPT-4 and used a graph of 3 million entities."
     )
     if not given:
         echo(
             "The paper's numbers are not part of imapeval. Give them with --paper-table FILE (metric,system,dimension,"
-            "value) to print them beside ours."
+            "rho,tau) to print them beside ours."
         )

@@ -36,18 +36,26 @@ def upstream(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_replicate(imapeval: Command, upstream: Path, tmp_path: Path):
     table = tmp_path / "paper.csv"
-    table.write_text("metric,system,dimension,value\nrouge1,HMedQA/GPT-4,accuracy,.123\nbertscore,*,*,.3\n")
+    table.write_text(
+        "metric,system,dimension,rho,tau\nROUGE-1,HMedQA/GPT-4,accuracy,.123,.1\nBERTScore,HMedQA,*,.3,.2\n"
+    )
     arguments = ("study", "replicate", "imapscore", "--data", upstream, "--out", tmp_path / "run", "--resamples", "50")
     done = imapeval(*arguments, "--paper-table", table, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["answers"] == {"HMedQA/GPT-4": 8, "iCliniq/PaLM-2": 8}
-    rows = {(row["metric"], row["system"], row["dimension"]): row for row in found["rows"]}
-    assert rows["rouge1", "HMedQA/GPT-4", "accuracy"]["paper"] == 0.123
+    rows = {
+        (row["metric"], row["system"], row["dimension"]): row
+        for row in found["rows"]
+        if row["coefficient"] == "spearman"
+    }
+    first = rows["rouge1", "HMedQA/GPT-4", "accuracy"]
+    assert first["paper"] == 0.123
+    assert first["difference"] == pytest.approx(first["value"] - 0.123)
     assert rows["imapscore", "HMedQA/GPT-4", "accuracy"]["value"] > 0
     constant = rows["imapscore", "HMedQA/GPT-4", "specificity"]
     assert (constant["value"], constant["reason"]) == (None, "the rating is constant (3)")
-    assert rows["bertscore", "*", "*"]["paper"] == 0.3
+    assert (rows["bertscore", "HMedQA", "*"]["paper"], rows["bertscore", "HMedQA", "*"]["value"]) == (0.3, None)
     assert found["left_out"]["geval"] == "needs a language model: --llm"
 
     shown = imapeval(*arguments).stdout  # goes on with the run that is there
