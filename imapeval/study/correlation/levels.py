@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from imapeval.study.correlation.pooled import Columns, Draws
     from imapeval.study.data.rated import Rated
 
+MIN_SYSTEMS = 6
+"""Fewest systems for an interval at level "system". Questions are resampled and systems are not, so with fewer systems
+all resamples often order them alike, and the interval would have no width."""
+
 MAX_RESAMPLED = 1000
 """Most answers taken together that are resampled. Beyond, an end of a BCa interval from 2,000 resamples is off by .06
 standard errors (Monte Carlo) while skewness, what BCa adds, moves it by about 1 / sqrt(1000) = .03."""
@@ -133,6 +137,7 @@ class _Counts:
     scored: Counts
     missing: Counts
     questions: Counts
+    systems: Counts
 
 
 class _RowBuilder:
@@ -158,6 +163,8 @@ class _RowBuilder:
         if self._level == "within-question":
             clusters = np.minimum(clusters, estimates.groups)
         ends = self._find_ends(estimates, clusters)
+        if self._level == "system":
+            ends[:, np.stack([count.systems for count in counts], axis=1) < MIN_SYSTEMS] = np.nan
         for dimension in np.flatnonzero(exists).tolist():
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
@@ -180,6 +187,8 @@ class _RowBuilder:
         cells = int(self._cells[dimensions].sum())
         count = self._count(rated)
         ends = self._find_ends(total, count.questions[:, None])
+        if self._level == "system":
+            ends[:, count.systems < MIN_SYSTEMS] = np.nan
         left_out = {metric: cells - int(groups) for metric, groups in enumerate(total.groups[:, 0])}
         reasons = {
             metric: f"{number} of {cells} coefficients are undefined and left out"
@@ -191,9 +200,12 @@ class _RowBuilder:
     def _count(self, rated: Counts) -> _Counts:
         scored = self._scored[rated]
         codes = self._columns.questions[rated]
-        questions = [np.count_nonzero(np.bincount(codes[there])) for there in scored.T]
+        questions, systems = (
+            np.array([np.count_nonzero(np.bincount(groups[there])) for there in scored.T], dtype=np.int64)
+            for groups in (codes, self._columns.systems[rated])
+        )
         number = scored.sum(axis=0)
-        return _Counts(number, len(rated) - number, np.array(questions, dtype=np.int64))
+        return _Counts(number, len(rated) - number, questions, systems)
 
     def _find_ends(self, estimates: Estimates, clusters: Counts) -> Floats:
         """Return lows and highs, shape (2, m, d)."""
@@ -227,7 +239,7 @@ class _RowBuilder:
                 _read(column.values[number, 0]),
                 _read(ends[0, number]),
                 _read(ends[1, number]),
-                int(count.scored[number]),
+                int((count.systems if self._level == "system" else count.scored)[number]),
                 int(count.missing[number]),
                 reasons.get(number),
                 self._level,

@@ -47,7 +47,9 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
         generator: Of the permutations; all columns get the same.
 
     Returns:
-        Shape (columns,), each (b + 1) / (permutations + 1) for b permutations with at least the observed difference.
+        Shape (columns,): the share of permutations, the observed arrangement among them, with a larger difference, and
+        half of those with the same one (mid-p; Lancaster 1961). So tied systems have .5 whichever comes first, where
+        the reference implementation, which counts all ties, has 1.
     """
     has_first, has_second = ~np.isnan(first[:, 0]), ~np.isnan(second[:, 0])
     if (shared := has_first & has_second).any():
@@ -64,7 +66,8 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
         null = generator.permuted(np.tile(share, (PERMUTATIONS, 1)), axis=1) @ numbers
         rounding = 1e-12 * np.abs(numbers).max(axis=0)
     # Sums in a different order differ by rounding; equal values must count as equal.
-    return ((null >= observed - rounding).sum(axis=0) + 1) / (PERMUTATIONS + 1)
+    larger, at_least = (null > observed + rounding).sum(axis=0), (null >= observed - rounding).sum(axis=0)
+    return ((larger + at_least) / 2 + 0.5) / (PERMUTATIONS + 1)
 
 
 def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
@@ -96,6 +99,11 @@ def estimate_soft_pairwise_accuracy(columns: Columns, *, seed: int, resamples: i
         generator = np.random.default_rng(seed)
         ps = np.stack([permutation_p_values(*pair, generator=generator) for pair in combinations(systems, 2)], axis=-1)
         values[places] = soft_accuracy(ps[: len(block.metrics)], ps[len(block.metrics) :])
+        numbers = np.concatenate(systems)
+        constant = np.nanmax(numbers, axis=0) == np.nanmin(numbers, axis=0)
+        for p, q in np.argwhere(constant[: len(block.metrics), None] | constant[len(block.metrics) :]).tolist():
+            cell = int(block.metrics[p]), int(block.dimensions[q])
+            values[cell], reasons[cell] = np.nan, "all scores or all ratings are equal"
         if replicates is None:
             continue
         at = 0
@@ -141,5 +149,5 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
         variance = spread * total / (one_size * other_size)
     z = np.divide(observed, np.sqrt(variance), out=np.zeros_like(observed), where=variance > 0)
     upper = np.array([math.erfc(number / math.sqrt(2)) / 2 for number in z.ravel().tolist()])
-    # Without spread no permutation falls short of the observed difference.
-    return np.where(variance > 0, upper.reshape(z.shape), np.where(np.isnan(variance), np.nan, 1.0))
+    # Without spread every permutation has the observed difference.
+    return np.where(variance > 0, upper.reshape(z.shape), np.where(np.isnan(variance), np.nan, 0.5))

@@ -45,7 +45,7 @@ class Correlation:
         coefficient: The coefficient.
         value: -1..1 (accuracies 0..1), or None if it is undefined.
         low, high: Bounds of the 95% interval; None if the value is, or if there is only one question.
-        n: Answers with a rating and a score.
+        n: Answers with a rating and a score; at level "system" the systems that have any.
         n_missing: Answers with a rating and no score.
         reason: Why there is no value; in a mean also how many coefficients were undefined and left out.
         level: How answers were grouped.

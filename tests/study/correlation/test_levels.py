@@ -167,7 +167,11 @@ def test_levels_are_those_of_nlpstats(level: str, name: str, expected: float):
     )
     (row,) = correlate(rated, levels=[level], coefficients=[name])
     assert row.value == pytest.approx(expected, abs=1e-12)
-    assert row.low <= row.value <= row.high
+    if level == "system":
+        # Five systems are too few for an interval over questions.
+        assert (row.n, row.low, row.high) == (5, None, None)
+    else:
+        assert row.low <= row.value <= row.high
     if level == "within-question":
         # In question 3 all ratings are equal; questions 5 and 7 have 3 answers each.
         assert row.groups == 11
@@ -283,7 +287,8 @@ def test_what_has_no_coefficient_says_why(level: Level, name: CoefficientName, s
     systems = [system for system in "stuv" for _ in range(3)]
     rated = rate({"m": scores}, {"x": ratings}, systems=systems, questions=[0, 1, 2] * 4)
     for row in correlate(rated, levels=[level], coefficients=[name], resamples=20):
-        if level in ("within-question", "system") and name.endswith("accuracy") and not np.isnan(scores[1]):
+        ties_count = name == "pairwise_accuracy" and level in ("within-question", "system")
+        if ties_count and not np.isnan(scores[1]):
             # Pairs that people tie and a metric ties are right, whoever ties all of them.
             assert 0 <= row.value <= 1
         else:

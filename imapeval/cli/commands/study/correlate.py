@@ -20,8 +20,8 @@ _GROUPINGS: dict[str, str] = {
     "within-system": "Within system: among the answers of one system; means are over systems and dimensions.",
     "within-question": "Within question: among the answers of different systems to one question, then the mean over "
     "questions.",
-    "system": "System: the systems' mean scores with their mean ratings. Intervals are for these systems on other "
-    "questions.",
+    "system": "System: the systems' mean scores with their mean ratings; n is the number of systems. Intervals are for "
+    "these systems on other questions, not for other systems; with fewer than 6 systems there is none.",
 }
 
 
@@ -120,7 +120,9 @@ def _format_cell(row: Correlation) -> str:
 
 def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> None:
     notes = [_GROUPINGS[level] for level in dict.fromkeys(row.level for row in rows)]
-    notes += ["Below each coefficient: its 95% interval, and n, the answers with both a rating and a score."]
+    notes += [
+        "Below each coefficient: its 95% interval, and n, the answers (or systems) with both a rating and a score."
+    ]
     made = {row.interval for row in rows}
     if "bca" in made:
         notes.append(
