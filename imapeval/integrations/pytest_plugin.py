@@ -206,12 +206,15 @@ class _ScoreSummary:
         from statistics import fmean
 
         from imapeval.report.thresholds import Verdict
+        from imapeval.study.bootstrap import mean_interval
 
         values = self._values_by_metric()
         verdicts: list[Verdict] = []
         for limit in self._thresholds:
             scored = [value for value in values.get(limit.metric, ()) if isinstance(value, float)]
-            verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored)))
+            interval = mean_interval(scored)
+            ends = (None, None) if interval is None else (interval.low, interval.high)
+            verdicts.append(Verdict(limit, fmean(scored) if scored else None, len(scored), 0, *ends))
         return verdicts
 
     def _values_by_metric(self) -> dict[str, list[object]]:

@@ -64,17 +64,25 @@ class Verdict:
         mean: Mean over the answers with a score; None without any.
         scored: Number of answers with a score.
         pending: Number of answers that a stopped run has not reached.
+        low, high: Ends of the mean's 95% interval (`imapeval.report.summary.SummaryRow`); None if there is none.
     """
 
     threshold: Threshold
     mean: float | None
     scored: int
     pending: int = 0
+    low: float | None = None
+    high: float | None = None
 
     @property
     def met(self) -> bool:
         """Whether the mean meets the limit; False if the mean is unknown."""
         return self.mean is not None and not self.pending and self.threshold.is_met_by(self.mean)
+
+    @property
+    def too_close(self) -> bool:
+        """Whether the limit lies within the mean's interval, so that other answers could have decided otherwise."""
+        return self.low is not None and self.high is not None and self.low <= self.threshold.value <= self.high
 
     @property
     def name(self) -> str:
@@ -89,7 +97,8 @@ class Verdict:
         if self.mean is None:
             return f"{name}: no answer was scored, so the mean does not meet {value}."
         shown, side = self.threshold.format_value(self.mean), self.threshold.describe_side(self.mean)
-        return f"{name}: the mean {shown} of {self.scored} scored is {side}."
+        doubt = f", too close to call (95% interval {self.low:.3f} to {self.high:.3f})" if self.too_close else ""
+        return f"{name}: the mean {shown} of {self.scored} scored is {side}{doubt}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -98,7 +107,10 @@ class Verdict:
             "higher_is_better": self.threshold.higher_is_better,
             "threshold": self.threshold.value,
             "mean": self.mean,
+            "low": self.low,
+            "high": self.high,
             "met": self.met,
+            "too_close": self.too_close,
         }
 
 
@@ -242,7 +254,7 @@ def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow]
     """
     whole = {row.metric: row for row in rows if not row.system}
     return [
-        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed)
+        Verdict(threshold, row.mean, row.n, samples - row.n - row.failed, row.low, row.high)
         for threshold in thresholds
         for row in (whole[threshold.metric],)
     ]

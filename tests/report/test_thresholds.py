@@ -68,6 +68,21 @@ def test_a_percentage_is_noticed():
         (Verdict(Threshold("m", 0.12345678), 0.5, 3), True, "m: the mean 0.500 of 3 scored is at least 0.12345678."),
         (Verdict(Threshold("m", 40, False), 39.0, 3), True, "m: the mean 39.000 of 3 scored is at most 40."),
         (Verdict(Threshold("m", 40, False), 41.0, 3), False, "m: the mean 41.000 of 3 scored is above 40."),
+        (
+            Verdict(Threshold("m", 0.35), 0.412, 30, 0, 0.3, 0.5),
+            True,
+            "m: the mean 0.412 of 30 scored is at least 0.35, too close to call (95% interval 0.300 to 0.500).",
+        ),
+        (
+            Verdict(Threshold("m", 40, False), 41.0, 30, 0, 40.0, 42.0),
+            False,
+            "m: the mean 41.000 of 30 scored is above 40, too close to call (95% interval 40.000 to 42.000).",
+        ),
+        (
+            Verdict(Threshold("m", 0.35), 0.412, 30, 0, 0.36, 0.5),
+            True,
+            "m: the mean 0.412 of 30 scored is at least 0.35.",
+        ),
         (Verdict(Threshold("m", 0.0), None, 0), False, "m: no answer was scored, so the mean does not meet 0."),
         (Verdict(Threshold("m", 0.1), 0.9, 2, 1), False, "not known: 1 answer has not been tried yet."),
         (Verdict(Threshold("m", 0.1), None, 0, 2), False, "not known: 2 answers have not been tried yet."),
@@ -88,7 +103,11 @@ def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
     assert (m.mean, m.scored, m.pending, m.met) == (0.5, 3, 0, True)
     # Of two answers nothing is known of n: the run has stopped before them.
     assert (n.mean, n.pending, n.met) == (0.7, 2, False)
-    assert n.to_dict() == {"metric": "n", "higher_is_better": True, "threshold": 0.4, "mean": 0.7, "met": False}
+    assert n.to_dict() == {"metric": "n", "higher_is_better": True, "threshold": 0.4, "mean": 0.7, "met": False} | {
+        "low": None,
+        "high": None,
+        "too_close": False,
+    }
 
 
 @pytest.mark.parametrize(
