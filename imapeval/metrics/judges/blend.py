@@ -1,7 +1,7 @@
 """`blend`: the mean of `judge` and imapScore, both on the scale 0..1.
 
-The two err differently, so that their mean agrees better with clinicians than either (docs/judges.md). The weights are
-equal and were never fitted to rated answers. Where one of the two is a `Failure`, so is the blend: half of it would be
+The two err differently: on answers that were kept back their mean agreed better with clinicians than either
+(docs/judges.md). The weights are equal and were never fitted to rated answers. Where one of the two is a `Failure`, so is the blend: half of it would be
 another metric.
 """
 
@@ -28,7 +28,7 @@ class Blend(DimensionJudge):
     """The mean, 0..1; parts `judge` and `imapscore`, both 0..1. Options are those of `judge`."""
 
     name = "blend"
-    summary = "mean of judge and imapscore, 0..1: the score that agrees best with clinicians"
+    summary = "mean of judge and imapscore, 0..1: the default with a language model"
     citation = "imapeval; after Wang et al. 2024, imapScore"
     requires = frozenset({"llm", "reference", "imap"})
 

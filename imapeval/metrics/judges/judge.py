@@ -1,9 +1,8 @@
 """`judge`: a rating of accuracy, completeness and specificity on the raters' own scale, by one request.
 
 The model sees question, reference and response, and writes a short reason before each number. It does not see the facts
-that were read from the texts: of six designs on the same 100 answers none that showed them agreed better with
-clinicians (docs/judges.md), and the errors of a judge that does not know the facts are not those of imapScore, which
-is what their mean (`blend`) lives on.
+that were read from the texts: no design that showed them agreed better with clinicians (docs/judges.md), and a judge
+that does not know them does not repeat the errors of imapScore, with which `blend` averages it.
 
 Half points are weighted by their probabilities where the server gives any, else they are the mean of `samples`.
 
