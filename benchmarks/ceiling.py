@@ -2,7 +2,7 @@
 
     python benchmarks/ceiling.py [--repeats 200] [--resamples 599] [--seed 0]
 
-Two Markdown tables, as in docs/study.md. The first holds one large sample (20,000 answers) of each kind: what the
+Two Markdown tables, as in docs/raters.md. The first holds one large sample (20,000 answers) of each kind: what the
 truth itself reaches as a metric, and what `find_ceilings` says. Answers are worth a normal number, raters add their
 strictness (-.5, 0, .5, ...) and a normal error, and give the nearest rating of their scale. "Some" ratings: a third was
 not given.
