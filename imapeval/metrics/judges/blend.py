@@ -1,8 +1,8 @@
 """`blend`: the mean of `judge` and imapScore, both on the scale 0..1.
 
 The two err differently: on answers that were kept back their mean agreed better with clinicians than either
-(docs/judges.md). The weights are equal and were never fitted to rated answers. Where one of the two is a `Failure`, so is the blend: half of it would be
-another metric.
+(docs/judges.md). The weights are equal and were never fitted to rated answers. Where one of the two is a `Failure`, so
+is the blend: half of it would be another metric.
 """
 
 from __future__ import annotations
