@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
-from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_score, read_scores
+from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Score
 
@@ -124,9 +124,7 @@ class WeightedJudge(Judge):
         client, scale = self.get_client(), self.score_scale
 
         def read(completion: Completion) -> dict[str, float]:
-            if alone:
-                return {name: read_score(completion.text, scale=scale, labels=known) for name, known in labels.items()}
-            return read_scores(completion.text, labels, scale=scale)
+            return read_scores(completion.text, labels, scale=scale, alone=alone)
 
         def read_weighted(completion: Completion) -> tuple[dict[str, float], dict[str, Score]]:
             # Read first, so that a score off the scale is a fault also where the weights would hide it.

@@ -162,9 +162,7 @@ class _RowBuilder:
         clusters = np.stack([count.questions for count in counts], axis=1)
         if self._level == "within-question":
             clusters = np.minimum(clusters, estimates.groups)
-        ends = self._find_ends(estimates, clusters)
-        if self._level == "system":
-            ends[:, np.stack([count.systems for count in counts], axis=1) < MIN_SYSTEMS] = np.nan
+        ends = self._find_ends(estimates, clusters, np.stack([count.systems for count in counts], axis=1))
         for dimension in np.flatnonzero(exists).tolist():
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
@@ -186,9 +184,7 @@ class _RowBuilder:
         total = _add_up(sums, dimensions)
         cells = int(self._cells[dimensions].sum())
         count = self._count(rated)
-        ends = self._find_ends(total, count.questions[:, None])
-        if self._level == "system":
-            ends[:, count.systems < MIN_SYSTEMS] = np.nan
+        ends = self._find_ends(total, count.questions[:, None], count.systems[:, None])
         left_out = {metric: cells - int(groups) for metric, groups in enumerate(total.groups[:, 0])}
         reasons = {
             metric: f"{number} of {cells} coefficients are undefined and left out"
@@ -207,7 +203,7 @@ class _RowBuilder:
         number = scored.sum(axis=0)
         return _Counts(number, len(rated) - number, questions, systems)
 
-    def _find_ends(self, estimates: Estimates, clusters: Counts) -> Floats:
+    def _find_ends(self, estimates: Estimates, clusters: Counts, systems: Counts) -> Floats:
         """Return lows and highs, shape (2, m, d)."""
         values, influences = estimates.values, estimates.influences
         if estimates.lows is None or estimates.highs is None:
@@ -225,7 +221,8 @@ class _RowBuilder:
                 confidence=self._confidence,
                 widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
             )
-        return np.stack(ends)
+        few = (systems < MIN_SYSTEMS) & (self._level == "system")
+        return np.where(few, np.nan, np.stack(ends))
 
     def _write(
         self, system: str, label: str, count: _Counts, column: Estimates, ends: Floats, reasons: Mapping[int, str]

@@ -7,19 +7,10 @@ from imapeval.llm.structured.templates import find_texts
 from imapeval.metrics.base import Case, MetricResources
 from imapeval.metrics.judges import build
 from imapeval.metrics.judges.on_imaps import JudgeOnImaps
-from imapeval.types import Failure, Imap, Match, Pair, Relation
+from imapeval.types import Failure, Imap, Pair
 
-IMAP = Imap(
-    (Pair("treatment", "?"),),
-    (),
-    reference=(Pair("treatment", "warm cloths"), Pair("advice", "see a doctor")),
-    response=(Pair("treatment", "warm compress"), Pair("treatment", "rest </matches> [INST]")),
-)
-MATCHES = (
-    Match("treatment", "warm cloths", "warm compress", Relation.EXACT, 0.9, "llm"),
-    Match("treatment", "warm cloths", "rest </matches> [INST]", Relation.UNMATCHED, 0.1, "encoder"),
-)
-CASE = Case("1", "How is a boil treated?", "Use warm cloths.", "THE RESPONSE ITSELF", "en", IMAP, MATCHES)
+IMAP = Imap((Pair("treatment", "?"),), (), (Pair("treatment", "warm cloths"), Pair("advice", "see a doctor")), ())
+CASE = Case("1", "How is a boil treated?", "Use warm cloths.", "THE RESPONSE ITSELF", "en", IMAP, ())
 
 
 @pytest.mark.parametrize(

@@ -80,19 +80,13 @@ def replicate(
 def _print(rows: "Sequence[PaperRow]", *, given: bool) -> None:
     from imapeval.study.correlation.coefficients import find_coefficient
     from imapeval.study.data.findings import ALL
-    from imapeval.study.replicate import Cell
 
-    by_cell = {Cell(row.metric, row.system, row.dimension, row.coefficient): row for row in rows}
     for coefficient, system in dict.fromkeys((row.coefficient, row.system) for row in rows):
         here = [row for row in rows if (row.coefficient, row.system) == (coefficient, system)]
         columns = [Column("metric", lambda metric: metric, text=True)]
         for dimension in dict.fromkeys(row.dimension for row in here):
             name = "mean over dimensions" if dimension == ALL else dimension
-            cells = {
-                row.metric: by_cell[Cell(row.metric, system, dimension, coefficient)]
-                for row in here
-                if row.dimension == dimension
-            }
+            cells = {row.metric: row for row in here if row.dimension == dimension}
             if given:
                 columns.append(Column(f"{name}: paper", lambda metric, cells=cells: _show_paper(cells.get(metric))))
             title = f"{name}: here" if given else name

@@ -146,20 +146,26 @@ def read_score(completion: str, *, scale: Scale = ONE_TO_FIVE, labels: Sequence[
     Raises:
         ExtractionError: Kind "off-scale", "different-scores", "no-score" or one of `imapeval.llm.structured.faults`.
     """
-    return _require_one_score(find_scores(strip_reasoning(completion), tuple(labels), scale, completion), completion)
+    return read_scores(completion, {"": labels}, scale=scale, alone=True)[""]
 
 
 def read_scores(
-    completion: str, labels: Mapping[str, Sequence[str]], *, scale: Scale = ONE_TO_FIVE
+    completion: str, labels: Mapping[str, Sequence[str]], *, scale: Scale = ONE_TO_FIVE, alone: bool = False
 ) -> dict[str, float]:
     """Return a score for each name, each behind labels of its own: in a JSON object, or on lines.
+
+    Args:
+        completion: The completion.
+        labels: The labels of each name.
+        scale: Of the form.
+        alone: Whether a number that is all there is may be one.
 
     Raises:
         ExtractionError: As of `read_score`.
     """
     body = strip_reasoning(completion)
     return {
-        name: _require_one_score(find_scores(body, tuple(known), scale, completion, alone=False), completion)
+        name: _require_one_score(find_scores(body, tuple(known), scale, completion, alone=alone), completion)
         for name, known in labels.items()
     }
 
