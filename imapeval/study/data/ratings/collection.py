@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,10 +56,9 @@ class Ratings:
     def average(self) -> Floats:
         """Return the mean over the raters, shape (n, d); NaN without a rating."""
         shape = (len(self.ids), len(self.dimensions))
-        cell = self.answer * shape[1] + self.dimension
-        sums = np.bincount(cell, weights=self.value, minlength=shape[0] * shape[1])
-        counts = np.bincount(cell, minlength=shape[0] * shape[1])
-        return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0).reshape(shape)
+        return average_exactly(self.value, self.answer * shape[1] + self.dimension, size=shape[0] * shape[1]).reshape(
+            shape
+        )
 
     def split(self, dimension: str) -> Floats:
         """Return the ratings of each rater in one dimension, shape (n, r); NaN if missing."""
@@ -66,6 +67,36 @@ class Ratings:
             picked = self.dimension == self.dimensions.index(dimension)
             table[self.answer[picked], self.rater[picked]] = self.value[picked]
         return table
+
+
+def average_exactly(values: Floats, cells: Counts, *, size: int) -> Floats:
+    """Return the mean of the values of each cell, computed with the decimal numbers that people wrote.
+
+    In floating point .1 + .2 is more than .3, so that means which are equal would be ranked apart. Here equal means are
+    equal numbers.
+
+    Args:
+        values: Finite, shape (k,).
+        cells: The cell of each value, 0..size - 1, shape (k,).
+        size: Number of cells.
+
+    Returns:
+        Shape (size,); NaN for a cell without a value.
+    """
+    different, place = np.unique(values, return_inverse=True)
+    # The shortest decimal number that is this floating-point number.
+    decimals = [Fraction(repr(value)) for value in different.tolist()]
+    grid = lcm(*(number.denominator for number in decimals))
+    # Python's whole numbers: a rating with 17 digits has a grid that 64 bits do not hold.
+    steps = np.array([int(number * grid) for number in decimals], dtype=object)
+    sums = np.zeros(size, dtype=object)
+    np.add.at(sums, cells, steps[place])
+    counts = np.bincount(cells, minlength=size)
+    # The quotient of two whole numbers is rounded once, so that it depends on its value alone.
+    means = [
+        total / (grid * count) if count else nan for total, count in zip(sums.tolist(), counts.tolist(), strict=True)
+    ]
+    return np.array(means, dtype=np.float64)
 
 
 def collect_ratings(

@@ -7,6 +7,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.study.data.ratings import Ratings, read_ratings
+from imapeval.study.data.ratings.collection import average_exactly
 from imapeval.study.data.scales import Scale
 
 Write = Callable[[str, str | bytes], Path]
@@ -236,3 +237,25 @@ def test_what_is_wrong_in_json_is_named(write: Write, text: str, problem: str):
 def test_averages_may_lie_between_the_steps(write: Write):
     found = read_ratings(write("r.csv", "id,accuracy\na,1.25\n"), scales={"accuracy": Scale(0, 5, 0.5)})
     assert found.average().tolist() == [[1.25]]
+
+
+def test_means_that_are_equal_are_equal_numbers(write: Write):
+    # All ratings by three raters on 0, .1 ... 1: the sums of tenths are 0..30, whatever floating point makes of them.
+    tenths = [(a, b, c) for a in range(11) for b in range(11) for c in range(11)]
+    lines = [f"{row},{rater},{given / 10}\n" for row, cell in enumerate(tenths) for rater, given in enumerate(cell)]
+    means = read_ratings(write("r.csv", "id,rater,accuracy\n" + "".join(lines))).average()[:, 0]
+    assert len(np.unique(means)) == 31
+    np.testing.assert_array_equal(means, [sum(cell) / 30 for cell in tenths])
+
+
+def test_means_over_different_numbers_of_raters_tie():
+    table = "id,rater,accuracy\na,1,0.1\na,2,0.2\na,3,0.3\nb,1,0.2\nc,1,0.1\nc,2,0.3\nd,1,0.30000000000000004\n"
+    means = average_exactly(*_read_cells(table), size=5)
+    assert means[0] == means[1] == means[2] == 0.2
+    assert means[3] == 0.30000000000000004
+    assert np.isnan(means[4])
+
+
+def _read_cells(table: str) -> tuple[np.ndarray, np.ndarray]:
+    rows = [line.split(",") for line in table.splitlines()[1:]]
+    return np.array([float(row[2]) for row in rows]), np.array(["abcd".index(row[0]) for row in rows])
