@@ -7,14 +7,19 @@ one by one and averaged, as in `imapeval study correlate`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.correlation.coefficients import Undefined, spearman
+from imapeval.study.correlation.base import InfluencedCoefficient
+from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
+from imapeval.study.data.ratings.collection import average_exactly
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
     from imapeval.study.data.scales import Scale
@@ -23,7 +28,14 @@ NOISE = (0.25, 0.5, 1.0)
 """Standard deviations of the noise that is added to the ratings, in rating points."""
 
 REPEATS = 200
-"""Draws of the noise: the mean of 200 correlations that vary by .05 is known to .004."""
+"""Draws of the noise, at most: the mean of 200 correlations that vary by .05 is known to .004."""
+
+_DRAWN = 2_000_000
+"""Ratings that are drawn for each amount of noise, about: more than 10,000 answers take fewer draws. A correlation of n
+answers varies by about 1 / sqrt(n), so that the mean of `_DRAWN` / n of them is known to .0007 whatever n is."""
+
+_FEWEST = 20
+"""Draws of the noise, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class RatingShift:
         change: What was done, such as "noise of .5 points" or "without rater r2".
         kind: "noise" or "rater".
         before: Spearman's rho as it is, mean within systems.
-        after: With the change; of noise the mean over `REPEATS` draws. None where it is undefined.
+        after: With the change; of noise the mean over draws, `REPEATS` or fewer. None where it is undefined.
         n: Answers after the change.
     """
 
@@ -92,27 +104,26 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
     systems = _number(rated)
     rows = np.isfinite(scores) & np.isfinite(ratings)
-    before = _correlate(scores[rows], ratings[rows], systems[rows])
-    if before is None:
+    before = _correlate(scores[rows], ratings[rows], systems[rows]).value
+    if np.isnan(before):
         raise UsageError(f"the correlation of {metric} with {dimension} is undefined; there is nothing to vary.")
     generator = np.random.default_rng(seed)
+    n = int(rows.sum())
+    repeats = min(REPEATS, max(_FEWEST, _DRAWN // n))
     shifts: list[RatingShift] = []
     for spread in NOISE:
         drawn: list[float] = []
-        for _ in range(REPEATS):
-            noisy = _put_on(ratings[rows] + generator.normal(0.0, spread, int(rows.sum())), rated.scales.get(dimension))
-            if (value := _correlate(scores[rows], noisy, systems[rows])) is not None:
-                drawn.append(value)
-        after = float(np.mean(drawn)) if drawn else None
-        shifts.append(
-            RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, int(rows.sum()))
-        )
+        for _ in range(repeats):
+            noisy = _put_on(ratings[rows] + generator.normal(0.0, spread, n), rated.scales.get(dimension))
+            drawn.append(_correlate(scores[rows], noisy, systems[rows]).value)
+        after = _mean(drawn)
+        shifts.append(RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, n))
     table = rated.by_rater.get(dimension)
     if table is not None and len(rated.raters) > 1:
         for index, rater in enumerate(rated.raters):
             others = _average(np.delete(table, index, axis=1))
             left = np.isfinite(scores) & np.isfinite(others)
-            after = _correlate(scores[left], others[left], systems[left])
+            after = _mean([_correlate(scores[left], others[left], systems[left]).value])
             shifts.append(
                 RatingShift(metric, dimension, f"without rater {rater}", "rater", before, after, int(left.sum()))
             )
@@ -122,9 +133,10 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
 def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fragility:
     """Find how few answers, taken away, turn the order of two metrics.
 
-    The answers are ranked by their influence on the difference, which is what the difference changes by when the answer
-    alone is taken away, and taken away in that order (Broderick, Giordano and Meager 2020, "An automatic finite-sample
-    robustness metric", who approximate the influence). So it is an upper bound: another set might be smaller.
+    The answers are ranked by their influence on the difference, to first order, and taken away in that order
+    (Broderick, Giordano and Meager 2020, "An Automatic Finite-Sample Robustness Metric"). The difference without them
+    is computed anew, for about 2 log2(n) numbers of answers, until one is found that turns the order while one fewer
+    does not. It is an upper bound: another set might be smaller.
 
     Args:
         rated: Scores and ratings.
@@ -139,26 +151,32 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     rows = np.flatnonzero(np.isfinite(one) & np.isfinite(other) & np.isfinite(ratings))
     one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number(rated)[rows]
 
-    def differ(left: Counts) -> float | None:
-        values = [_correlate(side[left], ratings[left], systems[left]) for side in (one, other)]
-        return None if values[0] is None or values[1] is None else values[0] - values[1]
-
-    def turns(after: float | None) -> bool:
-        return after is not None and after <= 0
-
     n = len(rows)
-    difference = differ(np.arange(n)) if n else None
-    if difference is None or difference == 0:
-        why = "undefined" if difference is None else "0"
+    found = [_correlate(side, ratings, systems) for side in (one, other)]
+    difference = found[0].value - found[1].value
+    if np.isnan(difference) or difference == 0:
+        why = "undefined" if np.isnan(difference) else "0"
         raise UsageError(f"the difference of {first} and {second} in {dimension} is {why}; there is no order to turn.")
     if difference < 0:
         return find_fragility(rated, second, first, dimension)
-    every = np.arange(n)
-    without = [differ(np.delete(every, row)) for row in range(n)]
-    influence = np.array([0.0 if value is None else difference - value for value in without])
+    influence = found[0].rows - found[1].rows
     order = np.argsort(-influence, kind="stable")
-    # One after the other: past the answers that speak for the first, the difference may rise again or be undefined.
-    removed = next((count for count in range(1, n // 2 + 1) if turns(differ(np.sort(order[count:])))), None)
+
+    def turns(count: int) -> bool:
+        left = np.sort(order[count:])
+        after = [_correlate(side[left], ratings[left], systems[left]).value for side in (one, other)]
+        return after[0] <= after[1]
+
+    # Past the answers that speak for the first metric the difference rises again.
+    most = min(n // 2, int((influence > 0).sum()))
+    tried = [*(2**power for power in range(most.bit_length()) if 2**power < most), most]
+    reached = next((place for place, count in enumerate(tried) if count and turns(count)), None)
+    removed = None
+    if reached is not None:
+        stays, removed = tried[reached - 1] if reached else 0, tried[reached]
+        while removed - stays > 1:
+            middle = (stays + removed) // 2
+            stays, removed = (stays, middle) if turns(middle) else (middle, removed)
     ids = tuple(rated.ids[rows[row]] for row in order[: removed or 0])
     if removed is None:
         sentence = (
@@ -173,15 +191,26 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
 
 
-def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> float | None:
-    """Return the mean of Spearman's rho over systems; None where no system has one."""
+def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> InfluencedCoefficient:
+    """Return the mean of Spearman's rho over systems, NaN where no system has one, and the influence of each answer."""
     values: list[float] = []
+    rows = np.zeros(len(scores))
     for system in np.unique(systems):
         theirs = systems == system
-        value = spearman(scores[theirs].tolist(), ratings[theirs].tolist())
-        if not isinstance(value, Undefined):
+        if explain_undefined(scores[theirs], ratings[theirs]) is None:
+            value, rows[theirs] = find_coefficient("spearman").with_influences(scores[theirs], ratings[theirs])
             values.append(value)
-    return float(np.mean(values)) if values else None
+    return (
+        InfluencedCoefficient(float(np.mean(values)), rows / len(values))
+        if values
+        else InfluencedCoefficient(nan, rows)
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Return the mean of the values that are defined; None without any."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else None
 
 
 def _number(rated: Rated) -> Counts:
@@ -190,8 +219,8 @@ def _number(rated: Rated) -> Counts:
 
 def _average(table: Floats) -> Floats:
     """Return the mean over the raters, NaN where nobody rated, shape (n,)."""
-    counted = np.isfinite(table).sum(axis=1)
-    return np.divide(np.nansum(table, axis=1), counted, out=np.full(len(table), np.nan), where=counted > 0)
+    given = np.isfinite(table)
+    return average_exactly(table[given], np.nonzero(given)[0], size=len(table))
 
 
 def _put_on(ratings: Floats, scale: Scale | None) -> Floats:

@@ -3,6 +3,8 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
+from imapeval.study.correlation.base import InfluencedCoefficient
+from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
 from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
@@ -131,3 +133,28 @@ def test_answers_are_taken_away_until_the_order_turns_and_no_further():
         )
         assert first <= second + 1e-12
     assert turned > 30
+
+
+def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+    compute = Spearman.with_influences
+
+    def count(self: Spearman, x: np.ndarray, y: np.ndarray, *, epsilon: float = 0.0) -> InfluencedCoefficient:
+        sizes.append(len(x))
+        return compute(self, x, y, epsilon=epsilon)
+
+    monkeypatch.setattr(Spearman, "with_influences", count)
+    ranked: dict[int, tuple[int, int]] = {}
+    for n in (20_000, 80_000):
+        rated = rate(n)
+        sizes.clear()
+        find_fragility(rated, "good", "fair", "accuracy")
+        of_order = sum(sizes)
+        sizes.clear()
+        shift_ratings(rated, "good", "accuracy")
+        ranked[n] = of_order, sum(sizes)
+    # Two rankings of n answers for each number of answers that is tried, of which there are about 2 log2(n).
+    assert ranked[80_000][0] < 2 * 80_000 * 2 * 17
+    assert ranked[80_000][0] < 6 * ranked[20_000][0]
+    # Fewer draws of the noise.
+    assert ranked[80_000][1] < 2 * ranked[20_000][1]

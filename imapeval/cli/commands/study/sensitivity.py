@@ -7,12 +7,13 @@ import typer
 from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json
+from imapeval.cli.progress import show_progress
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.robustness.rating_sensitivity import RatingShift
+    from imapeval.study.robustness.rating_sensitivity import Fragility, RatingShift
 
 
 @expand_options
@@ -33,13 +34,18 @@ def sensitivity(
     if against == metric:
         raise UsageError(f"--against {against!r} is the metric itself. Name another one.")
     rated = options.read(folders, metrics=metric if against is None else f"{metric},{against}").rated
-    shifts = [
-        shift
-        for name in rated.metrics
-        for dimension in rated.dimensions
-        for shift in shift_ratings(rated, name, dimension, seed=seed)
-    ]
-    fragile = [find_fragility(rated, metric, against, dimension) for dimension in rated.dimensions if against]
+    shifts: list[RatingShift] = []
+    fragile: list[Fragility] = []
+    steps = len(rated.dimensions) * (len(rated.metrics) + (against is not None))
+    with show_progress("varying ratings", total=steps, quiet=json_output) as advance:
+        for name in rated.metrics:
+            for dimension in rated.dimensions:
+                shifts += shift_ratings(rated, name, dimension, seed=seed)
+                advance(1)
+        if against is not None:
+            for dimension in rated.dimensions:
+                fragile.append(find_fragility(rated, metric, against, dimension))
+                advance(1)
     if json_output:
         emit_json({"shifts": shifts, "orders": fragile})
         return
