@@ -7,6 +7,7 @@ from imapeval.study.correlation.base import InfluencedCoefficient
 from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
+from imapeval.study.robustness import rating_sensitivity
 from imapeval.study.robustness.rating_sensitivity import find_fragility, shift_ratings
 
 
@@ -144,8 +145,9 @@ def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pyte
         return compute(self, x, y, epsilon=epsilon)
 
     monkeypatch.setattr(Spearman, "with_influences", count)
+    monkeypatch.setattr(rating_sensitivity, "_DRAWN", 200_000)
     ranked: dict[int, tuple[int, int]] = {}
-    for n in (20_000, 80_000):
+    for n in (2_000, 8_000):
         rated = rate(n)
         sizes.clear()
         find_fragility(rated, "good", "fair", "accuracy")
@@ -154,7 +156,7 @@ def test_work_grows_with_the_answers_and_not_with_their_square(monkeypatch: pyte
         shift_ratings(rated, "good", "accuracy")
         ranked[n] = of_order, sum(sizes)
     # Two rankings of n answers for each number of answers that is tried, of which there are about 2 log2(n).
-    assert ranked[80_000][0] < 2 * 80_000 * 2 * 17
-    assert ranked[80_000][0] < 6 * ranked[20_000][0]
+    assert ranked[8_000][0] < 2 * 8_000 * 2 * 13
+    assert ranked[8_000][0] < 6 * ranked[2_000][0]
     # Fewer draws of the noise.
-    assert ranked[80_000][1] < 2 * ranked[20_000][1]
+    assert ranked[8_000][1] < 2 * ranked[2_000][1]
