@@ -12,6 +12,7 @@ from imapeval.cli.commands import (
     batch,
     cache,
     closed,
+    compare,
     datasets,
     export,
     extract,
@@ -70,6 +71,7 @@ app.command("score")(score.score)
 app.command("extract")(extract.extract)
 app.command("relate")(relate.relate)
 app.command("serve")(serve.serve)
+app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("export")(export.export)
 app.add_typer(study.app, name="study")

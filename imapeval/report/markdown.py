@@ -54,7 +54,7 @@ def write_markdown(
         higher_is_better: Direction of each metric; the worst answers are chosen by the first one.
     """
     parts = [
-        f"## imapeval: {_escape(name)}",
+        f"## imapeval: {escape_markdown(name)}",
         _list_verdicts(verdicts),
         _tabulate_means(rows),
         _tabulate_unscored(answers),
@@ -64,7 +64,7 @@ def write_markdown(
 
 
 def _list_verdicts(verdicts: Sequence[AnyVerdict]) -> str:
-    return "\n".join(f"- {'✅' if verdict.met else '❌'} {_escape(str(verdict))}" for verdict in verdicts)
+    return "\n".join(f"- {'✅' if verdict.met else '❌'} {escape_markdown(str(verdict))}" for verdict in verdicts)
 
 
 def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
@@ -79,8 +79,8 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     ]
     lines = [
         [
-            _escape(row.metric),
-            *([_escape(row.system or "all")] if several else []),
+            escape_markdown(row.metric),
+            *([escape_markdown(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),
             *([format_contradictions(row.contradictions)] if counted else []),
@@ -90,7 +90,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
         for row in rows[:MAX_ROWS]
     ]
     more = f"\n\nand {len(rows) - MAX_ROWS} more rows" if len(rows) > MAX_ROWS else ""
-    return _tabulate(titles, lines, right=4 + counted) + more
+    return tabulate(titles, lines, right=4 + counted) + more
 
 
 def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
@@ -102,12 +102,12 @@ def _tabulate_unscored(answers: Sequence[ScoredAnswer]) -> str:
         return ""
     often = sorted(ids.items(), key=lambda item: -len(item[1]))
     lines = [
-        [_escape(f"{message} ({kind})"), str(len(found)), ", ".join(map(_escape, found[:MAX_IDS]))]
+        [escape_markdown(f"{message} ({kind})"), str(len(found)), ", ".join(map(escape_markdown, found[:MAX_IDS]))]
         for (kind, message), found in often[:MAX_REASONS]
     ]
     count = sum(bool(answer.unscored) for answer in answers)
     more = f"\n\nand {len(often) - MAX_REASONS} more reasons" if len(often) > MAX_REASONS else ""
-    table = _tabulate(["reason", "answers", "such as"], lines)
+    table = tabulate(["reason", "answers", "such as"], lines)
     return f"### Not scored: {count} of {len(answers)} answers\n\n{table}{more}"
 
 
@@ -121,18 +121,18 @@ def _tabulate_worst(answers: Sequence[ScoredAnswer], higher_is_better: Mapping[s
     several = len({answer.system for answer in answers}) > 1
     lines = [
         [
-            _escape(answer.sample.id),
-            *([_escape(answer.system)] if several else []),
+            escape_markdown(answer.sample.id),
+            *([escape_markdown(answer.system)] if several else []),
             _format_number(value),
-            _escape(answer.facts),
+            escape_markdown(answer.facts),
         ]
         for value, answer in worst
     ]
-    titles = ["answer", *(["system"] if several else []), _escape(metric), "facts"]
-    return f"### Worst answers by {_escape(metric)}\n\n{_tabulate(titles, lines)}"
+    titles = ["answer", *(["system"] if several else []), escape_markdown(metric), "facts"]
+    return f"### Worst answers by {escape_markdown(metric)}\n\n{tabulate(titles, lines)}"
 
 
-def _tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: int = 0) -> str:
+def tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: int = 0) -> str:
     """Return a table; the last `right` columns are numbers."""
     rules = ["---"] * (len(titles) - right) + ["--:"] * right
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rules, *lines))
@@ -148,7 +148,7 @@ def _format_number(number: float | None) -> str:
     return f"{number:.3f}" if abs(number) < 10 else f"{number:.1f}"
 
 
-def _escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return a text from the data in one line, escaped and cut."""
     line = " ".join(text.split())
     cut = line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"

@@ -61,8 +61,13 @@ def write_correlations(study: Study) -> str:
         f"{study.confidence:.0%} intervals in brackets, {_format_counts(counts)}."
     )
     heads = ["Metric", *(escape_latex(label_dimension(name).capitalize()) for name in grid.columns)]
-    return _render_table(
-        study, heads, lines, columns="l" + "l" * len(grid.columns), caption=caption, label="correlations"
+    return render_table(
+        heads,
+        lines,
+        columns="l" + "l" * len(grid.columns),
+        caption=caption,
+        label="correlations",
+        note=_describe_draws(study),
     )
 
 
@@ -75,8 +80,8 @@ def write_comparisons(study: Study) -> str:
             escape_latex(row.second),
             escape_latex(format_coefficient(row.first_value, digits=2)),
             escape_latex(format_coefficient(row.second_value, digits=2)),
-            escape_latex(format_coefficient(row.difference, digits=2)) + _format_interval(row.low, row.high),
-            _format_p(row.p_adjusted),
+            escape_latex(format_coefficient(row.difference, digits=2)) + format_latex_interval(row.low, row.high),
+            format_latex_p(row.p_adjusted),
             f"{row.n}",
         ]
         for row in rows
@@ -90,7 +95,9 @@ def write_comparisons(study: Study) -> str:
         "correction."
     )
     heads = ["First", "Second", "First", "Second", "Difference", "$p$", "$n$"]
-    return _render_table(study, heads, lines, columns="llrrlrr", caption=caption, label="comparisons")
+    return render_table(
+        heads, lines, columns="llrrlrr", caption=caption, label="comparisons", note=_describe_draws(study)
+    )
 
 
 def _select_comparisons(study: Study) -> list[Comparison]:
@@ -126,19 +133,21 @@ def _format_cell(row: Correlation | None, best: float | None) -> str:
     if row is None:
         return ""
     value = escape_latex(format_coefficient(row.value, digits=2))
-    return (rf"\textbf{{{value}}}" if row.value is not None and row.value == best else value) + _format_interval(
+    return (rf"\textbf{{{value}}}" if row.value is not None and row.value == best else value) + format_latex_interval(
         row.low, row.high
     )
 
 
-def _format_interval(low: float | None, high: float | None) -> str:
+def format_latex_interval(low: float | None, high: float | None, *, digits: int = 2) -> str:
+    """Return the ends of an interval in small brackets, after a space; "" without an interval."""
     if low is None or high is None:
         return ""
-    ends = ", ".join(escape_latex(format_coefficient(end, digits=2)) for end in (low, high))
+    ends = ", ".join(escape_latex(format_coefficient(end, digits=digits)) for end in (low, high))
     return rf" {{\scriptsize[{ends}]}}"
 
 
-def _format_p(p: float | None) -> str:
+def format_latex_p(p: float | None) -> str:
+    """Return a p-value with three digits."""
     if p is None:
         return "--"
     return "$<$.001" if p < 0.001 else format_coefficient(p)
@@ -150,15 +159,29 @@ def _format_counts(counts: Sequence[int]) -> str:
     return f"n = {max(counts)}" if min(counts) == max(counts) else f"n = {min(counts)} to {max(counts)}"
 
 
-def _render_table(
-    study: Study, heads: Sequence[str], lines: Sequence[Sequence[str]], *, columns: str, caption: str, label: str
+def _describe_draws(study: Study) -> str:
+    return f"Seed {study.seed}, {study.resamples} resamples."
+
+
+def render_table(
+    heads: Sequence[str], lines: Sequence[Sequence[str]], *, columns: str, caption: str, label: str, note: str
 ) -> str:
+    """Return a LaTeX table.
+
+    Args:
+        heads: LaTeX of the headings.
+        lines: LaTeX of the cells.
+        columns: The columns' alignment, such as "llr".
+        caption: A text, which is escaped.
+        label: Goes after "tab:".
+        note: A comment above the table, in one line.
+    """
     body = "\n".join(" & ".join(cells) + r" \\" for cells in lines)
     foreign = any(ord(letter) > 0x2FF for letter in body)
     notes = [
         r"% Needs \usepackage{booktabs}.",
         *(["% Names in non-Latin scripts need XeLaTeX or LuaLaTeX and a font for them."] if foreign else []),
-        f"% Seed {study.seed}, {study.resamples} resamples.",
+        f"% {note}",
     ]
     return "\n".join(
         [

@@ -1,0 +1,226 @@
+"""A comparison of systems as JSON, CSV, Markdown and LaTeX, with the facts behind the questions that moved most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import UsageError
+from imapeval.evaluation.runs.safe_csv import dump_csv
+from imapeval.explain.answers import collect_answers
+from imapeval.files import replace_file
+from imapeval.report.markdown import escape_markdown, tabulate
+from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
+from imapeval.study.number_format import format_number, format_p
+from imapeval.study.systems.differences import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.evaluation.runs import Run
+    from imapeval.study.systems.answers import SystemAnswers
+    from imapeval.study.systems.ranking import Change, MetricDisagreement, Standing
+
+SUFFIXES = (".csv", ".md", ".tex")
+"""Formats that `write_table` knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemComparison:
+    """All findings about some systems.
+
+    Attributes:
+        signatures: Of the metrics, by name.
+        standings: The leaderboard of each metric.
+        differences: Of the systems in pairs.
+        disagreements: Pairs of systems that metrics put in different orders.
+        changes: By the first metric, for each pair, the questions that the first system lost and gained most on.
+        reasons: From `explain_changes`, by system and id.
+        seed: Random seed of intervals and p-values.
+        margin: Difference within which systems count as equivalent; None without one.
+    """
+
+    signatures: Mapping[str, str]
+    standings: Sequence[Standing]
+    differences: Sequence[Difference]
+    disagreements: Sequence[MetricDisagreement]
+    changes: Sequence[Change]
+    reasons: Mapping[tuple[str, str], str]
+    seed: int
+    margin: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            "metrics": dict(self.signatures),
+            "leaderboard": [asdict(row) for row in self.standings],
+            "differences": [asdict(row) for row in self.differences],
+            "disagreements": [asdict(row) for row in self.disagreements],
+            "changes": [
+                asdict(row)
+                | {
+                    "first_reasons": [self.reasons[row.first, id_] for id_ in row.first_ids],
+                    "second_reasons": [self.reasons[row.second, id_] for id_ in row.second_ids],
+                }
+                for row in self.changes
+            ],
+            "seed": self.seed,
+            "margin": self.margin,
+        }
+
+
+def explain_changes(
+    runs: Sequence[Run], answers: SystemAnswers, changes: Iterable[Change]
+) -> dict[tuple[str, str], str]:
+    """Return a sentence on the facts of each answer among the changes, by system and id; "" if it has no imap.
+
+    Raises:
+        InputError: A run cannot be read.
+    """
+    wanted = {
+        (system, id_)
+        for change in changes
+        for system, ids in ((change.first, change.first_ids), (change.second, change.second_ids))
+        for id_ in ids
+    }
+    reasons: dict[tuple[str, str], str] = {}
+    for number, run in enumerate(runs):
+        rows = [
+            row
+            for row, sample in enumerate(answers.samples)
+            if answers.runs[row] == number and (answers.systems[answers.system[row]], sample.id) in wanted
+        ]
+        if not rows:
+            continue
+        ids = {answers.samples[row].id for row in rows}
+        found = collect_answers(
+            [answers.samples[row] for row in rows],
+            [result for result in run.results() if result.id in ids],
+            run.find_imaps(ids),
+            metrics=answers.metrics,
+        )
+        for row, answer in zip(rows, found, strict=True):
+            reasons[answers.systems[answers.system[row]], answer.sample.id] = answer.facts
+    return reasons
+
+
+def write_table(comparison: SystemComparison, path: Path) -> None:
+    """Write the leaderboard and the differences as Markdown or LaTeX (package booktabs), or the differences as CSV.
+
+    The CSV has a column for each attribute of `Difference`.
+
+    Raises:
+        UsageError: The suffix of the path is none of `SUFFIXES`, or the file cannot be written.
+    """
+    match path.suffix:
+        case ".csv":
+            names = [field.name for field in fields(Difference)]
+            content = dump_csv(names, ([getattr(row, name) for name in names] for row in comparison.differences))
+        case ".md":
+            content = _write_markdown(comparison).encode(errors="replace")
+        case ".tex":
+            content = _write_latex(comparison).encode(errors="replace")
+        case other:
+            raise UsageError(f"{path}: no table is written as {other!r}. Suffixes: {', '.join(SUFFIXES)}.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content)
+    except OSError as error:
+        raise UsageError(f"cannot write {path} ({error.strerror}). Choose another file.") from error
+
+
+_STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "group")
+_DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95% interval", "p after Holm", "n")
+
+
+def _write_markdown(comparison: SystemComparison) -> str:
+    def write(number: float | None) -> str:
+        return "–" if number is None else format_number(number, digits=3)
+
+    def write_interval(low: float | None, high: float | None) -> str:
+        return "–" if low is None else f"{write(low)} to {write(high)}"
+
+    standings = [
+        [
+            escape_markdown(row.metric),
+            escape_markdown(row.system),
+            write(row.mean),
+            write_interval(row.low, row.high),
+            str(row.questions),
+            row.groups,
+        ]
+        for row in comparison.standings
+    ]
+    differences = [
+        [
+            escape_markdown(row.metric),
+            escape_markdown(_name_group(row)),
+            escape_markdown(row.first),
+            escape_markdown(row.second),
+            write(row.difference),
+            write_interval(row.low, row.high),
+            "–" if row.p_adjusted is None else format_p(row.p_adjusted).removeprefix("p ").removeprefix("= "),
+            str(row.questions),
+        ]
+        for row in comparison.differences
+    ]
+    return f"{tabulate(_STANDING_HEADS, standings)}\n\n{tabulate(_DIFFERENCE_HEADS, differences)}\n"
+
+
+def _write_latex(comparison: SystemComparison) -> str:
+    def write(number: float | None) -> str:
+        return "--" if number is None else escape_latex(format_number(number, digits=3))
+
+    def write_with_interval(number: float | None, low: float | None, high: float | None) -> str:
+        return write(number) + format_latex_interval(low, high, digits=3)
+
+    standings = [
+        [
+            escape_latex(row.metric),
+            escape_latex(row.system),
+            write_with_interval(row.mean, row.low, row.high),
+            str(row.questions),
+            row.groups,
+        ]
+        for row in comparison.standings
+    ]
+    differences = [
+        [
+            escape_latex(row.metric),
+            escape_latex(_name_group(row)),
+            escape_latex(row.first),
+            escape_latex(row.second),
+            write_with_interval(row.difference, row.low, row.high),
+            format_latex_p(row.p_adjusted),
+            str(row.questions),
+        ]
+        for row in comparison.differences
+    ]
+    note = f"Seed {comparison.seed}."
+    return "\n".join(
+        (
+            render_table(
+                ["Metric", "System", "Mean", "$n$", "Group"],
+                standings,
+                columns="lllrl",
+                caption="Mean scores of systems, 95% intervals in brackets. Systems that share a letter cannot be told "
+                "apart (permutation tests, Holm's correction).",
+                label="systems",
+                note=note,
+            ),
+            render_table(
+                ["Metric", "Questions", "First", "Second", "Difference", "$p$", "$n$"],
+                differences,
+                columns="llllrrr",
+                caption="Differences between systems, 95% intervals in brackets; p two-sided (permutation tests), "
+                "after Holm's correction.",
+                label="differences",
+                note=note,
+            ),
+        )
+    )
+
+
+def _name_group(row: Difference) -> str:
+    return f"{row.column} {row.group}" if row.column else "all"

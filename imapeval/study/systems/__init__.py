@@ -1,0 +1,1 @@
+"""Compares systems by their scores: no ratings are needed."""

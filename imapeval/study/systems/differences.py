@@ -1,0 +1,286 @@
+"""Differences between the mean scores of systems, question by question where they answered the same ones.
+
+Intervals are percentile bootstrap intervals over questions, p-values those of a permutation test: where two systems
+answered the same questions, the sign of each question's difference is drawn (Fisher 1935, The Design of Experiments,
+section 21; all 2^n signs of few questions are tried); otherwise questions are dealt to the two systems anew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import RESAMPLES, iterate_resamples, percentile_interval
+from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.data.rated import choose_names
+from imapeval.study.number_format import format_number, format_p
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.systems.answers import SystemAnswers
+
+PERMUTATIONS = 10_000
+"""At least: the standard error of a p-value of .05 is then .002."""
+
+PERMUTATIONS_PER_COMPARISON = 100
+"""So that Holm's correction of the smallest possible p-value leaves it at .01 or less."""
+
+SIGNIFICANCE_LEVEL = 0.05
+"""Below it, a system is called better."""
+
+_EXACT_QUESTIONS = 13
+"""Up to so many, all 2^n signs are tried: 8,192 at most."""
+
+_EQUAL = 1e-9
+"""Scores that differ by no more are tied: means over answers are not exact."""
+
+_CELLS = 4_000_000
+"""Most numbers of a matrix at a time: 32 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean scores of two systems, and their difference.
+
+    Attributes:
+        metric: The metric.
+        first, second: The systems.
+        column, group: The questions that count, such as "task" and "treatment"; "" and "" for all.
+        paired: Whether the same questions are compared.
+        questions: Number of questions compared; of unpaired ones those of both systems together.
+        first_mean, second_mean: Means over the questions compared; None without any.
+        difference: First minus second, in the metric's unit, whichever direction is good.
+        low, high: Ends of the interval of the difference; None if there are fewer than two questions.
+        p: Two-sided p-value; None without an interval.
+        p_adjusted: After Holm's correction over the comparisons of the metric within the column.
+        wins, ties, losses: Questions on which the first system is better than, equal to, or worse than the second;
+            0 if not paired.
+        left_out: Questions that only one of the two has a score for, if paired.
+        better: The better system, if p_adjusted is below `SIGNIFICANCE_LEVEL`; else None.
+        equivalent: Whether the interval for equivalence lies within the margin; None without a margin or interval.
+        reason: Why there is no interval; None if there is one.
+        sentence: The finding in words.
+    """
+
+    metric: str
+    first: str
+    second: str
+    column: str
+    group: str
+    paired: bool
+    questions: int
+    first_mean: float | None = None
+    second_mean: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    left_out: int = 0
+    better: str | None = None
+    equivalent: bool | None = None
+    reason: str | None = None
+    sentence: str = ""
+
+
+def compare_systems(
+    answers: SystemAnswers,
+    *,
+    against: str | None = None,
+    margin: float | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    permutations: int = PERMUTATIONS,
+    confidence: float = 0.95,
+) -> list[Difference]:
+    """Compare the mean scores of systems in pairs, over all questions and within groups of them.
+
+    Every question counts once, however many answers a system gave to it.
+
+    Args:
+        answers: The scored answers.
+        against: Compare each of the other systems with this one; None compares all pairs.
+        margin: Difference, in the metric's unit, below which two systems count as equivalent. They are found so if
+            the interval at the level 1 - 2 x .05 / m lies within it: two one-sided tests (Schuirmann 1987) with
+            Bonferroni's correction for the m comparisons.
+        seed: Random seed for the bootstrap and the permutations.
+        resamples: Bootstrap resamples.
+        permutations: Permutations, at least.
+        confidence: Level of the intervals.
+
+    Returns:
+        By metric: all questions first, then the groups of each column; within these the pairs in the order of the
+        systems, or with `against` second.
+
+    Raises:
+        UsageError: There is no such system, or the margin is not positive.
+    """
+    if margin is not None and not (margin > 0 and math.isfinite(margin)):
+        raise UsageError(f"the margin is a positive number, not {margin:g}.")
+    choose_names("system", [] if against is None else [against], answers.systems)
+    pairs = (
+        list(combinations(range(len(answers.systems)), 2))
+        if against is None
+        else [(n, answers.systems.index(against)) for n, name in enumerate(answers.systems) if name != against]
+    )
+    rows: list[Difference] = []
+    for metric in answers.metrics:
+        for column in ("", *answers.groups):
+            groups = [name for name in dict.fromkeys(answers.groups[column]) if name] if column else [""]
+            family = len(pairs) * len(groups)
+            found = [
+                _compare_pair(
+                    Difference(metric, answers.systems[a], answers.systems[b], column, group, paired=True, questions=0),
+                    means[a],
+                    means[b],
+                    lower_is_better=metric in answers.lower_is_better,
+                    margin=margin,
+                    levels=(confidence, 1 - 2 * SIGNIFICANCE_LEVEL / family),
+                    seed=seed,
+                    resamples=resamples,
+                    permutations=max(permutations, PERMUTATIONS_PER_COMPARISON * family),
+                )
+                for group in groups
+                for means in [answers.average(metric, group=(column, group) if column else None)]
+                for a, b in pairs
+            ]
+            rows += _conclude(found, lower_is_better=metric in answers.lower_is_better, margin=margin)
+    return rows
+
+
+def _compare_pair(
+    row: Difference,
+    first: Floats,
+    second: Floats,
+    *,
+    lower_is_better: bool,
+    margin: float | None,
+    levels: tuple[float, float],
+    seed: int,
+    resamples: int,
+    permutations: int,
+) -> Difference:
+    """Fill a row in from the two systems' scores by question; NaN without a score."""
+    has_first, has_second = np.isfinite(first), np.isfinite(second)
+    shared = has_first & has_second
+    if shared.any():
+        one, other = first[shared], second[shared]
+        apart = one - other
+        gained = -apart if lower_is_better else apart
+        row = replace(
+            row,
+            questions=len(apart),
+            left_out=int((has_first ^ has_second).sum()),
+            wins=int((gained > _EQUAL).sum()),
+            ties=int((np.abs(gained) <= _EQUAL).sum()),
+            losses=int((gained < -_EQUAL).sum()),
+        )
+    else:
+        one, other = first[has_first], second[has_second]
+        apart = np.empty(0)
+        row = replace(row, paired=False, questions=len(one) + len(other))
+    if not (len(one) and len(other)):
+        missing = row.second if len(one) else row.first
+        return replace(row, reason=f"{missing} has no score")
+    row = replace(
+        row,
+        first_mean=float(one.mean()),
+        second_mean=float(other.mean()),
+        difference=float(one.mean() - other.mean()),
+    )
+    if min(len(one), len(other)) < 2:
+        return replace(row, reason="one question says nothing about others")
+    if row.paired:
+        replicates = _resample_mean(apart, seed=seed, resamples=resamples)
+        p = _permute_signs(apart, seed=seed, permutations=permutations)
+    else:
+        replicates = _resample_mean(one, seed=seed, resamples=resamples)
+        replicates = replicates - _resample_mean(other, seed=seed + 1, resamples=resamples)
+        p = _permute_questions(one, other, seed=seed, permutations=permutations)
+    interval, narrower = (percentile_interval(replicates, confidence=level) for level in levels)
+    within = None if margin is None else -margin < narrower.low and narrower.high < margin
+    return replace(row, low=interval.low, high=interval.high, p=p, equivalent=within)
+
+
+def _resample_mean(values: Floats, *, seed: int, resamples: int) -> Floats:
+    drawn = iterate_resamples(len(values), seed=seed, resamples=resamples)
+    return np.concatenate([counts @ values for counts in drawn]) / len(values)
+
+
+def _permute_signs(apart: Floats, *, seed: int, permutations: int) -> float:
+    """Return the two-sided p-value of a mean difference, from the signs of the questions' differences."""
+    n = len(apart)
+    least = abs(apart.sum()) - _EQUAL * n
+    if n <= _EXACT_QUESTIONS:
+        negative: Counts = (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n)) & 1
+        return float((np.abs(apart.sum() - 2 * (negative @ apart)) >= least).mean())
+    generator = np.random.default_rng(seed)
+    extreme = sum(
+        # The sum with signs is the sum of all less twice that of the negative ones.
+        int((np.abs(apart.sum() - 2 * (generator.integers(0, 2, (size, n), dtype=np.int8) @ apart)) >= least).sum())
+        for size in _split(permutations, n)
+    )
+    return (extreme + 1) / (permutations + 1)
+
+
+def _permute_questions(one: Floats, other: Floats, *, seed: int, permutations: int) -> float:
+    """Return the two-sided p-value of a difference in means, from dealing the scores to the two systems anew."""
+    pooled = np.concatenate([one, other])
+    centred = pooled - pooled.mean()
+    # Of centred scores, the difference in means is the sum of the first, times a constant.
+    least = abs(centred[: len(one)].sum()) - _EQUAL * len(one)
+    generator = np.random.default_rng(seed)
+    extreme = sum(
+        int((np.abs(generator.permuted(np.tile(centred, (size, 1)), axis=1)[:, : len(one)].sum(axis=1)) >= least).sum())
+        for size in _split(permutations, len(pooled))
+    )
+    return (extreme + 1) / (permutations + 1)
+
+
+def _split(permutations: int, n: int) -> Iterator[int]:
+    """Yield sizes of blocks that together make all permutations."""
+    at_once = max(1, _CELLS // n)
+    for start in range(0, permutations, at_once):
+        yield min(at_once, permutations - start)
+
+
+def _conclude(rows: Sequence[Difference], *, lower_is_better: bool, margin: float | None) -> list[Difference]:
+    """Correct the p-values of one metric's comparisons within a column, and say who is better."""
+    concluded: list[Difference] = []
+    for row, p in zip(rows, holm_adjust([row.p for row in rows]), strict=True):
+        first_is_better = (row.difference or 0) * (-1 if lower_is_better else 1) > 0
+        better = (row.first if first_is_better else row.second) if p is not None and p < SIGNIFICANCE_LEVEL else None
+        row = replace(row, p_adjusted=p, better=better)
+        concluded.append(replace(row, sentence=_write_sentence(row, margin=margin)))
+    return concluded
+
+
+def _write_sentence(row: Difference, *, margin: float | None) -> str:
+    where = f" on {row.column} {row.group}" if row.column else ""
+    if row.difference is None or row.low is None or row.high is None or row.p_adjusted is None:
+        return f"{row.first} and {row.second} were not compared{where} by {row.metric}: {row.reason}."
+    p = f"{format_p(row.p_adjusted)} after Holm"
+    between = f"[{format_number(row.low, digits=3)}, {format_number(row.high, digits=3)}]"
+    count = f"{row.questions} questions" + ("" if row.paired else ", not the same for both")
+    if row.better is None:
+        found = f"{row.first} and {row.second} cannot be told apart{where} by {row.metric}"
+        said = f"{found}: difference {format_number(row.difference, digits=3)} {between}, {p}, {count}."
+    else:
+        low, high = (row.low, row.high) if row.difference > 0 else (-row.high, -row.low)
+        by = format_number(abs(row.difference), digits=3)
+        between = f"[{format_number(low, digits=3)}, {format_number(high, digits=3)}]"
+        worse = row.second if row.better == row.first else row.first
+        said = f"{row.better} is better than {worse}{where} by {by} {between} in {row.metric} ({p}, {count})."
+    if margin is not None and row.equivalent:
+        said += f" They are equivalent within {format_number(margin, digits=3)}."
+    return said

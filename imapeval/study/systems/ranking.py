@@ -1,0 +1,203 @@
+"""Which systems lead, which of them cannot be told apart, where metrics disagree, and which questions moved most."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+
+from imapeval.study.bootstrap import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.systems.answers import SystemAnswers
+    from imapeval.study.systems.differences import Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The place of a system by one metric.
+
+    Attributes:
+        metric: The metric.
+        system: The system.
+        rank: 1 for the best; equal means share a rank.
+        mean: Mean over the questions, each counted once; None without a score.
+        low, high: Ends of its 95% bootstrap interval; None with fewer than two questions.
+        questions: Number of questions in the mean.
+        unscored: Answers of the system without a score.
+        groups: Letters: two systems that share one cannot be told apart. "" if not all pairs were compared.
+        shared: Whether the mean is over the questions for which every system has a score; if there are none, each mean
+            is over the system's own questions.
+    """
+
+    metric: str
+    system: str
+    rank: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    questions: int
+    unscored: int
+    groups: str
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDisagreement:
+    """Two systems that metrics put in different orders.
+
+    Attributes:
+        first, second: The systems.
+        for_first, for_second: Metrics by which that system has the better mean, each with the p-value of the difference
+            after Holm; None if it has none.
+    """
+
+    first: str
+    second: str
+    for_first: dict[str, float | None]
+    for_second: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A question on which two systems differ.
+
+    Attributes:
+        first, second: The systems.
+        question: The text.
+        first_ids, second_ids: Their answers to it.
+        first_score, second_score: Their mean scores.
+        gain: How much better the first system is, in the metric's unit; negative if it is worse.
+    """
+
+    first: str
+    second: str
+    question: str
+    first_ids: tuple[str, ...]
+    second_ids: tuple[str, ...]
+    first_score: float
+    second_score: float
+    gain: float
+
+
+def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, seed: int = 0) -> list[Standing]:
+    """Return the leaderboard of each metric, the best system first, systems without a score last.
+
+    Args:
+        answers: The scored answers.
+        differences: From `compare_systems`.
+        seed: Random seed for the intervals.
+    """
+    return [
+        standing
+        for metric in answers.metrics
+        for standing in _rank_by_metric(
+            answers, metric, [row for row in differences if row.metric == metric and not row.column], seed=seed
+        )
+    ]
+
+
+def _rank_by_metric(
+    answers: SystemAnswers, metric: str, differences: Sequence[Difference], *, seed: int
+) -> list[Standing]:
+    by_question = answers.average(metric)
+    has_score = np.isfinite(by_question)
+    complete = has_score.all(axis=0)
+    used = [row[complete if complete.any() else there] for row, there in zip(by_question, has_score, strict=True)]
+    sign = 1 if metric in answers.lower_is_better else -1
+    costs = [sign * float(scores.mean()) if len(scores) else np.inf for scores in used]
+    order = sorted(range(len(used)), key=costs.__getitem__)
+    letters = _letter_groups([answers.systems[number] for number in order], differences)
+    unscored = ~np.isfinite(answers.scores[:, answers.metrics.index(metric)])
+    standings: list[Standing] = []
+    for number in order:
+        scores, system = used[number], answers.systems[number]
+        interval = mean_interval(scores.tolist(), seed=seed)
+        standings.append(
+            Standing(
+                metric,
+                system,
+                rank=1 + sum(cost < costs[number] for cost in costs),
+                mean=float(scores.mean()) if len(scores) else None,
+                low=None if interval is None else interval.low,
+                high=None if interval is None else interval.high,
+                questions=len(scores),
+                unscored=int(unscored[answers.system == number].sum()),
+                groups=letters[system],
+                shared=bool(complete.any()),
+            )
+        )
+    return standings
+
+
+def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
+    """Return letters by system: two share one if neither is better (Piepho 2004, compact letter displays).
+
+    Args:
+        systems: The best first.
+        differences: Of all pairs; if some are missing, there are no letters.
+    """
+    compared = nx.Graph((row.first, row.second) for row in differences if row.p_adjusted is not None)
+    if compared.number_of_edges() < len(systems) * (len(systems) - 1) // 2:
+        return dict.fromkeys(systems, "")
+    alike = nx.Graph((row.first, row.second) for row in differences if row.better is None)
+    alike.add_nodes_from(systems)
+    place = {system: number for number, system in enumerate(systems)}
+    groups = sorted(sorted(place[system] for system in group) for group in nx.find_cliques(alike))
+    letters = string.ascii_lowercase
+    names = [letters[n % 26] * (n // 26 + 1) for n in range(len(groups))]
+    return {
+        system: "".join(name for name, group in zip(names, groups, strict=True) if place[system] in group)
+        for system in systems
+    }
+
+
+def find_metric_disagreements(answers: SystemAnswers, differences: Sequence[Difference]) -> list[MetricDisagreement]:
+    """Return the pairs of systems that not all metrics put in the same order, over all questions."""
+    rows: dict[tuple[str, str], list[Difference]] = {}
+    for row in differences:
+        if not row.column and row.difference:
+            rows.setdefault((row.first, row.second), []).append(row)
+    found: list[MetricDisagreement] = []
+    for (first, second), of_pair in rows.items():
+        sides: tuple[dict[str, float | None], dict[str, float | None]] = ({}, {})
+        for row in of_pair:
+            first_is_better = ((row.difference or 0) < 0) == (row.metric in answers.lower_is_better)
+            sides[0 if first_is_better else 1][row.metric] = row.p_adjusted
+        if all(sides):
+            found.append(MetricDisagreement(first, second, *sides))
+    return found
+
+
+def list_changes(answers: SystemAnswers, *, metric: str, first: str, second: str) -> list[Change]:
+    """Return the questions that both systems have a score for, those that the first system lost most on first."""
+    a, b = answers.systems.index(first), answers.systems.index(second)
+    means = answers.average(metric)
+    sign = -1 if metric in answers.lower_is_better else 1
+    gains = sign * (means[a] - means[b])
+    ids: dict[tuple[int, int], list[str]] = {}
+    texts: dict[int, str] = {}
+    for system, question, sample in zip(
+        answers.system.tolist(), answers.questions.tolist(), answers.samples, strict=True
+    ):
+        ids.setdefault((system, question), []).append(sample.id)
+        texts.setdefault(question, sample.question)
+    shared = np.flatnonzero(np.isfinite(gains))
+    return [
+        Change(
+            first,
+            second,
+            texts[question],
+            tuple(ids[a, question]),
+            tuple(ids[b, question]),
+            float(means[a, question]),
+            float(means[b, question]),
+            float(gains[question]),
+        )
+        for question in shared[np.argsort(gains[shared], kind="stable")].tolist()
+    ]

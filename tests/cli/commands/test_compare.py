@@ -1,0 +1,70 @@
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(imapeval: Command, write_data: Callable[..., Path]) -> Path:
+    reference = "Take paracetamol. Drink water and rest."
+    samples = [
+        Sample(f"{system}{n}", f"I have had a headache for {n} days. What helps?", (reference,), text, system=system)
+        for n in range(2, 10)
+        for system, text in (("good", "Take paracetamol, rest and drink water."), ("bad", "Eat <b>chocolate</b>."))
+    ]
+    path = write_data(samples)
+    done = imapeval("score", path, "--metrics", "imapscore,rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    return path.parent / "run"
+
+
+def test_compare_for_people(imapeval: Command, run: Path):
+    done = imapeval("compare", run)
+    assert done.returncode == 0, done.stderr
+    assert "good is better than bad by" in done.stdout
+    assert "bad lost most" not in done.stdout
+    assert "good gained most against bad on:" in done.stdout
+    assert "bad, bad2: The response has 0 of" in done.stdout
+    assert done.stdout.count("I have had a headache") == 5
+
+
+def test_compare_as_json_and_tables(imapeval: Command, run: Path):
+    files = [f"--table=t.{suffix}" for suffix in ("csv", "md", "tex")]
+    done = imapeval("compare", run, "--against", "good", "--margin", ".05", "--changes", "2", "--json", *files)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["system"] for row in found["leaderboard"]] == ["good", "bad"] * 2
+    row = found["differences"][0]
+    assert (row["first"], row["second"], row["better"], row["losses"]) == ("bad", "good", "good", 8)
+    assert row["equivalent"] is False
+    assert len(found["changes"]) == 2
+    assert found["changes"][0]["first_reasons"][0].startswith("The response has 0 of")
+    table = list(csv.DictReader((run.parent / "t.csv").read_text(encoding="utf-8-sig").splitlines()))
+    assert [float(line["difference"]) for line in table] == pytest.approx(
+        [r["difference"] for r in found["differences"]]
+    )
+    assert "| imapscore | all | bad | good |" in (run.parent / "t.md").read_text()
+    assert r"\begin{tabular}" in (run.parent / "t.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (("--table", "t.xls"), "t.xls"),
+        (("--against", "x"), "'x'"),
+        (("--metrics", "bleu"), "'bleu'"),
+        (("--by", "ward"), "'ward'"),
+        (("--margin", "0"), "margin"),
+    ],
+)
+def test_what_cannot_be_compared(imapeval: Command, run: Path, arguments: tuple[str, str], place: str):
+    done = imapeval("compare", run, *arguments)
+    assert done.returncode == 2
+    assert place in done.stderr

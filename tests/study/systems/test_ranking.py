@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from imapeval.study.systems.answers import SystemAnswers
+from imapeval.study.systems.differences import compare_systems
+from imapeval.study.systems.ranking import find_metric_disagreements, list_changes, rank_systems
+from imapeval.types import Sample
+
+
+@pytest.fixture
+def answers() -> SystemAnswers:
+    """Three systems and 40 questions: A and B are nearly alike, C is far behind by `up`, ahead by `other`."""
+    generator = np.random.default_rng(2)
+    common = generator.uniform(size=40)
+    up = np.concatenate([common + shift + generator.normal(size=40) * 0.05 for shift in (0, 0.001, -0.3)])
+    return SystemAnswers(
+        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in "ABC" for q in range(40)),
+        runs=np.zeros(120, dtype=np.int64),
+        systems=("A", "B", "C"),
+        system=np.repeat(np.arange(3), 40),
+        questions=np.tile(np.arange(40), 3),
+        metrics=("up", "other"),
+        scores=np.column_stack([up, -up]),
+        lower_is_better=frozenset(),
+        groups={},
+    )
+
+
+def test_leaderboard_and_letters(answers: SystemAnswers):
+    rows = rank_systems(answers, compare_systems(answers))
+    up, other = rows[:3], rows[3:]
+    assert {row.system: row.groups for row in up} == {"A": "a", "B": "a", "C": "b"}
+    assert [row.rank for row in up] == [1, 2, 3]
+    assert up[2].system == "C"
+    assert other[0].system == "C"
+    assert other[0].groups == "a"
+    assert {row.questions for row in rows} == {40}
+    # Not all pairs are compared.
+    assert {row.groups for row in rank_systems(answers, compare_systems(answers, against="A"))} == {""}
+
+
+def test_means_are_over_the_questions_that_all_have(answers: SystemAnswers):
+    scores = answers.scores.copy()
+    scores[[0, 41], 0] = np.nan
+    rows = rank_systems(replaced := replace(answers, scores=scores), compare_systems(replaced))
+    for row in rows[:3]:
+        number = answers.systems.index(row.system)
+        assert row.mean == pytest.approx(scores[number * 40 + 2 : number * 40 + 40, 0].mean())
+        assert (row.questions, row.shared, row.unscored) == (38, True, int(row.system != "C"))
+
+
+def test_systems_without_a_question_in_common_are_told(answers: SystemAnswers):
+    apart = replace(answers, questions=np.arange(120))
+    rows = rank_systems(apart, compare_systems(apart))
+    assert not any(row.shared for row in rows)
+    assert {row.questions for row in rows} == {40}
+
+
+def test_metrics_that_order_systems_differently(answers: SystemAnswers):
+    found = find_metric_disagreements(answers, compare_systems(answers))
+    assert [(row.first, row.second) for row in found] == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert (list(found[1].for_first), list(found[1].for_second)) == (["up"], ["other"])
+    alike = replace(answers, lower_is_better=frozenset({"other"}))
+    assert find_metric_disagreements(alike, compare_systems(alike)) == []
+
+
+def test_changes_begin_with_the_greatest_loss(answers: SystemAnswers):
+    rows = list_changes(answers, metric="up", first="A", second="C")
+    a, c = answers.scores[:40, 0], answers.scores[80:, 0]
+    assert [row.gain for row in rows] == pytest.approx(sorted(a - c))
+    worst = int(np.argmin(a - c))
+    assert (rows[0].question, rows[0].first_ids, rows[0].second_ids) == (f"q{worst}", (f"A{worst}",), (f"C{worst}",))
