@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.bootstrap import iterate_resamples
-from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.pairs import calibrate_ties
 from imapeval.study.correlation.pooled import Estimates, fill_undefined, find_blocks
 from imapeval.study.correlation.soft_pairwise_accuracy import estimate_soft_pairwise_accuracy, explain_few_systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy.typing as npt
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.correlation.pooled import Block, Columns
@@ -35,11 +37,15 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     coefficient = find_coefficient(name)
     m, d, clusters = len(columns.metrics), len(columns.dimensions), columns.clusters
     found, epsilons = np.full((clusters, m, d), np.nan), np.full((m, d), np.nan)
+    reasons: dict[tuple[int, int], str] = {}
     by_size = list(_gather_questions(columns.questions))
     for metric in range(m):
         for dimension in range(d):
             x, y = columns.scores[:, metric], columns.ratings[:, dimension]
             there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+            if reason := _explain_constant(columns, metric, dimension, there):
+                reasons[metric, dimension] = reason
+                continue
             if coefficient.calibrates_ties:
                 epsilons[metric, dimension] = calibrate_ties(x[there], y[there], groups=columns.questions[there])
             epsilon = float(np.nan_to_num(epsilons[metric, dimension]))
@@ -53,15 +59,35 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     values = np.divide(filled.sum(axis=0), groups, out=np.full((m, d), np.nan), where=groups > 0)
     influences = np.where(defined, found - values, 0.0) / np.maximum(groups, 1)
     replicates = _draw_means(filled, defined, seed=seed, resamples=resamples) if clusters > 1 else None
-    reasons: dict[tuple[int, int], str] = {}
     enough = f"{coefficient.min_rows} answers by different systems"
     for metric, dimension in np.argwhere(groups < clusters).tolist():
         left_out = clusters - int(groups[metric, dimension])
-        reasons[metric, dimension] = (
-            f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal"
+        reasons.setdefault(
+            (metric, dimension),
+            f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal",
         )
     lows, highs = fill_undefined(name, replicates)
     return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
+
+
+def _explain_constant(columns: Columns, metric: int, dimension: int, rows: Counts) -> str | None:
+    """Return that scores or ratings do not differ, at all or within any question; None where they do.
+
+    An accuracy would count the ties of such a metric as right where ratings are tied too, and be a number.
+    """
+    if len(rows) == 0:
+        return None
+    sides = {
+        "the score": columns.signs[metric] * columns.scores[rows, metric],
+        "the rating": columns.ratings[rows, dimension],
+    }
+    if why := explain_undefined(*sides.values(), names=("the score", "the rating"), minimum=1):
+        return why.reason
+    _, first, codes = np.unique(columns.questions[rows], return_index=True, return_inverse=True)
+    for name, side in sides.items():
+        if len(first) < len(rows) and (side == side[first][codes]).all():
+            return f"{name} is constant within every question"
+    return None
 
 
 def _gather_questions(questions: Counts) -> Iterator[tuple[Counts, Counts]]:
@@ -119,8 +145,14 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
                 ]
                 replicates[:, *places] = np.concatenate(parts)
         for metric, dimension in ((p, q) for p in block.metrics.tolist() for q in block.dimensions.tolist()):
+            own, ratings = columns.signs[metric] * columns.scores[block.rows, metric], columns.ratings[block.rows]
+            why = None
+            if len(own):
+                why = explain_undefined(own, ratings[:, dimension], names=("the score", "the rating"), minimum=1)
+            if why is not None:
+                values[metric, dimension] = np.nan
             if np.isnan(values[metric, dimension]):
-                reasons[metric, dimension] = reason
+                reasons[metric, dimension] = reason if why is None else why.reason
     lows, highs = fill_undefined(name, replicates)
     # With few systems a coefficient is a step function of the questions, so no single question has an influence.
     influences = np.zeros((columns.clusters, m, d))
@@ -146,4 +178,15 @@ def _correlate_means(columns: Columns, block: Block, name: CoefficientName, weig
         means = np.broadcast_to(x[:, p, None, :], y.shape)
         flat = find_coefficient(name).in_groups(means.reshape(-1, len(present)), y.reshape(-1, len(present)))
         found[:, p, :] = flat.reshape(len(weights), -1)
-    return found
+    # Without differences between systems there is nothing to rank, though an accuracy would count the ties.
+    x_equal, y_equal = (_are_equal(side) for side in (x, y))
+    return np.where(x_equal[:, :, None] | y_equal[:, None, :], np.nan, found)
+
+
+def _are_equal(means: Floats) -> npt.NDArray[np.bool_]:
+    """Return whether the means of all systems are equal but for rounding: shape (b, p), of shape (b, p, systems)."""
+    there = ~np.isnan(means)
+    highest = np.where(there, means, -np.inf).max(axis=-1)
+    lowest = np.where(there, means, np.inf).min(axis=-1)
+    largest = np.abs(np.nan_to_num(means)).max(axis=-1)
+    return highest - lowest <= 8 * np.spacing(largest)

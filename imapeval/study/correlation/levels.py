@@ -153,6 +153,7 @@ class _RowBuilder:
         self._rated = ~np.isnan(columns.ratings)
         self._cells = np.zeros(len(columns.dimensions), dtype=np.int64)
         self._sum: Estimates | None = None
+        self._reasons: dict[int, set[str]] = {}
 
     def add(self, system: str, rows: Counts, estimates: Estimates) -> None:
         """Write the rows of one system."""
@@ -167,6 +168,8 @@ class _RowBuilder:
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
             self._write(system, label, counts[dimension], _take(estimates, dimension), ends[:, :, dimension], reasons)
+            for metric, reason in reasons.items():
+                self._reasons.setdefault(metric, set()).add(reason)
         self._sum = _add(self._sum, estimates)
 
     def add_means(self) -> None:
@@ -187,11 +190,16 @@ class _RowBuilder:
         ends = self._find_ends(total, count.questions[:, None], count.systems[:, None])
         left_out = {metric: cells - int(groups) for metric, groups in enumerate(total.groups[:, 0])}
         reasons = {
-            metric: f"{number} of {cells} coefficients are undefined and left out"
+            metric: f"{number} of {cells} coefficients are undefined and left out" + self._tell_reason(metric)
             for metric, number in left_out.items()
             if number
         }
         self._write(ALL, label, count, total, ends[:, :, 0], reasons)
+
+    def _tell_reason(self, metric: int) -> str:
+        """Return why coefficients of a metric are undefined, if it is for one reason; the rows have the others."""
+        reasons = self._reasons.get(metric, set())
+        return f": {next(iter(reasons))}" if len(reasons) == 1 else ""
 
     def _count(self, rated: Counts) -> _Counts:
         scored = self._scored[rated]
