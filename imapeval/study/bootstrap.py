@@ -73,6 +73,27 @@ def mean_interval(
     return percentile_interval(np.concatenate(means), confidence=confidence)
 
 
+def resample_means(vectors: Sequence[Floats], *, seed: int, resamples: int = RESAMPLES) -> list[Floats]:
+    """Return the bootstrap replicates of the mean of each vector, shape (resamples,).
+
+    Vectors of one length, such as the scores of several metrics on the same questions, share their resamples.
+
+    Args:
+        vectors: Finite numbers, one or more in each, of which each is drawn by itself.
+        seed: Random seed.
+        resamples: Number of resamples.
+    """
+    by_length: dict[int, list[int]] = {}
+    for place, vector in enumerate(vectors):
+        by_length.setdefault(len(vector), []).append(place)
+    means: dict[int, Floats] = {}
+    for length, places in by_length.items():
+        columns = np.column_stack([vectors[place] for place in places])
+        blocks = [drawn @ columns / length for drawn in iterate_resamples(length, seed=seed, resamples=resamples)]
+        means |= zip(places, np.concatenate(blocks).T, strict=True)
+    return [means[place] for place in range(len(vectors))]
+
+
 def draw_resamples(clusters: int, *, seed: int, resamples: int) -> Counts:
     """Draw clusters with replacement, as many as there are.
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, iterate_resamples, percentile_interval
+from imapeval.study.bootstrap import RESAMPLES, percentile_interval, resample_means
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.systems.answers import SystemAnswers
@@ -43,6 +43,9 @@ _EQUAL = 1e-9
 
 _CELLS = 4_000_000
 """Most numbers of a matrix at a time: 32 MB."""
+
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,53 +136,59 @@ def compare_systems(
         if against is None
         else [(n, answers.systems.index(against)) for n, name in enumerate(answers.systems) if name != against]
     )
-    rows: list[Difference] = []
+    families: list[list[_Compared]] = []
     for metric in answers.metrics:
         for column in ("", *answers.groups):
             groups = [name for name in dict.fromkeys(answers.groups[column]) if name] if column else [""]
-            family = len(pairs) * len(groups)
-            found = [
-                _compare_pair(
-                    Difference(metric, answers.systems[a], answers.systems[b], column, group, paired=True, questions=0),
-                    means[a],
-                    means[b],
-                    lower_is_better=metric in answers.lower_is_better,
-                    margin=margin,
-                    levels=(confidence, 1 - 2 * SIGNIFICANCE_LEVEL / family),
-                    seed=seed,
-                    resamples=resamples,
-                    permutations=max(permutations, PERMUTATIONS_PER_COMPARISON * family),
-                )
-                for group in groups
-                for means in [answers.average(metric, group=(column, group) if column else None)]
-                for a, b in pairs
-            ]
-            rows += _conclude(found, lower_is_better=metric in answers.lower_is_better, margin=margin)
+            family: list[_Compared] = []
+            for group in groups:
+                means = answers.average(metric, group=(column, group) if column else None)
+                for a, b in pairs:
+                    row = Difference(metric, answers.systems[a], answers.systems[b], column, group, True, 0)
+                    family.append(_select(row, means[a], means[b], lower_is_better=metric in answers.lower_is_better))
+            families.append(family)
+    compared = [item for family in families for item in family if item.row.reason is None]
+    drawn = max([permutations, *(PERMUTATIONS_PER_COMPARISON * len(family) for family in families)])
+    replicates = _resample_differences(compared, seed=seed, resamples=resamples)
+    p_values = {
+        **_permute_signs([item for item in compared if item.row.paired], seed=seed, permutations=drawn),
+        **_permute_questions([item for item in compared if not item.row.paired], seed=seed, permutations=drawn),
+    }
+    rows: list[Difference] = []
+    for family in families:
+        level = 1 - 2 * SIGNIFICANCE_LEVEL / len(family)
+        filled: list[Difference] = []
+        for item in family:
+            row = item.row
+            if row.reason is None:
+                interval = percentile_interval(replicates[id(item)], confidence=confidence)
+                narrower = percentile_interval(replicates[id(item)], confidence=level)
+                within = None if margin is None else -margin < narrower.low and narrower.high < margin
+                row = replace(row, low=interval.low, high=interval.high, p=p_values[id(item)], equivalent=within)
+            filled.append(row)
+        rows += _conclude(filled, lower_is_better=filled[0].metric in answers.lower_is_better, margin=margin)
     return rows
 
 
-def _compare_pair(
-    row: Difference,
-    first: Floats,
-    second: Floats,
-    *,
-    lower_is_better: bool,
-    margin: float | None,
-    levels: tuple[float, float],
-    seed: int,
-    resamples: int,
-    permutations: int,
-) -> Difference:
-    """Fill a row in from the two systems' scores by question; NaN without a score."""
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A row, and the mean scores by question that it compares; of the same questions if the row is paired."""
+
+    row: Difference
+    first: Floats
+    second: Floats
+
+
+def _select(row: Difference, first: Floats, second: Floats, *, lower_is_better: bool) -> _Compared:
+    """Return what is compared of two systems' scores by question, which are NaN where there is no score."""
     has_first, has_second = np.isfinite(first), np.isfinite(second)
     shared = has_first & has_second
     if shared.any():
         one, other = first[shared], second[shared]
-        apart = one - other
-        gained = -apart if lower_is_better else apart
+        gained = other - one if lower_is_better else one - other
         row = replace(
             row,
-            questions=len(apart),
+            questions=len(one),
             left_out=int((has_first ^ has_second).sum()),
             wins=int((gained > _EQUAL).sum()),
             ties=int((np.abs(gained) <= _EQUAL).sum()),
@@ -187,71 +196,92 @@ def _compare_pair(
         )
     else:
         one, other = first[has_first], second[has_second]
-        apart = np.empty(0)
         row = replace(row, paired=False, questions=len(one) + len(other))
     if not (len(one) and len(other)):
-        missing = row.second if len(one) else row.first
-        return replace(row, reason=f"{missing} has no score")
+        return _Compared(replace(row, reason=f"{row.second if len(one) else row.first} has no score"), one, other)
     row = replace(
         row,
         first_mean=float(one.mean()),
         second_mean=float(other.mean()),
         difference=float(one.mean() - other.mean()),
+        reason="one question says nothing about others" if min(len(one), len(other)) < 2 else None,
     )
-    if min(len(one), len(other)) < 2:
-        return replace(row, reason="one question says nothing about others")
-    if row.paired:
-        replicates = _resample_mean(apart, seed=seed, resamples=resamples)
-        p = _permute_signs(apart, seed=seed, permutations=permutations)
-    else:
-        replicates = _resample_mean(one, seed=seed, resamples=resamples)
-        replicates = replicates - _resample_mean(other, seed=seed + 1, resamples=resamples)
-        p = _permute_questions(one, other, seed=seed, permutations=permutations)
-    interval, narrower = (percentile_interval(replicates, confidence=level) for level in levels)
-    within = None if margin is None else -margin < narrower.low and narrower.high < margin
-    return replace(row, low=interval.low, high=interval.high, p=p, equivalent=within)
+    return _Compared(row, one, other)
 
 
-def _resample_mean(values: Floats, *, seed: int, resamples: int) -> Floats:
-    drawn = iterate_resamples(len(values), seed=seed, resamples=resamples)
-    return np.concatenate([counts @ values for counts in drawn]) / len(values)
+def _resample_differences(compared: Sequence[_Compared], *, seed: int, resamples: int) -> dict[int, Floats]:
+    """Return bootstrap replicates of each difference, by the identity of what is compared."""
+    paired = [item for item in compared if item.row.paired]
+    unpaired = [item for item in compared if not item.row.paired]
+    apart, first, second = (
+        resample_means(vectors, seed=seed + own, resamples=resamples)
+        for own, vectors in enumerate(
+            (
+                [item.first - item.second for item in paired],
+                [item.first for item in unpaired],
+                [item.second for item in unpaired],
+            )
+        )
+    )
+    return {id(item): means for item, means in zip(paired, apart, strict=True)} | {
+        id(item): one - other for item, one, other in zip(unpaired, first, second, strict=True)
+    }
 
 
-def _permute_signs(apart: Floats, *, seed: int, permutations: int) -> float:
-    """Return the two-sided p-value of a mean difference, from the signs of the questions' differences."""
-    n = len(apart)
-    least = abs(apart.sum()) - _EQUAL * n
-    if n <= _EXACT_QUESTIONS:
-        negative: Counts = (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n)) & 1
-        return float((np.abs(apart.sum() - 2 * (negative @ apart)) >= least).mean())
+def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: int) -> dict[int, float]:
+    """Return two-sided p-values of mean differences, from the signs of the questions' differences."""
+    p_values: dict[int, float] = {}
+    for n, items in _group_by(compared, lambda item: len(item.first)).items():
+        apart = np.column_stack([item.first - item.second for item in items])
+        total = apart.sum(axis=0)
+        least = np.abs(total) - _EQUAL * n
+        extreme = np.zeros(len(items), dtype=np.int64)
+        exact = n <= _EXACT_QUESTIONS
+        for negative in _iterate_all_signs(n) if exact else _draw_signs(n, seed=seed, permutations=permutations):
+            # The sum with signs is the sum of all less twice that of the negative ones.
+            extreme += (np.abs(total - 2 * (negative @ apart)) >= least).sum(axis=0)
+        shares = extreme / 2**n if exact else (extreme + 1) / (permutations + 1)
+        p_values |= {id(item): float(p) for item, p in zip(items, shares, strict=True)}
+    return p_values
+
+
+def _iterate_all_signs(n: int) -> Iterator[Floats]:
+    signs: Counts = (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n)) & 1
+    yield signs.astype(np.float64)
+
+
+def _draw_signs(n: int, *, seed: int, permutations: int) -> Iterator[Floats]:
+    """Yield 1 for a negative and 0 for a positive sign, shape (b, n), some permutations at a time."""
     generator = np.random.default_rng(seed)
-    extreme = sum(
-        # The sum with signs is the sum of all less twice that of the negative ones.
-        int((np.abs(apart.sum() - 2 * (generator.integers(0, 2, (size, n), dtype=np.int8) @ apart)) >= least).sum())
-        for size in _split(permutations, n)
-    )
-    return (extreme + 1) / (permutations + 1)
-
-
-def _permute_questions(one: Floats, other: Floats, *, seed: int, permutations: int) -> float:
-    """Return the two-sided p-value of a difference in means, from dealing the scores to the two systems anew."""
-    pooled = np.concatenate([one, other])
-    centred = pooled - pooled.mean()
-    # Of centred scores, the difference in means is the sum of the first, times a constant.
-    least = abs(centred[: len(one)].sum()) - _EQUAL * len(one)
-    generator = np.random.default_rng(seed)
-    extreme = sum(
-        int((np.abs(generator.permuted(np.tile(centred, (size, 1)), axis=1)[:, : len(one)].sum(axis=1)) >= least).sum())
-        for size in _split(permutations, len(pooled))
-    )
-    return (extreme + 1) / (permutations + 1)
-
-
-def _split(permutations: int, n: int) -> Iterator[int]:
-    """Yield sizes of blocks that together make all permutations."""
     at_once = max(1, _CELLS // n)
     for start in range(0, permutations, at_once):
-        yield min(at_once, permutations - start)
+        size = min(at_once, permutations - start)
+        yield generator.integers(0, 2, (size, n), dtype=np.int8).astype(np.float64)
+
+
+def _permute_questions(compared: Sequence[_Compared], *, seed: int, permutations: int) -> dict[int, float]:
+    """Return two-sided p-values of differences in means, from dealing the questions to the two systems anew."""
+    p_values: dict[int, float] = {}
+    for (n, m), items in _group_by(compared, lambda item: (len(item.first), len(item.second))).items():
+        pooled = np.column_stack([np.concatenate([item.first, item.second]) for item in items])
+        # Of centred scores, the difference in means is the sum of the first, times a constant.
+        centred = pooled - pooled.mean(axis=0)
+        least = np.abs(centred[:n].sum(axis=0)) - _EQUAL * n
+        generator = np.random.default_rng(seed)
+        extreme = np.zeros(len(items), dtype=np.int64)
+        for _ in range(permutations):
+            extreme += np.abs(centred[generator.permutation(n + m)[:n]].sum(axis=0)) >= least
+        shares = (extreme + 1) / (permutations + 1)
+        p_values |= {id(item): float(p) for item, p in zip(items, shares, strict=True)}
+    return p_values
+
+
+def _group_by(compared: Sequence[_Compared], key: Callable[[_Compared], _Key]) -> dict[_Key, list[_Compared]]:
+    """Group what has as many questions: the same random numbers then serve all of it."""
+    groups: dict[_Key, list[_Compared]] = {}
+    for item in compared:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def _conclude(rows: Sequence[Difference], *, lower_is_better: bool, margin: float | None) -> list[Difference]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
-from imapeval.study.bootstrap import mean_interval
+from imapeval.study.bootstrap import percentile_interval, resample_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.study.arrays import Floats
     from imapeval.study.systems.answers import SystemAnswers
     from imapeval.study.systems.differences import Difference
 
@@ -93,46 +94,47 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         differences: From `compare_systems`.
         seed: Random seed for the intervals.
     """
-    return [
-        standing
-        for metric in answers.metrics
-        for standing in _rank_by_metric(
-            answers, metric, [row for row in differences if row.metric == metric and not row.column], seed=seed
-        )
-    ]
-
-
-def _rank_by_metric(
-    answers: SystemAnswers, metric: str, differences: Sequence[Difference], *, seed: int
-) -> list[Standing]:
-    by_question = answers.average(metric)
-    has_score = np.isfinite(by_question)
-    complete = has_score.all(axis=0)
-    used = [row[complete if complete.any() else there] for row, there in zip(by_question, has_score, strict=True)]
-    sign = 1 if metric in answers.lower_is_better else -1
-    costs = [sign * float(scores.mean()) if len(scores) else np.inf for scores in used]
-    order = sorted(range(len(used)), key=costs.__getitem__)
-    letters = _letter_groups([answers.systems[number] for number in order], differences)
-    unscored = ~np.isfinite(answers.scores[:, answers.metrics.index(metric)])
-    standings: list[Standing] = []
-    for number in order:
-        scores, system = used[number], answers.systems[number]
-        interval = mean_interval(scores.tolist(), seed=seed)
-        standings.append(
-            Standing(
-                metric,
-                system,
-                rank=1 + sum(cost < costs[number] for cost in costs),
-                mean=float(scores.mean()) if len(scores) else None,
-                low=None if interval is None else interval.low,
-                high=None if interval is None else interval.high,
-                questions=len(scores),
-                unscored=int(unscored[answers.system == number].sum()),
-                groups=letters[system],
-                shared=bool(complete.any()),
+    used: dict[tuple[str, int], Floats] = {}
+    shared: dict[str, bool] = {}
+    for metric in answers.metrics:
+        by_question = answers.average(metric)
+        has_score = np.isfinite(by_question)
+        complete = has_score.all(axis=0)
+        shared[metric] = bool(complete.any())
+        for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
+            used[metric, number] = scores[complete if shared[metric] else there]
+    several = {key: scores for key, scores in used.items() if len(scores) > 1}
+    replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
+    rows: list[Standing] = []
+    for column, metric in enumerate(answers.metrics):
+        sign = 1 if metric in answers.lower_is_better else -1
+        costs = [
+            sign * float(used[metric, number].mean()) if len(used[metric, number]) else np.inf
+            for number in range(len(answers.systems))
+        ]
+        order = sorted(range(len(costs)), key=costs.__getitem__)
+        compared = [row for row in differences if row.metric == metric and not row.column]
+        letters = _letter_groups([answers.systems[number] for number in order], compared)
+        unscored = ~np.isfinite(answers.scores[:, column])
+        for number in order:
+            system, scores = answers.systems[number], used[metric, number]
+            drawn = replicates.get((metric, number))
+            interval = None if drawn is None else percentile_interval(drawn)
+            rows.append(
+                Standing(
+                    metric,
+                    system,
+                    rank=1 + sum(cost < costs[number] for cost in costs),
+                    mean=float(scores.mean()) if len(scores) else None,
+                    low=None if interval is None else interval.low,
+                    high=None if interval is None else interval.high,
+                    questions=len(scores),
+                    unscored=int(unscored[answers.system == number].sum()),
+                    groups=letters[system],
+                    shared=shared[metric],
+                )
             )
-        )
-    return standings
+    return rows
 
 
 def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
