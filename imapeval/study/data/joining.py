@@ -11,6 +11,7 @@ import numpy as np
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.metrics import registry
+from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.data.join_report import JoinReport
 from imapeval.study.data.rated import Rated
@@ -60,7 +61,8 @@ def join_ratings(
 
     Compression is defined as in the paper (Wang et al. 2024, Figures 5 and 6): characters of the response's imap, every
     term once and every value of a term once, divided by the characters of the response. The first run given that has an
-    imap counts.
+    imap counts. "words from the question" is the share of the response's words, as `token-f1` splits them, that the
+    question has too: how far an answer repeats or adopts what is asked.
 
     Args:
         runs: At least one.
@@ -261,7 +263,15 @@ def _measure(samples: Sequence[Sample], imap_sizes: Mapping[str, int]) -> dict[s
         "response characters": np.array([float(len(sample.response)) for sample in samples]),
         "reference characters": np.array([len(s.references[0]) if s.references else np.nan for s in samples]),
         "compression": np.array([imap_sizes.get(sample.id, np.nan) for sample in samples]) / response,
+        "words from the question": np.array([_repeat_question(sample) for sample in samples]),
     }
+
+
+def _repeat_question(sample: Sample) -> float:
+    """Return the share of the response's words that the question has too, 0..1; NaN without words."""
+    words = split_for_squad(sample.response, sample.lang)
+    asked = set(split_for_squad(sample.question, sample.lang))
+    return sum(word in asked for word in words) / len(words) if words else np.nan
 
 
 def _read_imap_sizes(runs: Sequence[Run]) -> dict[str, int]:

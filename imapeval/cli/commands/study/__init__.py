@@ -3,6 +3,7 @@
 import typer
 
 from imapeval.cli.commands.study.agreement import agreement
+from imapeval.cli.commands.study.bias import bias
 from imapeval.cli.commands.study.calibrate import apply, calibrate
 from imapeval.cli.commands.study.compare import compare
 from imapeval.cli.commands.study.correlate import correlate
@@ -22,7 +23,7 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 
 for _command in (
-    *(report, ratings, agreement, correlate, compare, power, slices, disagreements, matrix),
+    *(report, ratings, agreement, correlate, compare, power, slices, bias, disagreements, matrix),
     *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, replicate),
 ):
     app.command()(_command)

@@ -1,0 +1,101 @@
+"""Partial correlations against scipy; corrected ones against simulated answers whose bias is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from imapeval.study.arrays import Floats
+from imapeval.study.data.findings import ALL
+from imapeval.study.data.rated import Rated
+from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, measure_bias
+
+
+def make(
+    n: int = 400, *, better: float = 0.0, favour: float = 0.0, raters: int = 0, noise: float = 1.0, seed: int = 1
+) -> Rated:
+    """Make two systems' answers: B is better by `better`, and gets `favour` more from the metric for nothing."""
+    generator = np.random.default_rng(seed)
+    of_b = np.arange(n) % 2
+    true = generator.normal(size=n) + better * of_b
+    given = true[:, None] + noise * generator.normal(size=(n, max(1, raters)))
+    return Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n) // 2,
+        systems=tuple("Qwen2-7B" if b else "Llama-3" for b in of_b),
+        metrics=("m",),
+        scores=(true + favour * of_b + generator.normal(size=n) * 0.5)[:, None],
+        dimensions=("accuracy",),
+        ratings=given.mean(axis=1, keepdims=True),
+        raters=tuple("abcdefgh"[:raters]),
+        by_rater={"accuracy": given} if raters else {},
+        covariates={"response characters": generator.integers(10, 500, size=n).astype(np.float64)},
+    )
+
+
+def find(rated: Rated, name: str, **options: object) -> Bias:
+    (row,) = [row for row in measure_bias(rated, **options) if row.property == name]  # pyright: ignore[reportArgumentType]
+    return row
+
+
+def partial(score: Floats, given: Floats, rating: Floats) -> float:
+    """Correlate what is left of the ranks after a regression on those of the ratings."""
+    s, p, r = (stats.rankdata(side) for side in (score, given, rating))
+    left = [side - np.polyval(np.polyfit(r, side, 1), r) for side in (s, p)]
+    return float(stats.pearsonr(*left).statistic)
+
+
+def test_the_partial_correlation_is_scipys():
+    rated = make(better=0.5, favour=0.3)
+    for name, given in (
+        ("response characters", rated.covariates["response characters"]),
+        ("system", np.array([system == rated.systems[0] for system in rated.systems], dtype=np.float64)),
+    ):
+        row = find(rated, name)
+        assert row.value == pytest.approx(partial(rated.scores[:, 0], given, rated.ratings[:, 0]))
+        assert row.reliability is None
+
+
+def test_better_systems_seem_favoured_unless_the_noise_of_ratings_is_removed():
+    averages = find(make(n=2000, better=1.0), "system")
+    assert averages.shown
+    corrected = find(make(n=2000, better=1.0, raters=3), "system")
+    assert corrected.reliability == pytest.approx(0.79, abs=0.03)  # True variance 1.25, noise 1/3.
+    assert not corrected.shown
+    assert abs(corrected.value or 1) < abs(averages.value or 0) / 3
+
+
+@pytest.mark.parametrize("favour", [-0.5, 0.5])
+def test_a_favoured_system_is_found(favour: float):
+    row = find(make(n=1000, better=1.0, favour=favour, raters=3), "system")
+    assert row.shown
+    # The row is about the first system, which is the other one.
+    assert row.group == "Llama-3"
+    assert ((row.value or 0) > 0) == (favour < 0)
+    assert "Llama-3" in row.sentence
+
+
+def test_the_own_family_is_read_from_the_signature():
+    rated = make()
+    row = find(rated, OWN_FAMILY, signatures={"m": "judge|model:openai:Qwen/Qwen3-8B|v:1"})
+    assert row.group == "qwen"
+    for signature in ("m|v:1", "judge|model:openai:gpt-4.1|v:1"):
+        assert OWN_FAMILY not in {row.property for row in measure_bias(rated, signatures={"m": signature})}
+
+
+def test_dimensions_and_their_mean():
+    rated = make()
+    rated = replace(rated, dimensions=("a", "b"), ratings=np.hstack([rated.ratings, -rated.ratings]))
+    rows = measure_bias(rated)
+    assert list(dict.fromkeys(row.dimension for row in rows)) == [ALL, "a", "b"]
+    assert "constant" in str(rows[0].reason)  # The two dimensions cancel out.
+
+
+def test_what_cannot_be_measured_has_a_reason():
+    few = find(make(n=12), "system")
+    assert (few.value, few.low, few.high, few.shown) == (None, None, None, False)
+    assert "6 questions" in str(few.reason)
+    noisy = find(make(n=60, raters=2, noise=30.0), "system")
+    assert "noisy" in str(noisy.reason)
+    assert "not measured" in noisy.sentence
