@@ -8,6 +8,7 @@ metrics for which low is good are negated: a positive coefficient always means a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -16,10 +17,12 @@ from imapeval.errors import UsageError
 from imapeval.study.bootstrap import RESAMPLES, iterate_resamples
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
+from imapeval.study.correlation.other_systems import replace_intervals
 from imapeval.study.correlation.pooled import Estimates, estimate_pooled, rated_columns
-from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS, CoefficientName, Correlation, Level, Units
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import bca_intervals, jackknife_intervals
+from imapeval.study.simultaneous import simultaneous_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,10 +30,6 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.correlation.pooled import Columns, Draws
     from imapeval.study.data.rated import Rated
-
-MIN_SYSTEMS = 6
-"""Fewest systems for an interval at level "system". Questions are resampled and systems are not, so with fewer systems
-all resamples often order them alike, and the interval would have no width."""
 
 MAX_RESAMPLED = 1000
 """Most answers taken together that are resampled. Beyond, an end of a BCa interval from 2,000 resamples is off by .06
@@ -46,14 +45,15 @@ def correlate(
     seed: int = 0,
     resamples: int = RESAMPLES,
     confidence: float = 0.95,
+    units: Units = "questions",
 ) -> list[Correlation]:
     """Correlate scores with ratings.
 
-    Intervals treat questions as the sample: all answers to a question are drawn together, and one draw serves every
-    metric, system and dimension, so that means keep the dependence of their parts. They are BCa bootstraps; where
-    more than `MAX_RESAMPLED` answers are taken together, they come from the influence of each question instead
-    (`intervals`). A resample in which a coefficient is undefined counts as the lowest possible value for the lower end
-    and as the highest for the upper end.
+    Intervals treat questions as the sample, if `units` does not say otherwise (`other_systems`): all answers to a
+    question are drawn together, and one draw serves every metric, system and dimension, so that means keep the
+    dependence of their parts. They are BCa bootstraps; where more than `MAX_RESAMPLED` answers are taken together, they
+    come from the influence of each question instead (`intervals`). A resample in which a coefficient is undefined
+    counts as the lowest possible value for the lower end and as the highest for the upper end.
 
     Args:
         rated: Scores and ratings.
@@ -63,6 +63,7 @@ def correlate(
         seed: Random seed for the bootstrap.
         resamples: Number of bootstrap resamples.
         confidence: Confidence level, above 0 and below 1.
+        units: What intervals treat as the sample.
 
     Returns:
         By metric, level and coefficient: a row per system and dimension (within-system), or per dimension (other
@@ -75,6 +76,7 @@ def correlate(
     names = choose_names("metric", metrics, rated.metrics)
     choose_names("coefficient", coefficients, tuple(all_coefficients()))
     choose_names("level", levels, get_args(Level))
+    choose_names("unit", [units], get_args(Units))
     if "soft_pairwise_accuracy" in coefficients and tuple(levels) != ("system",):
         raise UsageError("soft_pairwise_accuracy compares systems. Use it with the level 'system' only.")
     if not 0 < confidence < 1:
@@ -86,7 +88,11 @@ def correlate(
     columns = rated_columns(rated, names)
     how = _IntervalSettings(seed, resamples, confidence)
     tables = [_correlate(columns, level, name, how) for level in levels for name in coefficients]
-    return [row for metric in names for table in tables for row in table[metric]]
+    rows = [row for metric in names for table in tables for row in table[metric]]
+    if units == "questions":
+        return rows
+    again = partial(correlate, metrics=names, coefficients=coefficients, levels=levels, resamples=1)
+    return replace_intervals(rated, rows, units=units, confidence=confidence, compute=again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +169,12 @@ class _RowBuilder:
         clusters = np.stack([count.questions for count in counts], axis=1)
         if self._level == "within-question":
             clusters = np.minimum(clusters, estimates.groups)
-        ends = self._find_ends(estimates, clusters, np.stack([count.systems for count in counts], axis=1))
+        systems = np.stack([count.systems for count in counts], axis=1)
+        ends = self._find_ends(estimates, clusters, systems)
         for dimension in np.flatnonzero(exists).tolist():
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
-            self._write(system, label, counts[dimension], _take(estimates, dimension), ends[:, :, dimension], reasons)
+            self._write(system, label, counts[dimension], _take(estimates, dimension), ends[..., dimension], reasons)
             for metric, reason in reasons.items():
                 self._reasons.setdefault(metric, set()).add(reason)
         self._sum = _add(self._sum, estimates)
@@ -194,7 +201,7 @@ class _RowBuilder:
             for metric, number in left_out.items()
             if number
         }
-        self._write(ALL, label, count, total, ends[:, :, 0], reasons)
+        self._write(ALL, label, count, total, ends[..., 0], reasons)
 
     def _tell_reason(self, metric: int) -> str:
         """Return why coefficients of a metric are undefined, if it is for one reason; the rows have the others."""
@@ -212,25 +219,56 @@ class _RowBuilder:
         return _Counts(number, len(rated) - number, questions, systems)
 
     def _find_ends(self, estimates: Estimates, clusters: Counts, systems: Counts) -> Floats:
-        """Return lows and highs, shape (2, m, d)."""
-        values, influences = estimates.values, estimates.influences
-        if estimates.lows is None or estimates.highs is None:
-            bounds = find_coefficient(self._name).bounds
-            ends = jackknife_intervals(
-                values, influences=influences, clusters=clusters, bounds=bounds, confidence=self._confidence
-            )
+        """Return lows, highs, simultaneous lows and highs, and standard errors, shape (5, m, d)."""
+        confidence = self._confidence
+        if estimates.lows is None:
+            own = self._find_jackknife(estimates, clusters, [confidence] * clusters.shape[1])
         else:
-            ends = bca_intervals(
-                values,
-                estimates.lows,
-                estimates.highs,
-                influences=influences,
-                clusters=clusters,
-                confidence=self._confidence,
-                widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
+            own = self._find_bca(estimates, clusters, confidence)
+        if self._level == "system" and estimates.lows is not None:
+            # The means of a few systems have no influences to tell how metrics err together: Bonferroni's correction.
+            metrics = int((~np.isnan(estimates.values)).sum(axis=0).max())
+            wider = self._find_bca(estimates, clusters, 1 - (1 - confidence) / max(1, metrics))
+        else:
+            columns = np.moveaxis(estimates.influences, -1, 0)
+            levels = [simultaneous_confidence(column, confidence=confidence) for column in columns]
+            wider = self._find_jackknife(estimates, clusters, levels)
+        # Made in another way, the wider interval could otherwise end before the narrower one.
+        ends = [*own, np.minimum(own[0], wider[0]), np.maximum(own[1], wider[1])]
+        squares = (estimates.influences**2).sum(axis=0)
+        few = clusters < 2 if self._level != "system" else systems < MIN_SYSTEMS
+        error = (
+            np.sqrt(squares * clusters / np.maximum(clusters - 1, 1)) if self._level != "system" else np.nan * squares
+        )
+        return np.where(few, np.nan, np.stack([*ends, error]))
+
+    def _find_jackknife(self, estimates: Estimates, clusters: Counts, levels: Sequence[float]) -> tuple[Floats, Floats]:
+        """Return lows and highs, with a confidence for each dimension."""
+        values, influences = estimates.values, estimates.influences
+        ends = [
+            jackknife_intervals(
+                values[:, at],
+                influences=influences[..., at],
+                clusters=clusters[:, at],
+                bounds=find_coefficient(self._name).bounds,
+                confidence=level,
             )
-        few = (systems < MIN_SYSTEMS) & (self._level == "system")
-        return np.where(few, np.nan, np.stack(ends))
+            for at, level in enumerate(levels)
+        ]
+        return np.stack([low for low, _ in ends], axis=-1), np.stack([high for _, high in ends], axis=-1)
+
+    def _find_bca(self, estimates: Estimates, clusters: Counts, confidence: float) -> tuple[Floats, Floats]:
+        if estimates.lows is None or estimates.highs is None:
+            raise ValueError("there are no replicates")
+        return bca_intervals(
+            estimates.values,
+            estimates.lows,
+            estimates.highs,
+            influences=estimates.influences,
+            clusters=clusters,
+            confidence=confidence,
+            widened=not find_coefficient(self._name).counts_pairs or self._level in ("within-question", "system"),
+        )
 
     def _write(
         self, system: str, label: str, count: _Counts, column: Estimates, ends: Floats, reasons: Mapping[int, str]
@@ -252,6 +290,9 @@ class _RowBuilder:
                 int(count.questions[number]),
                 _read(column.epsilons[number, 0]),
                 None if np.isnan(ends[0, number]) else "jackknife" if column.lows is None else "bca",
+                _read(ends[2, number]),
+                _read(ends[3, number]),
+                error=None if np.isnan(column.values[number, 0]) else _read(ends[4, number]),
             )
             self.rows[metric].append(row)
 

@@ -26,6 +26,15 @@ Using Resampling Methods"):
 - system: the systems' mean scores with their mean ratings.
 """
 
+Units = Literal["questions", "systems", "both"]
+"""What a study's answers are a sample of, so what its intervals speak about: these systems on other questions, other
+systems on these questions, or other systems on other questions."""
+
+MIN_SYSTEMS = 6
+"""Fewest systems for an interval at level "system", and for one about other systems. Questions resampled under fewer
+systems often order them all alike, so that an interval would have no width; and a test that swaps the scores of whole
+systems has, with five of them, no two-sided p below 2^-4."""
+
 CoefficientName: TypeAlias = str
 """One of `correlation.coefficients.all_coefficients`: spearman, kendall_tau_b, kendall_tau_c, pearson,
 pairwise_accuracy, soft_pairwise_accuracy, and those of other packages.
@@ -53,6 +62,11 @@ class Correlation:
         questions: Number of different questions among the n answers, which are drawn by question.
         epsilon: Of a pairwise accuracy: scores that differ by no more count as tied (tie calibration).
         interval: Method: "bca" (bootstrap) or "jackknife" (infinitesimal, of many answers); None without one.
+        simultaneous_low, simultaneous_high: Bounds of the 95% intervals that hold for all metrics at once, so also for
+            the one that is picked because its coefficient is the highest.
+        units: What the intervals treat as the sample.
+        error: Standard error over questions, by the infinitesimal jackknife; None where the value is, or with only one
+            question, and at level "system".
     """
 
     metric: str
@@ -70,6 +84,10 @@ class Correlation:
     questions: int = 0
     epsilon: float | None = None
     interval: str | None = None
+    simultaneous_low: float | None = None
+    simultaneous_high: float | None = None
+    units: Units = "questions"
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
