@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DRAFT_SUFFIX = ".new"
 """Suffix of files that are being written; a killed process may leave one behind."""
+
+_LOCKED_BYTE = 1 << 30
 
 
 def open_private(path: str, flags: int) -> int:
@@ -33,6 +36,34 @@ def create_private_file(path: Path) -> None:
     # (https://www.sqlite.org/howtocorrupt.html, section 2.2).
     with suppress(FileExistsError):
         os.close(open_private(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+
+
+def lock_file(path: Path) -> IO[bytes] | None:
+    """Lock a file, which is created if it does not exist, until what is returned is closed or the process ends.
+
+    Returns:
+        None if another process holds the lock.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(open_private(os.fspath(path), flags), "r+b", buffering=0)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            # Others cannot read what is locked there: a byte behind the end.
+            file.seek(_LOCKED_BYTE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
 
 
 def is_process_running(process: int) -> bool:

@@ -18,6 +18,7 @@ WriteData = Callable[..., Path]
 SAMPLES = [Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"Rest {n}.") for n in range(4)]
 QUESTION = '{"query": ["treatment"], "constraint": []}'
 ANSWER = '{"inform": [{"term": "treatment", "values": ["rest"]}]}'
+REWORDED = '{"reworded": "You should lie down."}'
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 1000, 10
 COST = (PROMPT_TOKENS * 1.0 + COMPLETION_TOKENS * 4.0) / 1e6
@@ -31,11 +32,10 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked += 1
         time.sleep(self.server.seconds)
-        asked = body["response_format"]["json_schema"]["name"]
+        asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
+        text = {"question-imap": QUESTION, "answer-inform": ANSWER}.get(asked, REWORDED)
         reply = {
-            "choices": [
-                {"finish_reason": "stop", "message": {"content": QUESTION if asked == "question-imap" else ANSWER}}
-            ],
+            "choices": [{"finish_reason": "stop", "message": {"content": text}}],
             "usage": {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS},
         }
         content = json.dumps(reply).encode()
@@ -170,6 +170,79 @@ def test_kills_hide_nothing_of_what_was_paid(
     usage = manifest(tmp_path / "run")
     assert 3 * len(samples) <= server.asked <= 3 * len(samples) + 2 * kills
     assert (server.asked - 2 * kills) * COST <= usage["usd"] <= server.asked * COST + 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "calls"), [(["extract"], 3), (["study", "paraphrase"], 1)])
+def test_kills_hide_nothing_where_there_is_no_run(
+    command: list[str],
+    calls: int,
+    write_data: WriteData,
+    tmp_path: Path,
+    server: Server,
+    options: list[str],
+    imapeval_process: Callable[..., subprocess.Popen[str]],
+):
+    samples = [
+        Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), "Rest at home" + "!" * n) for n in range(60)
+    ]
+    full = [*command, write_data(samples), "--out", "out.jsonl", "--json", "--price", "1,4", *options]
+    usage_file = tmp_path / "out.jsonl.usage.json"
+    server.seconds = 0.05
+    kills = 2
+    for kill in range(1, kills + 1):
+        with imapeval_process(*full) as process:
+            deadline = time.monotonic() + 60
+            while server.asked < 20 * kill and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.kill()
+        told = json.loads(usage_file.read_text())["prompt_tokens"]
+        assert (server.asked - 2 * kill) * PROMPT_TOKENS <= told <= server.asked * PROMPT_TOKENS
+    # The limit is that of all sessions together: there is room for three more calls.
+    stopped = server.asked
+    with imapeval_process(*full, "--max-cost", str((stopped + 3) * COST)) as process:
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 2, said
+    assert stopped < server.asked <= stopped + 3 + 2 * kills
+    with imapeval_process(*full) as process:
+        out, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    usage = json.loads(out)["usage"]
+    assert calls * len(samples) <= server.asked <= calls * len(samples) + 2 * kills
+    assert (server.asked - 2 * kills) * COST <= usage["usd"] <= server.asked * COST + 1e-9
+    assert not usage_file.exists()
+
+
+def test_an_interrupted_extraction_keeps_its_usage_private(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, options: list[str]
+):
+    command = ["extract", write_data(SAMPLES), "--out", "new/imaps.jsonl", "--price", "1,4", *options]
+    assert imapeval(*command, "--max-cost", "0.0075").returncode == 2
+    assert (tmp_path / "new/imaps.jsonl.usage.json").stat().st_mode & 0o077 == 0
+    (tmp_path / "new/imaps.jsonl.usage.json").write_text("{")
+    failed = imapeval(*command)
+    assert failed.returncode == 2
+    assert "imaps.jsonl.usage.json" in failed.stderr
+
+
+@pytest.mark.slow
+def test_two_extractions_to_one_file_at_once(
+    write_data: WriteData,
+    server: Server,
+    options: list[str],
+    imapeval_process: Callable[..., subprocess.Popen[str]],
+):
+    command = ["extract", write_data(SAMPLES), "--out", "imaps.jsonl", *options]
+    server.seconds = 1
+    with imapeval_process(*command) as first:
+        while not server.asked and first.poll() is None:
+            time.sleep(0.01)
+        with imapeval_process(*command) as second:
+            said = second.communicate(timeout=60)[1]
+        assert second.returncode == 2
+        assert "imaps.jsonl" in said
+        first.communicate(timeout=60)
+        assert first.returncode == 0
 
 
 @pytest.mark.slow

@@ -37,6 +37,7 @@ def extract(
 ) -> None:
     """Write the imaps of all samples to a file, for `imapeval score --imaps`."""
     from imapeval.evaluation.pipeline import open_extractor, open_graph, open_ledger, open_llm
+    from imapeval.evaluation.runs.usage_file import add_up_usage
     from imapeval.llm.middleware.budget import format_report
 
     settings = llm_options.make_settings(relating=False)
@@ -50,28 +51,29 @@ def extract(
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
     extractor = open_extractor(open_graph(kg), llm=model, votes=llm_options.votes)
-    try:
-        with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
-            failures = run_until_interrupted(lambda stop: _write_imaps(samples, extractor, path, advance, stop))
-    except Interrupted as interrupted:
-        echo("Stopped. Completed readings are cached: repeat the command to resume.", err=True)
-        raise typer.Exit(interrupted.code) from interrupted
-    if json_output:
-        content = {
-            "imaps": path,
-            "samples": len(samples),
-            "failures": [
-                {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
-            ],
-            "usage": None if ledger is None else ledger.report(),
-        }
-        emit_json(content, compact=True)
-    else:
-        for id_, failure in failures.items():
-            echo(f"{id_}: {failure.message}", err=True)
-        echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
-        if ledger is not None:
-            echo(f"usage: {format_report(ledger.report())}")
+    with add_up_usage(path, ledger):
+        try:
+            with show_progress("extracting", total=len(samples), quiet=json_output) as advance:
+                failures = run_until_interrupted(lambda stop: _write_imaps(samples, extractor, path, advance, stop))
+        except Interrupted as interrupted:
+            echo("Stopped. Completed readings are cached: repeat the command to resume.", err=True)
+            raise typer.Exit(interrupted.code) from interrupted
+        if json_output:
+            content = {
+                "imaps": path,
+                "samples": len(samples),
+                "failures": [
+                    {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
+                ],
+                "usage": None if ledger is None else ledger.report(),
+            }
+            emit_json(content, compact=True)
+        else:
+            for id_, failure in failures.items():
+                echo(f"{id_}: {failure.message}", err=True)
+            echo(f"{len(samples) - len(failures)} of {len(samples)} samples: {path}")
+            if ledger is not None:
+                echo(f"usage: {format_report(ledger.report())}")
     raise typer.Exit(exit_code(failed=len(failures), samples=len(samples), max_failures=max_failures))
 
 

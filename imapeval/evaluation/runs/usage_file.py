@@ -1,0 +1,124 @@
+"""What a language model has cost, on disk: overwritten with every call, so that a killed process hides no cost."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.runs.schema import Usage, describe_validation_error, parse_json
+from imapeval.files import lock_file, open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
+    from imapeval.llm.middleware.budget import Ledger
+
+_BYTES = 1024
+"""Size of the file. It is constant, so that it can be overwritten on a full disk."""
+
+
+class UsageFile:
+    """Writes a ledger's report to a file, now and after each call.
+
+    Args:
+        path: The file; created if it does not exist, readable by its owner only.
+        ledger: Counts the calls.
+
+    Raises:
+        UsageError: The file cannot be opened, or is a symbolic link.
+    """
+
+    def __init__(self, path: Path, ledger: Ledger) -> None:
+        # Unbuffered, so that nothing is lost when the process is killed and closing cannot fail.
+        flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with report_write_errors(path):
+            self._file = os.fdopen(open_private(os.fspath(path), flags), "wb", buffering=0)
+        ledger.on_change(self._write)
+
+    def close(self) -> None:
+        """Write nothing more."""
+        self._file.close()
+
+    def _write(self, usage: Mapping[str, Any]) -> None:
+        # A call may end after the run, and must not fail if its cost cannot be written; the next report includes it.
+        if not self._file.closed:
+            with suppress(OSError):
+                self._file.seek(0)
+                self._file.write(json.dumps(usage).encode().ljust(_BYTES))
+
+
+@contextmanager
+def add_up_usage(out: Path, ledger: Ledger | None) -> Generator[None]:
+    """Keep the usage of a command in a file beside its output, FILE.usage.json, until the command has succeeded.
+
+    What a killed or interrupted command has spent for the same output is added to the ledger first.
+
+    Args:
+        out: The output, which is written as a whole at the end.
+        ledger: Counts the calls; None if there is no model.
+
+    Raises:
+        UsageError: Another process writes the same output, or the file cannot be written.
+        InputError: The file is damaged.
+    """
+    if ledger is None:
+        yield
+        return
+    path = out.with_name(f"{out.name}.usage.json")
+    with report_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = lock_file(path)
+    if lock is None:
+        raise UsageError(f"another process is writing {out}. Wait for it, or choose another file with --out.")
+    with lock:
+        if (earlier := read_usage(path, fix="Remove it: what it says is then not counted.")) is not None:
+            ledger.add_earlier_sessions(earlier)
+        file = UsageFile(path, ledger)
+        try:
+            yield
+            with suppress(OSError):
+                path.unlink()
+        finally:
+            file.close()
+
+
+def read_usage(path: Path, *, fix: str) -> dict[str, Any] | None:
+    """Return the content of a usage file; None if it is missing or empty, as a killed process may leave it.
+
+    Args:
+        path: The file.
+        fix: What to do if it is damaged.
+
+    Raises:
+        InputError: The file is damaged or unreadable.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix=fix) from error
+    if not content.strip():
+        return None
+    try:
+        usage = parse_json(content)
+        Usage.model_validate(usage)
+    except ValueError as error:
+        raise InputError(f"not a valid usage file ({describe_validation_error(error)})", path=path, fix=fix) from error
+    return usage
+
+
+@contextmanager
+def report_write_errors(path: Path) -> Generator[None]:
+    """Raise a `UsageError` for an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path} ({error.strerror}). Choose another place with --out, or free some space and "
+            "repeat the command to resume."
+        ) from error
