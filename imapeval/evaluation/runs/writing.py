@@ -219,6 +219,18 @@ class RunWriter:
 _LOCK = ".lock"
 
 
+def is_being_written(folder: Path) -> bool:
+    """Return whether a process is writing the run in this folder now."""
+    try:
+        lock = lock_file(folder / _LOCK) if (folder / _LOCK).exists() else None
+    except OSError:  # somebody else's run, which can only be read
+        return False
+    if lock is None:
+        return (folder / _LOCK).exists()
+    lock.close()
+    return False
+
+
 def _leftover_drafts(folder: Path) -> list[Path]:
     """Return temporary files that a killed process may have left behind."""
     return [draft for name in (MANIFEST, SAMPLES, IMAPS, RESULTS) for draft in folder.glob(f".{name}.*{DRAFT_SUFFIX}")]
