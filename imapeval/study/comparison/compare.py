@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from math import nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,11 +19,12 @@ from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.comparison import closed_form
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.comparison.permutation.answers import contrast_answers
+from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
 from imapeval.study.comparison.permutation.systems import contrast_systems
 from imapeval.study.correlation.coefficients import MIN_ROWS, comparable_coefficients, find_coefficient
-from imapeval.study.data.findings import ALL, Comparison
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
 
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName, Level
     from imapeval.study.data.rated import Rated
 
-TestName = Literal["perm-both", "perm-inputs", "williams", "steiger"]
+TestName = Literal["perm-inputs", "perm-systems", "williams", "steiger"]
 
-TESTS: tuple[TestName, ...] = ("perm-both", "perm-inputs", "williams", "steiger")
+TESTS: tuple[TestName, ...] = ("perm-inputs", "perm-systems", "williams", "steiger")
 
 PERMUTATIONS_PER_COMPARISON = 25
 """Permutations for each comparison of a table, at least: m of them give no p below 1 / (m + 1), and Holm multiplies the
@@ -67,12 +69,11 @@ def compare(
         level: How answers are grouped. Where several coefficients are averaged, every pair is averaged over those that
             both metrics have.
         dimensions: Rating dimensions to include; None takes all.
-        test: perm-inputs and perm-both permute (see `permutation.swaps`). perm-both also asks whether the finding would
-            hold for other systems, but among answers it takes those to one question for independent and finds too much
-            where they are not: 9% instead of 5% among 200 answers of two systems to 100 questions
-            (benchmarks/type_one.py). So there it gives no p-value, and the reason. williams and steiger take answers
-            for independent and one coefficient only: there is no result, and a reason, where answers share a question
-            or coefficients are averaged.
+        test: perm-inputs swaps questions and asks whether the finding would hold for these systems on other questions
+            (`permutation.swaps`), perm-systems swaps systems and asks whether it would hold for other systems on these
+            questions (`permutation.other_systems`). williams and steiger take answers for independent and one
+            coefficient only: there is no result, and a reason, where answers share a question or coefficients are
+            averaged.
         seed: Random seed for the permutations.
         resamples: Permutations, at least; there are `PERMUTATIONS_PER_COMPARISON` for each comparison in a dimension,
             except at the level of systems, where few systems make small p-values impossible anyway.
@@ -118,14 +119,14 @@ def _permute(
     dimensions: Sequence[str],
     coefficient: CoefficientName,
     level: Level,
-    test: Literal["perm-both", "perm-inputs"],
+    test: Literal["perm-inputs", "perm-systems"],
     seed: int,
     permutations: int,
 ) -> list[Comparison]:
     ratings = np.column_stack([rated.ratings_of(dimension) for dimension in dimensions])
     has_rating = ~np.isnan(ratings).all(axis=1)
     has_score = {name: ~np.isnan(rated.scores_of(name)) & has_rating for name in dict.fromkeys(sum(pairs, ()))}
-    interval = "bootstrap" if level == "system" else "jackknife"
+    interval = "bootstrap" if level == "system" and test == "perm-inputs" else "jackknife"
     if level == "within-question":
         contrast_pairs = contrast_questions
     elif level == "system":
@@ -143,15 +144,18 @@ def _permute(
         answers = ComparedAnswers(
             np.column_stack([rated.scores_of(name)[rows] for name in names]),
             ratings[rows],
-            _number(rated.questions[rows]),
-            _number(np.asarray(rated.systems)[rows]),
+            np.unique(rated.questions[rows], return_inverse=True)[1],
+            np.unique(np.asarray(rated.systems)[rows], return_inverse=True)[1],
         )
         columns = MetricPairs(*(np.array([names.index(pair[side]) for pair in together]) for side in (0, 1)))
-        contrast = (
-            contrast_pairs(answers, columns, coefficient=coefficient, test=test, seed=seed, permutations=permutations)
-            if len(rows)
-            else None
-        )
+        compute = partial(contrast_pairs, pairs=columns, coefficient=coefficient, seed=seed)
+        contrast = None
+        if len(rows) and test == "perm-systems":
+            contrast = contrast_other_systems(
+                answers, partial(compute, permutations=1), seed=seed, permutations=permutations
+            )
+        elif len(rows):
+            contrast = compute(answers, permutations=permutations)
         for p, pair in enumerate(together):
             blank = [
                 Comparison(*pair, level, dimension, coefficient, interval=interval, test=test)
@@ -159,10 +163,6 @@ def _permute(
             ]
             of_pair[pair] = [_fill(row, d, p, answers, contrast) for d, row in enumerate(blank)]
     return [row for pair in pairs for row in of_pair[pair]]
-
-
-def _number(groups: np.ndarray) -> np.ndarray:
-    return np.unique(groups, return_inverse=True)[1]
 
 
 def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: Contrast | None) -> Comparison:
@@ -181,19 +181,15 @@ def _fill(row: Comparison, d: int, p: int, answers: ComparedAnswers, contrast: C
     notes: list[str] = []
     if left_out:
         notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
-    refused = row.test == "perm-both" and row.level in ("global", "within-system") and questions < n
-    if refused:
-        notes.append(
-            f"perm-both assumes independent answers, but {n} share {questions} questions and it would reject too "
-            "often: use perm-inputs"
-        )
-    return replace(
-        row,
-        low=float(contrast.low[d, p]),
-        high=float(contrast.high[d, p]),
-        p=None if refused else float(contrast.p[d, p]),
-        reason="; ".join(notes) or None,
-    )
+    systems = len(np.unique(answers.systems[there]))
+    low, high, p_value = (float(table[d, p]) for table in (contrast.low, contrast.high, contrast.p))
+    if systems < MIN_SYSTEMS and (row.level == "system" or row.test == "perm-systems"):
+        low = high = nan
+        notes.append(f"no interval: {systems} systems are fewer than {MIN_SYSTEMS}")
+    elif np.isnan(low):
+        notes.append("a coefficient is undefined without one of the systems")
+    low, high, p_value = (None if np.isnan(number) else number for number in (low, high, p_value))
+    return replace(row, low=low, high=high, p=p_value, reason="; ".join(notes) or None)
 
 
 def _explain(row: Comparison, answers: ComparedAnswers, there: np.ndarray) -> str:
@@ -222,7 +218,7 @@ def _test_in_closed_form(
     row = Comparison(*pair, level, dimension, coefficient, interval="zou", test=test)
     columns = np.column_stack([rated.ratings_of(dimension), *(rated.scores_of(name) for name in pair)])
     there = ~np.isnan(columns).any(axis=1)
-    systems = _number(np.asarray(rated.systems)[there])
+    systems = np.unique(np.asarray(rated.systems)[there], return_inverse=True)[1]
     n, groups = int(there.sum()), int(systems.max(initial=-1)) + 1
     row = replace(row, n=n, questions=len(np.unique(rated.questions[there])))
     if level == "within-question" or (level == "within-system" and groups > 1):
@@ -269,14 +265,15 @@ def write_sentence(row: Comparison, *, several: bool) -> str:
     p = f"{format_p(row.p_adjusted)} after Holm"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
         return _begin(f"{over}at {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p}).")
-    low, high = row.low or 0.0, row.high or 0.0
-    better, worse, ends = f"{row.first} ({first})", f"{row.second} ({second})", (low, high)
+    better, worse, interval = f"{row.first} ({first})", f"{row.second} ({second})", "no interval"
     if row.difference < 0:
-        better, worse, ends = worse, better, (-high, -low)
-    interval = " to ".join(map(format_number, ends))
+        better, worse = worse, better
+    if row.low is not None and row.high is not None:
+        ends = (row.low, row.high) if row.difference > 0 else (-row.high, -row.low)
+        interval = "95% interval " + " to ".join(map(format_number, ends))
     return (
         f"{over}{better} agrees better with the raters than {worse}: "
-        f"difference {format_number(abs(row.difference))}, 95% interval {interval}, {p}, {n}."
+        f"difference {format_number(abs(row.difference))}, {interval}, {p}, {n}."
     )
 
 

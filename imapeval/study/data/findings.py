@@ -101,7 +101,7 @@ class Comparison:
         difference: The first minus the second.
         low, high: Bounds of the difference's 95% interval.
         interval: Method: "jackknife", "bootstrap" (of systems' means), "zou" (with williams and steiger).
-        test: Which: "williams", "steiger", "perm-both", "perm-inputs".
+        test: Which: "williams", "steiger", "perm-inputs", "perm-systems".
         p: Two-sided, above 0.
         p_adjusted: After Holm's correction over the table that the row belongs to.
         n: Answers that were rated and that both metrics scored.
@@ -183,11 +183,12 @@ class Ceiling:
         coefficient: The coefficient.
         reliability: Of the mean over raters, at most 1.
         value: The highest coefficient to be expected: the root of the reliability, or the rank coefficient that goes
-            with it.
+            with it and with the ratings' frequencies.
         low, high: Bounds of its 95% interval.
         n: Answers with two raters or more.
         raters: Raters an answer has, on average.
         reason: Why there is none, such as that only averages are known.
+        level: Of the coefficients that it is the ceiling of.
     """
 
     dimension: str
@@ -199,6 +200,7 @@ class Ceiling:
     n: int = 0
     raters: float = 0.0
     reason: str | None = None
+    level: Level = "global"
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def compare_all(rated: Rated, rows: list[Correlation]) -> list[Comparison]:
                     found.append(
                         Comparison(
                             first, second, "within-system", dimension, "spearman", one.value, two.value, None, None,
-                            None, "bootstrap", "perm-both", None, None, one.n, one.n, "a score is constant", "",
+                            None, "bootstrap", "perm-inputs", None, None, one.n, one.n, "a score is constant", "",
                         )
                     )  # fmt: skip
                     continue
@@ -184,7 +184,7 @@ def compare_all(rated: Rated, rows: list[Correlation]) -> list[Comparison]:
                 found.append(
                     Comparison(
                         first, second, "within-system", dimension, "spearman", one.value, two.value, gap, gap - 0.08,
-                        gap + 0.08, "bootstrap", "perm-both", p, holm, one.n, one.n, None, said,
+                        gap + 0.08, "bootstrap", "perm-inputs", p, holm, one.n, one.n, None, said,
                     )
                 )  # fmt: skip
     return found

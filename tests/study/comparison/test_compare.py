@@ -47,22 +47,24 @@ def test_rows_are_by_dimension_with_the_mean_last():
         assert [row.p_adjusted for row in table] == holm_adjust([row.p for row in table])
 
 
-def test_perm_both_is_refused_where_it_finds_too_much():
-    (row,) = compare(make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both")
-    assert (row.p, row.p_adjusted) == (None, None)
+@pytest.mark.parametrize("level", ["global", "within-system", "within-question", "system"])
+def test_of_other_systems(level: str):
+    given = {"against": "good", "metrics": ["good", "poor"], "dimensions": ["accuracy"], "test": "perm-systems"}
+    (few,) = compare(make(per_question=5, systems=5), level=level, **given)
+    assert (few.p, few.low, few.high) == (None, None, None)
+    assert "5 systems are fewer than 6" in str(few.reason)
+    (row,) = compare(make(per_question=8, systems=8), level=level, **given)
+    assert row.interval == "jackknife"
+    assert row.p is not None
     assert (row.low or 0) < (row.difference or 0) < (row.high or 0)
-    assert "120 share 60 questions" in str(row.reason)
-    assert "were not compared" in row.sentence
-    apart = compare(
-        make(per_question=1), against="good", metrics=["good", "poor"], dimensions=["accuracy"], test="perm-both"
-    )
-    assert apart[0].reason is None
-    assert apart[0].p is not None
-    for level in ("within-question", "system"):
-        (row,) = compare(
-            make(), against="good", metrics=["good", "poor"], dimensions=["accuracy"], level=level, test="perm-both"
-        )
-        assert not str(row.reason).startswith("perm-both")
+
+
+def test_between_few_systems_there_is_no_interval():
+    (row,) = compare(make(systems=4), metrics=["good", "poor"], dimensions=["accuracy"], level="system")
+    assert row.p is not None
+    assert (row.low, row.high) == (None, None)
+    assert "4 systems are fewer than 6" in str(row.reason)
+    assert "interval 0" not in row.sentence
 
 
 def test_values_are_means_of_scipys_over_systems_on_the_answers_of_both():
@@ -159,7 +161,7 @@ def test_closed_forms_ask_for_independent_answers(test: str):
     (fine,) = compare(make(per_question=1), level="global", **given)
     assert fine.interval == "zou"
     assert (fine.p or 1) < 0.01
-    permuted = compare(make(per_question=1), level="global", **{**given, "test": "perm-both"})[0]
+    permuted = compare(make(per_question=1), level="global", **{**given, "test": "perm-inputs"})[0]
     assert [fine.low, fine.high] == pytest.approx([permuted.low, permuted.high], abs=0.05)
     (few,) = compare(make(per_question=1), level="system", **given)
     assert few.reason == "2 systems are fewer than 5"

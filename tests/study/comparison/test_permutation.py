@@ -1,10 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from imapeval.study.comparison.permutation.answers import contrast_answers
+from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
-from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Contrast, MetricPairs, TestName, draw_swaps
+from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Contrast, MetricPairs, draw_swaps
 from imapeval.study.comparison.permutation.systems import contrast_systems
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.data.findings import CoefficientName
@@ -14,22 +17,31 @@ SYSTEMS, QUESTIONS = 6, 30
 RANKED: CoefficientName = "spearman"
 
 
-def make(second: float = 0.2) -> tuple[ComparedAnswers, np.ndarray, np.ndarray, np.ndarray]:
-    """Return 6 systems' answers to 30 questions: as answers, and the metrics' and the ratings' tables."""
+def make(second: float = 0.2, *, systems: int = SYSTEMS) -> tuple[ComparedAnswers, np.ndarray, np.ndarray, np.ndarray]:
+    """Return systems' answers to 30 questions: as answers, and the metrics' and the ratings' tables."""
     generator = np.random.default_rng(7)
-    ratings = generator.normal(size=(SYSTEMS, QUESTIONS))
+    ratings = generator.normal(size=(systems, QUESTIONS))
     x = 0.6 * ratings + generator.normal(size=ratings.shape)
     y = second * ratings + 0.3 * x + 0.9 * generator.normal(size=ratings.shape)
     ratings = np.round(ratings * 2) / 2
-    systems, questions = np.divmod(np.arange(SYSTEMS * QUESTIONS), QUESTIONS)
-    answers = ComparedAnswers(np.column_stack([x.ravel(), y.ravel()]), ratings.reshape(-1, 1), questions, systems)
+    of_systems, questions = np.divmod(np.arange(systems * QUESTIONS), QUESTIONS)
+    answers = ComparedAnswers(np.column_stack([x.ravel(), y.ravel()]), ratings.reshape(-1, 1), questions, of_systems)
     return answers, x, y, ratings
 
 
 def compute(
-    answers: ComparedAnswers, level: str, *, test: TestName = "perm-both", coefficient: CoefficientName = "pearson"
+    answers: ComparedAnswers,
+    level: str,
+    *,
+    test: str = "perm-inputs",
+    coefficient: CoefficientName = "pearson",
+    permutations: int = 1999,
 ) -> Contrast:
-    given = {"coefficient": coefficient, "test": test, "seed": 1, "permutations": 1999}
+    given = {"coefficient": coefficient, "seed": 1}
+    if test == "perm-systems":
+        once = partial(compute, level=level, coefficient=coefficient, permutations=1)
+        return contrast_other_systems(answers, once, seed=1, permutations=permutations)
+    given["permutations"] = permutations
     if level == "within-question":
         return contrast_questions(answers, PAIR, **given)
     if level == "system":
@@ -37,26 +49,44 @@ def compute(
     return contrast_answers(answers, PAIR, by_system=level == "within-system", **given)
 
 
-@pytest.mark.parametrize(
-    ("level", "test", "expected"),
-    [
-        ("global", "perm-both", 0.0220),
-        ("global", "perm-inputs", 0.0385),
-        ("system", "perm-both", 0.4302),
-        ("system", "perm-inputs", 0.4407),
-    ],
-)
-def test_equals_nlpstats(level: str, test: TestName, expected: float):
-    # nlpstats 0.0.1, after np.random.seed(1): permutation_test(x, y, ratings, level, "pearson", "both" or "inputs",
+@pytest.mark.parametrize(("level", "expected"), [("global", 0.0385), ("system", 0.4407)])
+def test_equals_nlpstats(level: str, expected: float):
+    # nlpstats 0.0.1, after np.random.seed(1): permutation_test(x, y, ratings, level, "pearson", "inputs",
     # n_resamples=1999).pvalue. Two such p-values differ by up to 4 standard errors of a difference.
     answers, *_ = make()
     error = (2 * expected * (1 - expected) / 1999) ** 0.5
-    assert compute(answers, level, test=test).p[0, 0] == pytest.approx(expected, abs=4 * error)
+    assert compute(answers, level).p[0, 0] == pytest.approx(expected, abs=4 * error)
 
 
-@pytest.mark.parametrize("test", ["perm-both", "perm-inputs"])
+@pytest.mark.parametrize(("second", "expected"), [(0.2, 0.6373), (0.0, 0.2961)])
+def test_swapping_systems_is_near_to_nlpstats(second: float, expected: float):
+    # As above, with 24 systems, level "system" and "systems". Ours is the same to first order.
+    answers, *_ = make(second, systems=24)
+    assert compute(answers, "system", test="perm-systems").p[0, 0] == pytest.approx(expected, abs=0.05)
+
+
+def test_within_systems_swapping_systems_is_a_test_of_paired_numbers():
+    # The mean over systems of differences: scipy's permutation test of as many signs.
+    answers, x, y, ratings = make(systems=10)
+    apart = [
+        stats.pearsonr(a, r).statistic - stats.pearsonr(b, r).statistic for a, b, r in zip(x, y, ratings, strict=True)
+    ]
+    exact = stats.permutation_test((apart,), np.mean, permutation_type="samples", n_resamples=np.inf)
+    found = compute(answers, "within-system", test="perm-systems", permutations=20_000)
+    assert found.p[0, 0] == pytest.approx(exact.pvalue, abs=4 * (0.25 / 20_000) ** 0.5)
+    middle, reach = np.mean(apart), stats.t.ppf(0.975, 9) * stats.sem(apart)
+    assert (found.low[0, 0], found.high[0, 0]) == pytest.approx((middle - reach, middle + reach), abs=1e-9)
+
+
+def test_few_systems_say_nothing_of_others():
+    answers, *_ = make(systems=5)
+    found = compute(answers, "within-system", test="perm-systems")
+    assert np.isnan([found.p[0, 0], found.low[0, 0], found.high[0, 0]]).all()
+    assert np.isfinite(found.first[0, 0])
+
+
 @pytest.mark.parametrize("by_system", [False, True])
-def test_is_near_to_swapping_and_ranking_again(test: TestName, by_system: bool):
+def test_is_near_to_swapping_and_ranking_again(by_system: bool):
     answers, x, y, ratings = make(second=0.25)
     generator = np.random.default_rng(2)
 
@@ -73,10 +103,8 @@ def test_is_near_to_swapping_and_ranking_again(test: TestName, by_system: bool):
     observed, larger, times = average(x) - average(y), 0, 1000
     for _ in range(times):
         swap = np.broadcast_to(generator.integers(0, 2, size=(1, QUESTIONS)), x.shape).astype(bool)
-        if test == "perm-both":
-            swap = swap ^ generator.integers(0, 2, size=(SYSTEMS, 1)).astype(bool)
         larger += abs(average(np.where(swap, y, x)) - average(np.where(swap, x, y))) >= abs(observed) - 1e-9
-    found = compute(answers, "within-system" if by_system else "global", test=test, coefficient=RANKED)
+    found = compute(answers, "within-system" if by_system else "global", coefficient=RANKED)
     assert found.first[0, 0] - found.second[0, 0] == pytest.approx(observed, abs=1e-12)
     assert found.p[0, 0] == pytest.approx((larger + 1) / (times + 1), abs=0.04)
 
@@ -90,13 +118,11 @@ def test_questions_are_swapped_whole_in_every_way_there_is():
         np.column_stack([x, y]), ratings[:, None], np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
     )
     apart = np.array([1 - -1, 1 - 0.5, 0.5 - 0.5, -1 - 1])
-    found = compute(answers, "within-question", test="perm-inputs", coefficient=RANKED)
+    found = compute(answers, "within-question", coefficient=RANKED)
     assert found.first[0, 0] - found.second[0, 0] == pytest.approx(apart.mean())
     signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
     exact = (np.abs(signs @ apart) >= abs(apart.sum()) - 1e-9).mean()
     assert found.p[0, 0] == pytest.approx(exact, abs=0.04)
-    both = compute(answers, "within-question", test="perm-both", coefficient=RANKED)
-    assert 0 < both.p[0, 0] <= 1
 
 
 def test_systems_by_brute_force():
@@ -107,9 +133,7 @@ def test_systems_by_brute_force():
     observed = np.corrcoef(x.mean(axis=1), target)[0, 1] - np.corrcoef(y.mean(axis=1), target)[0, 1]
     larger, times = 0, 1000
     for _ in range(times):
-        swap = generator.integers(0, 2, size=QUESTIONS).astype(bool) ^ generator.integers(0, 2, (SYSTEMS, 1)).astype(
-            bool
-        )
+        swap = generator.integers(0, 2, size=QUESTIONS).astype(bool)
         a, b = np.where(swap, y, x).mean(axis=1), np.where(swap, x, y).mean(axis=1)
         apart = np.corrcoef(a, target)[0, 1] - np.corrcoef(b, target)[0, 1]
         larger += abs(apart) >= abs(observed)
@@ -173,15 +197,16 @@ def test_a_metric_and_itself_cannot_be_told_apart():
     same = ComparedAnswers(answers.scores[:, [0, 0]], answers.ratings, answers.questions, answers.systems)
     for level in ("global", "within-system", "within-question", "system"):
         assert compute(same, level).p[0, 0] == 1
+        assert compute(same, level, test="perm-systems").p[0, 0] == 1
 
 
 def test_swaps():
-    drawn = list(draw_swaps(7, 3, test="perm-inputs", seed=0, permutations=1100))
-    assert sum(len(swaps.questions) for swaps in drawn) == 1100
-    assert all((swaps.systems == 1).all() for swaps in drawn)
-    assert abs(np.concatenate([swaps.questions for swaps in drawn]).mean()) < 0.05
+    drawn = np.concatenate(list(draw_swaps(7, seed=0, permutations=1100)))
+    assert drawn.shape == (1100, 7)
+    assert set(drawn.ravel().tolist()) == {-1, 1}
+    assert abs(drawn.mean()) < 0.05
     with pytest.raises(ValueError, match="1"):
-        list(draw_swaps(7, 3, test="perm-both", seed=0, permutations=0))
+        list(draw_swaps(7, seed=0, permutations=0))
 
 
 @pytest.mark.parametrize("by_system", [False, True])
@@ -192,7 +217,7 @@ def test_of_many_questions_p_is_what_the_permutations_come_to(by_system: bool, m
     ratings[:50, 1] = np.nan
     scores = ratings[:, [0, 0]] * [0.4, 0.3] + generator.normal(size=(n, 2))
     answers = ComparedAnswers(scores, ratings, np.tile(np.arange(n // 2), 2), np.repeat([0, 1], n // 2))
-    how = {"by_system": by_system, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 20_000}
+    how = {"by_system": by_system, "coefficient": RANKED, "seed": 1, "permutations": 20_000}
     counted = contrast_answers(answers, PAIR, **how)
     monkeypatch.setattr("imapeval.study.comparison.permutation.answers._MANY", 200)
     computed = contrast_answers(answers, PAIR, **how)
@@ -208,9 +233,7 @@ def test_a_p_that_no_number_of_permutations_shows(monkeypatch: pytest.MonkeyPatc
     ratings = generator.normal(size=(2000, 1))
     scores = np.column_stack([ratings[:, 0], generator.normal(size=2000)])
     answers = ComparedAnswers(scores, ratings, np.arange(2000), np.zeros(2000, dtype=np.int64))
-    found = contrast_answers(
-        answers, PAIR, by_system=False, coefficient="pearson", test="perm-inputs", seed=1, permutations=100
-    )
+    found = contrast_answers(answers, PAIR, by_system=False, coefficient="pearson", seed=1, permutations=100)
     assert 0 < found.p[0, 0] < 1e-100
 
 
@@ -222,7 +245,7 @@ def test_a_dimension_with_few_questions_is_counted(monkeypatch: pytest.MonkeyPat
     scores = ratings.sum(axis=1, keepdims=True) * [1.0, 0.2] + generator.normal(size=(n, 2))
     ratings[6:, 1] = np.nan
     answers = ComparedAnswers(scores, ratings, np.arange(n), np.zeros(n, dtype=np.int64))
-    how = {"by_system": False, "coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 400}
+    how = {"by_system": False, "coefficient": RANKED, "seed": 1, "permutations": 400}
     p = contrast_answers(answers, PAIR, **how).p[:, 0]
     # (b + 1) / (m + 1) of whole numbers, which the normal distribution's p is not.
     assert p * 401 == pytest.approx(np.round(p * 401), abs=1e-9)
@@ -236,7 +259,7 @@ def test_a_question_that_two_systems_answered_twice_does_not_count():
     # As in `correlate`: ten questions to three systems, one of which answered twice, and ten to two, twice each.
     questions = np.repeat(np.arange(20), 4)
     systems = np.concatenate([np.tile([0, 1, 2, 2], 10), np.tile([0, 1, 0, 1], 10)])
-    how = {"coefficient": RANKED, "test": "perm-inputs", "seed": 1, "permutations": 50}
+    how = {"coefficient": RANKED, "seed": 1, "permutations": 50}
     every = contrast_questions(ComparedAnswers(scores, ratings, questions, systems), PAIR, **how)
     first = contrast_questions(ComparedAnswers(scores[:40], ratings[:40], questions[:40], systems[:40]), PAIR, **how)
     assert (every.groups[0], every.defined[0, 0]) == (10, 10)

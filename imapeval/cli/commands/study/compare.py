@@ -14,14 +14,14 @@ _SENTENCES = 20
 """Sentences that are printed; the table says the same of all pairs."""
 
 _METHODS = {
-    "perm-both": "permutation of questions and systems (PERM-BOTH, Deutsch et al. 2021)",
-    "perm-inputs": "permutation of questions (PERM-INPUTS, Deutsch et al. 2021)",
+    "perm-inputs": "permutation of questions (PERM-INPUTS, Deutsch et al. 2021), for these systems on other questions",
+    "perm-systems": "permutation of systems (PERM-SYSTEMS, Deutsch et al. 2021), for other systems on these questions",
     "williams": "Williams' t",
     "steiger": "Steiger's Z",
 }
 
 _INTERVALS = {
-    "jackknife": "difference and 1.96 jackknife standard errors, answers to one question taken as a whole",
+    "jackknife": "difference and jackknife standard errors, what is permuted taken as a whole",
     "bootstrap": "percentile bootstrap of questions",
     "zou": "Zou 2007, for independent answers",
 }
@@ -39,7 +39,7 @@ def compare(
         str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
     ] = "spearman",
     test: Annotated[
-        str, typer.Option(metavar="TEST", help="perm-inputs, perm-both, williams or steiger.")
+        str, typer.Option(metavar="TEST", help="perm-inputs, perm-systems, williams or steiger.")
     ] = "perm-inputs",
     seed: Seed = 0,
     resamples: Annotated[int, typer.Option(min=1, help="Minimum number of permutations.")] = 2000,

@@ -9,7 +9,7 @@ import typer
 from imapeval.cli.commands.study.inputs import Resamples, RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
-from imapeval.study.data.findings import ALL, Correlation, Level
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Correlation, Level, Units
 from imapeval.study.number_format import format_number
 
 _COLUMN_WIDTH = 19
@@ -20,8 +20,14 @@ _GROUPINGS: dict[str, str] = {
     "within-system": "Within system: among the answers of one system; means are over systems and dimensions.",
     "within-question": "Within question: among the answers of different systems to one question, then the mean over "
     "questions.",
-    "system": "System: the systems' mean scores with their mean ratings; n is the number of systems. Intervals are for "
-    "these systems on other questions, not for other systems; with fewer than 6 systems there is none.",
+    "system": "System: the systems' mean scores with their mean ratings; n is the number of systems. With fewer than "
+    f"{MIN_SYSTEMS} systems there is no interval.",
+}
+
+_UNITS: dict[str, str] = {
+    "questions": "Intervals are about these systems on other questions, not about other systems.",
+    "systems": "Intervals are about other systems on these questions (jackknife over systems).",
+    "both": "Intervals are about other systems on other questions (jackknife over systems and questions).",
 }
 
 
@@ -40,6 +46,14 @@ def correlate(
             "soft_pairwise_accuracy.",
         ),
     ] = "spearman,kendall_tau_b",
+    units: Annotated[
+        str,
+        typer.Option(
+            metavar="UNITS",
+            help="What intervals treat as the sample, so what they are about: questions (these systems on other "
+            f"questions), systems (other systems on these questions) or both; the last two need {MIN_SYSTEMS} systems.",
+        ),
+    ] = "questions",
     seed: Seed = 0,
     resamples: Resamples = 2000,
     json_output: Json = False,
@@ -54,8 +68,9 @@ def correlate(
     coefficients = [
         choose_one(name, "--coefficient", known) for name in parse_names(coefficient, "--coefficient") or ()
     ]
+    sample: Units = choose_one(units, "--units", get_args(Units))
     rated = options.read(folders).rated
-    rows = compute(rated, levels=levels, coefficients=coefficients, seed=seed, resamples=resamples)
+    rows = compute(rated, levels=levels, coefficients=coefficients, units=sample, seed=seed, resamples=resamples)
     if json_output:
         emit_json(rows)
         return
@@ -124,12 +139,17 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
         "Below each coefficient: its 95% interval, and n, the answers (or systems) with both a rating and a score."
     ]
     made = {row.interval for row in rows}
+    units = rows[0].units
+    if made != {None}:
+        notes.append(_UNITS[units])
+    elif units != "questions":
+        notes.append(f"No interval: {units} need {MIN_SYSTEMS} systems, of which not all give the same coefficient.")
     if "bca" in made:
         notes.append(
             f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "
             f"together, seed {seed})."
         )
-    if "jackknife" in made:
+    if "jackknife" in made and units == "questions":
         notes.append("Intervals of many answers: infinitesimal jackknife over questions, on Fisher's scale.")
     if any(row.epsilon is not None for row in rows):
         notes.append("ties: scores that differ by at most this much count as tied; chosen for the highest accuracy.")

@@ -1,1 +1,1 @@
-"""Permutation tests of one metric against another: PERM-INPUTS and PERM-BOTH of Deutsch, Dror and Roth 2021."""
+"""Permutation tests of one metric against another: PERM-INPUTS and PERM-SYSTEMS of Deutsch, Dror and Roth 2021."""

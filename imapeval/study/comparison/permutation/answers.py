@@ -16,30 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, Swaps, TestName
+    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs
     from imapeval.study.data.findings import CoefficientName
 
 _NUMBERS = 8_000_000
 """Most numbers of the pairs' influences at a time: 64 MB."""
 
 _MANY = 2_000
-"""Questions beyond which p of PERM-INPUTS is computed, not counted: a permuted difference is then a sum of so many
+"""Questions beyond which p is computed, not counted: a permuted difference is then a sum of so many
 independent terms of either sign, and its kurtosis, the first moment that is not a normal's, is off by about 1 / n."""
 
 _PAIRS = 128
 """Pairs that are counted at a time: their permuted differences then stay in the processor's cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The answers of one system in a cell: their questions, and what these add to the coefficients.
-
-    `adds` has the shape (dimensions, m, questions) and sums to the coefficients over all parts of the cell.
-    """
-
-    system: int
-    questions: Counts
-    adds: Float32s
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +40,7 @@ class _Cell:
         defined: Which of them are.
         questions: Different questions.
         influences: Of the questions on the coefficients, shape (dimensions, m, questions).
-        parts: By system.
+        adds: What the questions add to the coefficients, which they sum to, shape (dimensions, m, questions).
     """
 
     dimensions: list[int]
@@ -60,7 +48,7 @@ class _Cell:
     defined: npt.NDArray[np.bool_]
     questions: Counts
     influences: Floats
-    parts: Sequence[_Part]
+    adds: Float32s
 
 
 def contrast_answers(
@@ -69,7 +57,6 @@ def contrast_answers(
     *,
     by_system: bool,
     coefficient: CoefficientName,
-    test: TestName,
     seed: int,
     permutations: int,
     confidence: float = 0.95,
@@ -82,7 +69,7 @@ def contrast_answers(
     distributed differently. To first order it is the same as swapping scores, ranking them and correlating again;
     the tests have both side by side.
 
-    With more than `_MANY` questions in every dimension p of PERM-INPUTS is that of the normal distribution which the
+    With more than `_MANY` questions in every dimension p is that of the normal distribution which the
     permuted differences then have: their variance, the sum of the squares of what is swapped, is known without drawing
     any.
 
@@ -94,7 +81,6 @@ def contrast_answers(
         pairs: Which metrics are compared.
         by_system: Within each system, or all answers together.
         coefficient: Any but soft pairwise accuracy.
-        test: Which scores are swapped.
         seed: Random seed for the swaps.
         permutations: Number of permutations.
         confidence: Confidence level.
@@ -110,19 +96,15 @@ def contrast_answers(
     firsts, seconds = average_dimensions(first, defined), average_dimensions(second, defined)
     difference = firsts - seconds
     questions = int(answers.questions.max()) + 1
-    squares = _add_squares(answers, cells, pairs, defined, parts=lambda cell: [(cell.questions, cell.influences)])
+    squares = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.influences)
     # The usual factor for a sample of questions; with one there is no telling.
     errors = np.sqrt(squares * questions / (questions - 1)) if questions > 1 else np.full(squares.shape, np.nan)
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
-    if test == "perm-inputs" and _count_fewest(answers) > _MANY:
-        swapped = _add_squares(
-            answers, cells, pairs, defined, parts=lambda cell: [(part.questions, part.adds) for part in cell.parts]
-        )
+    if _count_fewest(answers) > _MANY:
+        swapped = _add_squares(answers, cells, pairs, defined, columns=lambda cell: cell.adds)
         p = _find_normal_p(difference, np.sqrt(swapped))
     else:
-        larger = _count_larger(
-            answers, cells, pairs, difference, defined, test=test, seed=seed, permutations=permutations
-        )
+        larger = _count_larger(answers, cells, pairs, difference, defined, seed=seed, permutations=permutations)
         p = (larger + 1) / (permutations + 1)
     return Contrast(
         first=firsts,
@@ -142,20 +124,19 @@ def _count_larger(
     difference: Floats,
     defined: Counts,
     *,
-    test: TestName,
     seed: int,
     permutations: int,
 ) -> Counts:
     """Return how many permuted differences are as far from 0 as the observed ones, shape (d + 1, p)."""
     larger = np.zeros(difference.shape, dtype=np.int64)
     alike = _group_pairs(cells, pairs)
-    questions, systems = int(answers.questions.max()) + 1, int(answers.systems.max()) + 1
+    questions = int(answers.questions.max()) + 1
     size = (answers.ratings.shape[1], answers.scores.shape[1])
-    for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
+    for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
         permuted = [_permute(cell, swaps) for cell in cells]
         for together in alike:
             f, s = pairs.first[together[0]], pairs.second[together[0]]
-            sums = np.zeros((*size, len(swaps.questions)), dtype=np.float32)
+            sums = np.zeros((*size, len(swaps)), dtype=np.float32)
             for cell, values in zip(cells, permuted, strict=True):
                 use = cell.defined[:, f] & cell.defined[:, s]
                 sums[cell.dimensions] += values * use[:, None, None]
@@ -203,7 +184,7 @@ def _build(answers: ComparedAnswers, *, by_system: bool, coefficient: Coefficien
 
 def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], coefficient: CoefficientName) -> _Cell:
     scores, ratings = answers.scores[rows], answers.ratings[rows][:, dimensions]
-    metrics, of_system, of_question = scores.shape[1], answers.systems[rows], answers.questions[rows]
+    metrics, of_question = scores.shape[1], answers.questions[rows]
     values = np.zeros((len(dimensions), metrics))
     by_row = np.zeros((len(dimensions), metrics, len(rows)))
     for m in range(metrics):
@@ -211,12 +192,8 @@ def _build_cell(answers: ComparedAnswers, rows: Counts, dimensions: list[int], c
             values[d, m], by_row[d, m] = find_coefficient(coefficient).with_influences(scores[:, m], ratings[:, d])
     defined = ~np.isnan(values)
     values = np.where(defined, values, 0.0)
-    parts: list[_Part] = []
-    for system in np.unique(of_system).tolist():
-        own = np.flatnonzero(of_system == system)
-        questions, added = _add_up(by_row[..., own] + values[..., None] / len(rows), of_question[own])
-        parts.append(_Part(system, questions, added.astype(np.float32)))
-    return _Cell(dimensions, values, defined, *_add_up(by_row, of_question), parts)
+    _, added = _add_up(by_row + values[..., None] / len(rows), of_question)
+    return _Cell(dimensions, values, defined, *_add_up(by_row, of_question), added.astype(np.float32))
 
 
 def _add_up(columns: Floats, questions: Counts) -> tuple[Counts, Floats]:
@@ -239,17 +216,12 @@ def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
     return [np.array(together, dtype=np.int64) for together in alike.values()]
 
 
-def _permute(cell: _Cell, swaps: Swaps) -> Float32s:
-    """Return what the answers add, with the signs of the swaps, shape (dimensions, m, b).
+def _permute(cell: _Cell, swaps: Float32s) -> Float32s:
+    """Return what the questions add, with the signs of the swaps, shape (dimensions, m, b).
 
     One metric's less another's is their difference after the swap.
     """
-    shape = (*cell.values.shape, len(swaps.questions))
-    total = np.zeros((cell.values.size, len(swaps.questions)), dtype=np.float32)
-    for part in cell.parts:
-        signs = swaps.questions[:, part.questions] * swaps.systems[:, [part.system]]
-        total += part.adds.reshape(-1, len(part.questions)) @ signs.T
-    return total.reshape(shape)
+    return cell.adds @ swaps[:, cell.questions].T
 
 
 def _add_squares(
@@ -258,7 +230,7 @@ def _add_squares(
     pairs: MetricPairs,
     defined: Counts,
     *,
-    parts: Callable[[_Cell], list[tuple[Counts, Floats | Float32s]]],
+    columns: Callable[[_Cell], Floats | Float32s],
 ) -> Floats:
     """Add up the squares, over questions, of the differences between two metrics' columns, shape (d + 1, p).
 
@@ -267,7 +239,7 @@ def _add_squares(
         cells: Of all answers.
         pairs: Which metrics are compared.
         defined: Coefficients in each mean, shape (d, p).
-        parts: The columns of a cell: question numbers, and numbers of the shape (dimensions, m, questions).
+        columns: Of a cell, shape (dimensions, m, questions).
     """
     questions = int(answers.questions.max()) + 1
     squares = np.zeros((defined.shape[0] + 1, defined.shape[1]))
@@ -276,9 +248,9 @@ def _add_squares(
         moves = np.zeros((defined.shape[0], len(f), questions))
         for cell in cells:
             use = cell.defined[:, f] & cell.defined[:, s]
-            for codes, columns in parts(cell):
-                for d, dimension in enumerate(cell.dimensions):
-                    moves[dimension][:, codes] += (columns[d, f] - columns[d, s]) * use[d, :, None]
+            of_cell = columns(cell)
+            for d, dimension in enumerate(cell.dimensions):
+                moves[dimension][:, cell.questions] += (of_cell[d, f] - of_cell[d, s]) * use[d, :, None]
         squares[:, block] = (average_dimensions(moves, defined[:, block, None]) ** 2).sum(axis=-1)
     return squares
 

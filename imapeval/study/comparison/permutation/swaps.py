@@ -2,8 +2,8 @@
 
 Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods"
 (TACL 9), section 5: if two metrics are equally good, they are exchangeable. PERM-INPUTS swaps the scores of
-all answers to a question, or of none; PERM-BOTH does so with questions and with systems, and an answer to which both
-happens keeps its scores. Answers that share a question are so kept together. The metrics are put on one scale first.
+all answers to a question, or of none. Answers that share a question are so kept together. The metrics are put on one
+scale first. `other_systems` does the same with systems (PERM-SYSTEMS).
 
 A swap is a sign, -1 where it happens: products of signs with what the answers add to a coefficient then give all
 permutations of all pairs of metrics at once.
@@ -12,7 +12,7 @@ permutations of all pairs of metrics at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats
 
 Float32s: TypeAlias = npt.NDArray[np.float32]
-TestName = Literal["perm-both", "perm-inputs"]
 
 MAX_CELLS = 4_000_000
 """Numbers in a block of signs, at most: 16 MB. More would not fit the processor's cache."""
@@ -51,6 +50,13 @@ class ComparedAnswers:
     questions: Counts
     systems: Counts
 
+    def take(self, rows: Counts) -> ComparedAnswers:
+        """Return some of the answers, questions and systems numbered anew."""
+        questions, systems = (
+            np.unique(numbers[rows], return_inverse=True)[1] for numbers in (self.questions, self.systems)
+        )
+        return ComparedAnswers(self.scores[rows], self.ratings[rows], questions, systems)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricPairs:
@@ -60,8 +66,7 @@ class MetricPairs:
     second: Counts
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+class Contrast(NamedTuple):
     """Two metrics side by side, for each pair and dimension; the last row is the mean over dimensions.
 
     Attributes:
@@ -81,15 +86,8 @@ class Contrast:
     defined: Counts
 
 
-class Swaps(NamedTuple):
-    """Signs of some permutations: of questions, shape (b, questions), and of systems, shape (b, systems)."""
-
-    questions: Float32s
-    systems: Float32s
-
-
-def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permutations: int) -> Iterator[Swaps]:
-    """Yield the signs of all permutations, some at a time.
+def draw_swaps(units: int, *, seed: int, permutations: int) -> Iterator[Float32s]:
+    """Yield the signs of all permutations, some at a time: shape (b, units).
 
     Raises:
         ValueError: `permutations` is not positive.
@@ -97,18 +95,10 @@ def draw_swaps(questions: int, systems: int, *, test: TestName, seed: int, permu
     if permutations < 1:
         raise ValueError(f"permutations must be at least 1, not {permutations}")
     generator = np.random.default_rng(seed)
-    at_once = max(1, min(MAX_PERMUTATIONS, MAX_CELLS // questions))
+    at_once = max(1, min(MAX_PERMUTATIONS, MAX_CELLS // units))
     for start in range(0, permutations, at_once):
         rows = min(at_once, permutations - start)
-        of_questions = _draw_signs(generator, rows, questions)
-        of_systems = (
-            _draw_signs(generator, rows, systems) if test == "perm-both" else np.ones((rows, systems), dtype=np.float32)
-        )
-        yield Swaps(of_questions, of_systems)
-
-
-def _draw_signs(generator: np.random.Generator, rows: int, columns: int) -> Float32s:
-    return generator.integers(0, 2, size=(rows, columns), dtype=np.int8).astype(np.float32) * 2 - 1
+        yield generator.integers(0, 2, size=(rows, units), dtype=np.int8).astype(np.float32) * 2 - 1
 
 
 def count_extreme(permuted: Floats | Float32s, observed: Floats, counts: Floats | Counts) -> Counts:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.study.arrays import Counts, Floats
-    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs, TestName
+    from imapeval.study.comparison.permutation.swaps import ComparedAnswers, Float32s, MetricPairs
     from imapeval.study.data.findings import CoefficientName
 
 
@@ -24,7 +24,6 @@ def contrast_systems(
     pairs: MetricPairs,
     *,
     coefficient: CoefficientName,
-    test: TestName,
     seed: int,
     permutations: int,
     confidence: float = 0.95,
@@ -39,12 +38,11 @@ def contrast_systems(
         answers: With finite scores.
         pairs: Which metrics are compared.
         coefficient: The coefficient.
-        test: Which scores are swapped.
         seed: Random seed for the swaps and the bootstrap.
         permutations: Number of permutations.
         confidence: Confidence level.
     """
-    questions, systems = int(answers.questions.max()) + 1, int(answers.systems.max()) + 1
+    questions = int(answers.questions.max()) + 1
     dimensions = answers.ratings.shape[1]
     tables = [_build(answers, dimension) for dimension in range(dimensions)]
     values = np.stack([_correlate(coefficient, table.means.T, table.targets) for table in tables])
@@ -55,10 +53,10 @@ def contrast_systems(
     )
     difference = first - second
     larger = np.zeros(difference.shape, dtype=np.int64)
-    for swaps in draw_swaps(questions, systems, test=test, seed=seed, permutations=permutations):
-        sums = np.zeros((dimensions, len(pairs.first), len(swaps.questions)))
+    for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
+        sums = np.zeros((dimensions, len(pairs.first), len(swaps)))
         for d, table in enumerate(tables):
-            signed = table.average(swaps.questions) * swaps.systems[:, table.systems, None]
+            signed = table.average(swaps)
             for p in np.flatnonzero(use[d]).tolist():
                 f, s = pairs.first[p], pairs.second[p]
                 middle, half = (table.means[:, f] + table.means[:, s]) / 2, (signed[..., f] - signed[..., s]) / 2
@@ -85,15 +83,13 @@ class _Table:
     """The systems in one dimension.
 
     Attributes:
-        systems: Those with a rated answer, k of them.
-        means: Of the scores, shape (k, m).
+        means: Of the scores of the k systems with a rated answer, shape (k, m).
         targets: Means of the ratings, shape (k,).
         questions: Different questions in all.
         parts: By system: its questions, and by question the sums of the scores, of the ratings and of 1, shape
             (m + 2, its questions).
     """
 
-    systems: Counts
     means: Floats
     targets: Floats
     questions: int
@@ -120,16 +116,15 @@ def _build(answers: ComparedAnswers, dimension: int) -> _Table:
     centred = answers.scores - answers.scores.mean(axis=0)
     scores = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
     columns = np.column_stack([scores, answers.ratings[:, dimension], np.ones(len(scores))])
-    systems = np.unique(answers.systems[rated])
     parts: list[tuple[Counts, Floats]] = []
-    for system in systems.tolist():
+    for system in np.unique(answers.systems[rated]).tolist():
         rows = np.flatnonzero(rated & (answers.systems == system))
         own, codes = np.unique(answers.questions[rows], return_inverse=True)
         parts.append(
             (own, np.stack([np.bincount(codes, weights=column[rows]).astype(np.float64) for column in columns.T]))
         )
     means = np.array([sums[:-1].sum(axis=1) / sums[-1].sum() for _, sums in parts]).reshape(len(parts), -1)
-    return _Table(systems, means[:, :-1], means[:, -1], int(answers.questions.max()) + 1, parts)
+    return _Table(means[:, :-1], means[:, -1], int(answers.questions.max()) + 1, parts)
 
 
 def _correlate(coefficient: CoefficientName, means: Floats, targets: Floats) -> Floats:
