@@ -12,6 +12,7 @@ from imapeval.cli.commands.study.estimate import estimate
 from imapeval.cli.commands.study.matrix import matrix
 from imapeval.cli.commands.study.paraphrase import paraphrase
 from imapeval.cli.commands.study.power import power
+from imapeval.cli.commands.study.raters import raters
 from imapeval.cli.commands.study.ratings import ratings
 from imapeval.cli.commands.study.replicate import replicate
 from imapeval.cli.commands.study.report import report
@@ -23,7 +24,7 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 
 for _command in (
-    *(report, ratings, agreement, correlate, compare, power, slices, bias, disagreements, matrix),
+    *(report, ratings, agreement, raters, correlate, compare, power, slices, bias, disagreements, matrix),
     *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, replicate),
 ):
     app.command()(_command)

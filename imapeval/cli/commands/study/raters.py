@@ -1,0 +1,109 @@
+"""`imapeval study raters`."""
+
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
+from imapeval.cli.options import Json, choose_one, expand_options
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater
+
+
+@expand_options
+def raters(
+    folders: RunFolders,
+    options: StudyOptions,
+    level: Annotated[
+        str,
+        typer.Option(
+            metavar="LEVEL", help="How answers are grouped: global, within-system, within-question or system."
+        ),
+    ] = "within-system",
+    coefficient: Annotated[
+        str, typer.Option(metavar="NAME", help="spearman, pearson, kendall_tau_b or kendall_tau_c.")
+    ] = "spearman",
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Advantage granted to metrics in the alternative annotator test: .2 beside experts, .1 beside crowd "
+            "workers.",
+        ),
+    ] = 0.2,
+    seed: Seed = 0,
+    json_output: Json = False,
+) -> None:
+    """Compare metrics with the raters themselves. Needs the ratings of single raters."""
+    from imapeval.study.comparison.raters import compare_with_raters, run_alternative_annotator_test
+    from imapeval.study.correlation.coefficients import comparable_coefficients
+    from imapeval.study.data.findings import Level
+
+    choose_one(level, "--level", get_args(Level))
+    choose_one(coefficient, "--coefficient", comparable_coefficients())
+    rated = options.read(folders).rated
+    beside = compare_with_raters(
+        rated,
+        coefficient=coefficient,  # checked above
+        level=level,  # pyright: ignore[reportArgumentType]
+    )
+    tests = run_alternative_annotator_test(rated, epsilon=epsilon, seed=seed)
+    if json_output:
+        emit_json({"correlations": beside, "alternative_annotator": tests})
+        return
+    for dimension in rated.dimensions:
+        _print_correlations([row for row in beside if row.dimension == dimension], f"{coefficient}, {level}")
+    echo("Correlations with the mean rating of the other raters: the metric's, then the rater's, on the same answers.")
+    _print_tests(tests)
+    echo(
+        f"Alternative annotator test (Calderon et al. 2025), epsilon {epsilon:g}: share of the raters to whom a metric "
+        "is preferable (from .5 on it passes), and how often it is at least as near to the other raters as they are. "
+        f"Metrics are put on the raters' scale by cross-fitted isotonic curves, seed {seed}."
+    )
+    for row in tests:
+        if row.reason:
+            echo(f"Note: {row.metric}, {row.dimension}: {row.reason}.")
+
+
+def _print_correlations(rows: "Sequence[BesideRater]", title: str) -> None:
+    from imapeval.study.number_format import format_number
+
+    cells = {(row.metric, row.rater): row for row in rows}
+
+    def show(metric: str, rater: str) -> str | None:
+        row = cells.get((metric, rater))
+        if row is None:
+            return None
+        values = ("-" if value is None else format_number(value) for value in (row.metric_value, row.rater_value))
+        return f"{' / '.join(values)}\nn {row.n}"
+
+    columns = [Column("metric", lambda metric: metric, text=True, wrap=False)]
+    columns += [
+        Column(rater, lambda metric, rater=rater: show(metric, rater), wrap=False)
+        for rater in dict.fromkeys(row.rater for row in rows)
+    ]
+    if rows:
+        metrics = dict.fromkeys(row.metric for row in rows)
+        emit(metrics, columns, title=f"{rows[0].dimension}: metric / rater, {title}", width=UNLIMITED)
+
+
+def _print_tests(rows: "Sequence[AlternativeAnnotator]") -> None:
+    from imapeval.study.number_format import format_number
+
+    def show(number: float | None) -> str | None:
+        return None if number is None else format_number(number)
+
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+        Column("winning\nrate", lambda row: show(row.winning_rate), wrap=False),
+        Column("advantage", lambda row: show(row.advantage), wrap=False),
+        Column("raters", lambda row: row.raters, wrap=False),
+        Column("passes", lambda row: None if row.reason else "yes" if row.passed else "no", wrap=False),
+        Column("n", lambda row: row.n, wrap=False),
+    ]
+    emit(rows, columns, title="Could the metric stand in for a rater?", width=UNLIMITED)

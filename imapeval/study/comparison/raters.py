@@ -1,0 +1,274 @@
+"""Metrics beside people: how well each agrees with the other raters, and whether a metric could stand in for a rater.
+
+Each rater is a metric for the ratings of the others, at the same level and by the same coefficient as the metrics. The
+alternative annotator test (Calderon, Reichart and Dror 2025, "The Alternative Annotator Test for LLM-as-a-Judge", ACL)
+asks for each rater whether the metric is as near to the other raters as that rater is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.study.bootstrap import number_clusters
+from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.data.findings import ALL
+from imapeval.study.data.rated import choose_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
+    from imapeval.study.data.rated import Rated
+
+EPSILON = 0.2
+"""The advantage that a metric is granted for costing less than a rater: Calderon et al. 2025 propose .2 for experts,
+.15 for skilled annotators and .1 for crowd workers."""
+
+FALSE_DISCOVERIES = 0.05
+"""Share of false findings over the raters that the correction by Benjamini and Yekutieli keeps to."""
+
+WINNING_RATE = 0.5
+"""From here on a metric passes: it does no worse than at least half of the raters."""
+
+MIN_RATERS = 3
+"""A rater is compared with at least two others."""
+
+_RATER = "(rater)"
+
+
+@dataclass(frozen=True, slots=True)
+class BesideRater:
+    """A rater and a metric, both correlated with the mean rating of the other raters, on the same answers.
+
+    Attributes:
+        dimension, level, coefficient: Of the correlations.
+        rater: The rater.
+        metric: The metric.
+        rater_value, metric_value: The coefficients, -1..1; None where they are undefined.
+        n: Answers with a rating of this rater and of another one, and a score.
+    """
+
+    dimension: str
+    level: Level
+    coefficient: CoefficientName
+    rater: str
+    metric: str
+    rater_value: float | None
+    metric_value: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeAnnotator:
+    """The alternative annotator test of one metric.
+
+    Attributes:
+        metric: The metric.
+        dimension: The rating dimension.
+        raters: Raters that the metric was compared with.
+        winning_rate: Share of these for whom the metric is at least as near to the others, `EPSILON` granted; None if
+            there are none.
+        advantage: Mean share of the answers on which the metric is at least as near to the other raters; None if there
+            are none.
+        p_values: By rater, not corrected.
+        passed: Whether the winning rate is at least `WINNING_RATE`.
+        n: Answers with a score and a rating.
+        reason: Why there is no result; else None.
+    """
+
+    metric: str
+    dimension: str
+    raters: int
+    winning_rate: float | None
+    advantage: float | None
+    p_values: dict[str, float]
+    passed: bool
+    n: int
+    reason: str | None = None
+
+
+def compare_with_raters(
+    rated: Rated,
+    *,
+    metrics: Sequence[str] | None = None,
+    coefficient: CoefficientName = "spearman",
+    level: Level = "within-system",
+) -> list[BesideRater]:
+    """Correlate each rater, and each metric, with the mean rating of the others.
+
+    Args:
+        rated: Scores and ratings by rater.
+        metrics: Metrics to include; None takes all.
+        coefficient: The coefficient.
+        level: How answers are grouped.
+
+    Returns:
+        By dimension and rater a row per metric.
+
+    Raises:
+        UsageError: The ratings of single raters are not known, or a name is unknown.
+    """
+    names = choose_names("metric", metrics, rated.metrics)
+    _require_raters(rated)
+    rows: list[BesideRater] = []
+    for dimension in rated.dimensions:
+        for place, rater in enumerate(rated.raters):
+            own, others = _split_rater(rated.by_rater[dimension], place)
+            for metric in names:
+                used = np.flatnonzero(np.isfinite(own) & np.isfinite(others) & np.isfinite(rated.scores_of(metric)))
+                if len(used) == 0:
+                    continue
+                pair = replace(
+                    rated.take(used),
+                    metrics=(_RATER, metric),
+                    scores=np.column_stack([own[used], rated.scores_of(metric)[used]]),
+                    dimensions=(dimension,),
+                    ratings=others[used, None],
+                    lower_is_better=frozenset(),
+                    by_rater={},
+                )
+                found = correlate(pair, coefficients=(coefficient,), levels=(level,), resamples=1)
+                rows.append(
+                    BesideRater(
+                        dimension,
+                        level,
+                        coefficient,
+                        rater,
+                        metric,
+                        _take_value(found, _RATER),
+                        _take_value(found, metric),
+                        len(used),
+                    )
+                )
+    return rows
+
+
+def run_alternative_annotator_test(
+    rated: Rated, *, metrics: Sequence[str] | None = None, epsilon: float = EPSILON, seed: int = 0
+) -> list[AlternativeAnnotator]:
+    """Test whether each metric could stand in for a rater.
+
+    For each rater: on how many answers is the metric at least as near to the other raters (root mean square
+    difference) as the rater is? The difference of the two shares, less epsilon, is tested by a one-sided t-test, with
+    answers to one question as one observation. p-values are corrected over raters by Benjamini and Yekutieli 2001.
+    A metric is first put on the raters' scale by an isotonic curve that is fitted to the mean ratings of the answers to
+    other questions (`cross_fit`).
+
+    Args:
+        rated: Scores and ratings by rater.
+        metrics: Metrics to include; None takes all.
+        epsilon: The advantage granted to the metric, 0..1.
+        seed: Random seed for the folds.
+
+    Raises:
+        UsageError: The ratings of single raters are not known, or epsilon is out of range.
+        MissingExtraError: scipy is not installed.
+    """
+    names = choose_names("metric", metrics, rated.metrics)
+    _require_raters(rated)
+    if not 0 <= epsilon <= 1:
+        raise UsageError(f"epsilon lies between 0 and 1, not at {epsilon:g}.")
+    return [
+        _test_metric(rated, metric, dimension, epsilon=epsilon, seed=seed)
+        for dimension in rated.dimensions
+        for metric in names
+    ]
+
+
+def _test_metric(rated: Rated, metric: str, dimension: str, *, epsilon: float, seed: int) -> AlternativeAnnotator:
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="the alternative annotator test")
+    nothing = AlternativeAnnotator(metric, dimension, 0, None, None, {}, False, 0)
+    scores, table = rated.scores_of(metric), rated.by_rater[dimension]
+    if np.isfinite(table).any(axis=0).sum() < MIN_RATERS:
+        return replace(nothing, reason=f"fewer than {MIN_RATERS} raters")
+    mean = rated.ratings_of(dimension)
+    rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(mean))
+    questions = number_clusters(rated.questions[rows].tolist())
+    if int(questions.max(initial=-1)) + 1 < MIN_QUESTIONS:
+        return replace(nothing, reason=f"fewer than {MIN_QUESTIONS} questions")
+    if np.ptp(scores[rows]) == 0:
+        return replace(nothing, reason="all scores are the same")
+    scale = rated.scales.get(dimension)
+    predicted = cross_fit(scores[rows], mean[rows], questions, method="isotonic", scale=scale, seed=seed)
+    p_values, advantages = compare_with_each_rater(
+        predicted, table[rows], questions, raters=rated.raters, epsilon=epsilon
+    )
+    if len(p_values) < MIN_RATERS:
+        return replace(nothing, reason=f"fewer than {MIN_RATERS} raters with {MIN_QUESTIONS} questions each")
+    adjusted = stats.false_discovery_control(list(p_values.values()), method="by")
+    rate = float((adjusted <= FALSE_DISCOVERIES).mean())
+    return AlternativeAnnotator(
+        metric,
+        dimension,
+        len(p_values),
+        rate,
+        float(np.mean(list(advantages.values()))),
+        p_values,
+        rate >= WINNING_RATE,
+        len(rows),
+    )
+
+
+def compare_with_each_rater(
+    predicted: Floats, ratings: Floats, questions: Counts, *, raters: Sequence[str], epsilon: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return p-values and advantages by rater, without raters of fewer than `MIN_QUESTIONS` questions.
+
+    Args:
+        predicted: What the metric says in the raters' unit, finite, shape (n,).
+        ratings: Shape (n, raters); NaN where a rater did not rate.
+        questions: A number from 0 per question, shape (n,).
+        raters: Their names.
+        epsilon: See `run_alternative_annotator_test`.
+    """
+    stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="the alternative annotator test")
+    p_values: dict[str, float] = {}
+    advantages: dict[str, float] = {}
+    for place, rater in enumerate(raters):
+        own, others = ratings[:, place], np.delete(ratings, place, axis=1)
+        used = np.flatnonzero(np.isfinite(own) & np.isfinite(others).any(axis=1))
+        clusters = number_clusters(questions[used].tolist())
+        if int(clusters.max(initial=-1)) + 1 < MIN_QUESTIONS:
+            continue
+        by_metric, by_rater = (np.nanmean((side[used, None] - others[used]) ** 2, axis=1) for side in (predicted, own))
+        metric_wins, rater_wins = by_metric <= by_rater, by_rater <= by_metric
+        apart = np.bincount(clusters, rater_wins.astype(np.float64) - metric_wins) / np.bincount(clusters)
+        advantages[rater] = float(metric_wins.mean())
+        # Without any spread there is no t.
+        certain = np.ptp(apart) == 0
+        p_values[rater] = (
+            float(apart[0] >= epsilon)
+            if certain
+            else float(stats.ttest_1samp(apart, epsilon, alternative="less").pvalue)
+        )
+    return p_values, advantages
+
+
+def _require_raters(rated: Rated) -> None:
+    if not rated.by_rater:
+        raise UsageError(
+            "the ratings do not say who gave them. Give the ratings of single raters, with a column `rater`."
+        )
+
+
+def _split_rater(table: Floats, place: int) -> tuple[Floats, Floats]:
+    """Return the ratings of one rater and the means of the others, shape (n,) each; NaN where there are none."""
+    others = np.delete(table, place, axis=1)
+    given = np.isfinite(others)
+    count = given.sum(axis=1)
+    mean = np.divide(np.where(given, others, 0.0).sum(axis=1), count, out=np.full(len(table), np.nan), where=count > 0)
+    return table[:, place], mean
+
+
+def _take_value(rows: Sequence[Correlation], metric: str) -> float | None:
+    """Return the summary value of a metric: the mean over systems if there is one, which comes last."""
+    of_metric = [row for row in rows if row.metric == metric]
+    whole = [row for row in of_metric if row.system == ALL]
+    return (whole or of_metric)[-1].value
