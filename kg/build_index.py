@@ -15,7 +15,7 @@ from imapeval.graph.index.names import NameIndex, cached_path
 from imapeval.graph.store.graph import Graph
 
 MAX_BYTES = 9_000_000
-"""Size of kg/names.faiss at most: the whole wheel must stay under 15 MB."""
+"""Maximum size of kg/names.faiss: the whole wheel must stay under 15 MB."""
 
 
 def main() -> None:

@@ -1,10 +1,9 @@
 """Compares the Chinese names of the shipped graph with other lists: `python kg/check_chinese.py FOLDER`.
 
 The folder holds hp-zh.babelon.tsv, cow-wn-data-cmn.tab beside wordnet-medical-en-zh.tsv, pycmekg-0.2.5.json.gz and
-THUOCL_medical.txt. None of them goes into the graph. Prints a Markdown table, and with `--differences N` as many pairs
-that share an English name and no Chinese one, for reading. Agreement is counted over concepts that share exactly one
-English name with an entry of the other list; a Chinese name agrees if its normal form is the same, or if one contains
-the other whole.
+THUOCL_medical.txt. None of them is used in the graph. Prints a Markdown table and, with `--differences N`, N pairs that
+share an English name but no Chinese one, for review. Agreement is counted over concepts that share exactly one English
+name with an entry of the other list; Chinese names agree if their normal forms are the same or one contains the other.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def main() -> None:
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--graph", type=Path, help="another graph than the one that ships")
+    parser.add_argument("--graph", type=Path, help="graph to check instead of the shipped one")
     parser.add_argument("--differences", type=int, default=0, metavar="N", help="print N pairs that disagree")
     args = parser.parse_args()
     with Graph.open(args.graph) as graph:
@@ -82,8 +81,8 @@ def main() -> None:
             different += [f"{title}: {line}" for line in fresh]
         words = [line.split("\t")[0] for line in (args.folder / "THUOCL_medical.txt").read_text("utf-8").splitlines()]
         known = {norm for names in ours.values() for norm in names}
-        heard = [word for word in words[:2000] if normalise(word) in known]
-        print(f"\nTHUOCL: of its 2,000 most frequent medical words, {len(heard)} are names in the graph.")
+        shared = [word for word in words[:2000] if normalise(word) in known]
+        print(f"\nTHUOCL: of its 2,000 most frequent medical words, {len(shared)} are names in the graph.")
     for line in random.Random(0).sample(different, min(args.differences, len(different))):
         print(line)
 

@@ -1,7 +1,7 @@
-"""Makes one graph of the records of all sources.
+"""Merges the records of all sources into one graph.
 
-Records are grouped as for every other graph (`imapeval.graph.build.grouping`); `merge` lists the rules, some of which
-use our own tables and apply to this graph only.
+Records are grouped as for every other graph (`imapeval.graph.build.grouping`). `merge` lists the rules; those that use
+our own tables apply to this graph only.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 SOURCES = ("doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap")
 """Precedence: a merged concept keeps the id of the source that stands first here."""
 
-# Tops of the sources, by normal form of their labels. Being under one of them says nothing beyond the type, so they
-# are nobody's parent who has another one.
-_TOPS = frozenset(
+# Roots of the sources, by normal form of their labels. Being below one of them says no more than the type, so a concept
+# has one as a parent only if it has no other.
+_ROOTS = frozenset(
     map(
         normalise,
         """
@@ -50,21 +50,21 @@ _TOPS = frozenset(
 
 @dataclass(slots=True)
 class Merged:
-    """The merged graph and what happened on the way.
+    """The merged graph, and what was merged or left out.
 
     Attributes:
         concepts: In order of precedence.
         names: (concept id, name).
-        tops: Ids of the roots.
-        merged: How many records joined a concept of another source, by (source, why).
-        unknown_parents: Parents named in our own tables that nothing is called, with the concept that names them.
-        cyclic_edges: (child, parent) left out because sources of higher precedence say the reverse.
+        roots: Ids of the roots.
+        counts: Number of records that joined a concept of another source, by (source, why).
+        unknown_parents: (concept, parent) for parents in our own tables that are the name of no concept.
+        cyclic_edges: (child, parent) left out because sources of higher precedence state the reverse.
     """
 
     concepts: list[Concept]
     names: list[tuple[str, Name]]
-    tops: list[str]
-    merged: Counter[tuple[str, str]]
+    roots: list[str]
+    counts: Counter[tuple[str, str]]
     unknown_parents: list[tuple[str, str]]
     cyclic_edges: list[tuple[str, str]]
 
@@ -74,25 +74,25 @@ def merge(
 ) -> Merged:
     """Merge records into concepts.
 
-    Our own tables come first, because what they list as synonyms is so, and then the sources in order of precedence. A
-    record joins a concept of a compatible type with the same qualifiers (see `imapeval.graph.build.grouping`), if
+    Our own tables come first, because their synonyms were reviewed, then the sources in order of precedence. A record
+    joins a concept of a compatible type with the same qualifiers (see `imapeval.graph.build.grouping`) if
 
     1. their preferred names have the same key;
     2. a cross-reference says so and they share a name;
     3. its preferred name is a synonym in our own tables, or of exactly one other concept (not for Mondo and MeSH: DOID
-       lists many a neighbour as a synonym, and where they have a disease of their own, they differ);
-    4. exactly one concept of our own tables shares two names with it, or is called what is a synonym here.
+       lists closely related diseases as synonyms, and where Mondo and MeSH keep them apart, they differ);
+    4. exactly one concept of our own tables shares two names with it, or has as its preferred name a synonym of it.
 
     Two records of one source never join each other, unless
 
     5. our own tables list the preferred names of both for one concept ("fluoroquinolones", "quinolones");
-    6. its preferred name is any wording in our tables but an abbreviation ("heart attack"), or for WordNet of exactly
-       one other concept, and its source puts nothing under it: it is that wording and no more.
+    6. its preferred name is any wording but an abbreviation in our tables ("heart attack"), or for WordNet a name of
+       exactly one other concept, and its source has nothing below it: it is only a wording of that concept.
 
     Args:
         records: Of all sources.
-        wrong: Synonyms that are wrong, as (synonym, label of its concept) in normal form: nothing joins by these.
-        wrong_edges: Is-a edges of sources that are wrong, as (label, label of the parent) in normal form.
+        wrong: Wrong synonyms, as (synonym, label of its concept) in normal form; no record joins by one of them.
+        wrong_edges: Wrong is-a edges of sources, as (label, label of the parent) in normal form.
     """
     by_source: dict[str, list[Record]] = {source: [] for source in SOURCES}
     broader: set[str] = set()
@@ -102,11 +102,11 @@ def merge(
     grouping = _OwnGrouping(wrong, broader)
     for source in ("imap", *SOURCES[:-1]):
         grouping.add_source(source, by_source[source], searchable=True)
-    return _Placing(grouping, wrong_edges).finish()
+    return _ConceptBuilder(grouping, wrong_edges).build()
 
 
 class _OwnGrouping(Grouping):
-    """Groups records by our own tables besides."""
+    """Groups records by the rules of `merge`."""
 
     def __init__(self, wrong: Container[tuple[str, str]], broader: Container[str]) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class _OwnGrouping(Grouping):
             Rule("wording", self._find_worded, repeats_source=True),
         )
 
-    def list_known(self, group: Group, record: Record) -> list[str]:
+    def list_name_keys(self, group: Group, record: Record) -> list[str]:
         wrong = {
             make_key(name.text, record.type)
             for name in record.names
@@ -143,7 +143,7 @@ class _OwnGrouping(Grouping):
         shared: Counter[str] = Counter()
         groups: dict[str, Group] = {}
         for key in list_keys(record, but=_LOOSE):
-            # A group stands there once for each of its records that has the name.
+            # Each group is listed once for each of its records that has the name.
             for group in {id(group): group for group in self.by_name.get(key, ())}.values():
                 if key in _list_own_keys(group) and may_join(group, record):
                     groups[group.id] = group
@@ -164,21 +164,21 @@ class _OwnGrouping(Grouping):
 
 
 _LOOSE: tuple[NameKind, ...] = ("lay", "brand", "abbreviation")
-"""Kinds of names that do not mean the concept itself: "heart attack", a brand of several drugs."""
+"""Kinds of names that need not mean the concept itself, such as a brand of several drugs."""
 
 
 def _list_own_keys(group: Group, *, but: Container[NameKind] = _LOOSE) -> list[str]:
-    """Return the keys of the names that our own tables list for a concept: they are taken first."""
+    """Return the keys of the names that our own tables list for a concept; our own tables are grouped first."""
     return list_keys(group.members[0], but=but) if group.sources[0] == "imap" else []
 
 
-class _Placing:
+class _ConceptBuilder:
     """Turns groups into concepts."""
 
     def __init__(self, grouping: Grouping, wrong_edges: Container[tuple[str, str]]) -> None:
         self._grouping = grouping
         self._wrong_edges = wrong_edges
-        # Our own tables come first, but their ids last: DOID's and MeSH's are known elsewhere.
+        # Our own tables come first in grouping, but last for ids: those of DOID and MeSH are in general use.
         self._ids = [
             min(group.members, key=lambda member: SOURCES.index(member.source)).id for group in grouping.groups
         ]
@@ -187,15 +187,15 @@ class _Placing:
         for place, group in enumerate(grouping.groups):
             group.position = place
 
-    def finish(self) -> Merged:
+    def build(self) -> Merged:
         groups = self._grouping.groups
-        tops = {place for place, group in enumerate(groups) if _is_top(group)}
-        parents, wholes = self._place_edges()
+        roots = {place for place, group in enumerate(groups) if _is_root(group)}
+        parents, wholes = self._collect_edges()
         concepts: list[Concept] = []
         names: list[tuple[str, Name]] = []
         for group, concept_id, above, around in zip(groups, self._ids, parents, wholes, strict=True):
             label = group.members[0].label
-            proper = [place for place in above if place not in tops]
+            proper = [place for place in above if place not in roots]
             concepts.append(
                 Concept(
                     concept_id,
@@ -207,18 +207,18 @@ class _Placing:
                 )
             )
             for name in (name for member in group.members for name in member.names):
-                # Only the concept's own label is its name outright: what another source prefers may be a word that is
-                # the label of something else ("surgery" for the department).
-                outright = name.lang != "en" or normalise(name.text) == normalise(label)
-                names.append((concept_id, name if outright or name.kind != "name" else name._replace(kind="synonym")))
-        shown = [self._ids[place] for place in sorted(tops)]
-        return Merged(concepts, names, shown, self._grouping.counts, self._unknown, self._cyclic)
+                # Only the concept's own label stays of the kind "name": the preferred name in another source may be the
+                # label of something else ("surgery" for the department).
+                is_label = name.lang != "en" or normalise(name.text) == normalise(label)
+                names.append((concept_id, name if is_label or name.kind != "name" else name._replace(kind="synonym")))
+        root_ids = [self._ids[place] for place in sorted(roots)]
+        return Merged(concepts, names, root_ids, self._grouping.counts, self._unknown, self._cyclic)
 
-    def _place_edges(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the parents and the wholes of every group, without what closes a cycle with edges before it."""
+    def _collect_edges(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the parents and the wholes of every group, without edges that close a cycle with those before."""
         kinds = self._cut([edge for source in SOURCES if source != "wordnet" for edge in self._list_kinds(source)])
-        # WordNet's kinship is a layman's (COPD under emphysema, ultrasound under prenatal diagnosis, antimetabolites
-        # under antineoplastic drugs): it comes last, and counts only where the others have none.
+        # WordNet's hierarchy is not clinical (COPD below emphysema, ultrasound below prenatal diagnosis): it comes last
+        # and is used only for concepts without other parents.
         known = {child for child, _ in kinds}
         kinds = self._cut([*kinds, *(edge for edge in self._list_kinds("wordnet") if edge[0] not in known)])
         parts = [edge for source in SOURCES for edge in self._list_parts(source)]
@@ -265,5 +265,5 @@ class _Placing:
                     yield place, whole.position
 
 
-def _is_top(group: Group) -> bool:
-    return any(normalise(member.label) in _TOPS for member in group.members)
+def _is_root(group: Group) -> bool:
+    return any(normalise(member.label) in _ROOTS for member in group.members)

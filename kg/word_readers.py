@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import networkx as nx
 from cleaning import add_name, is_usable
 
 from imapeval.graph.readers.base import Record
@@ -30,31 +29,19 @@ _WORDNET_ROOTS: tuple[tuple[str, ConceptType], ...] = (
     ("05220461", "body_part"),  # body part
     ("05263850", "body_part"),  # body substance
 )
-# Parts of animals and drugs of the street: their names are everyday words in other senses.
-_WORDNET_LEFT_OUT = ("03248958",)
-
-
-@dataclass(frozen=True, slots=True)
-class WordSenses:
-    """What WordNet says about English words besides the medical subtrees.
-
-    Attributes:
-        everyday: Single words (normal form) whose most frequent noun sense is not a medical one, or which occur as
-            adjectives or adverbs in tagged text: in running text they mostly mean something else.
-    """
-
-    everyday: frozenset[str]
+_DRUGS_OF_ABUSE = "03248958"
+"""Root of a subtree that is left out: its names are everyday words in other senses."""
 
 
 def read_wordnet(nouns: bytes) -> list[Record]:
     """Read the medical subtrees of WordNet's nouns."""
     words: dict[str, list[str]] = {}
     above: dict[str, list[str]] = {}
-    below: dict[str, list[str]] = defaultdict(list)
+    is_a: nx.DiGraph[str] = nx.DiGraph()
     wholes: dict[str, list[str]] = {}
     for line in nouns.decode().splitlines():
         if line.startswith(" "):
-            continue  # the licence stands in front, indented
+            continue  # the licence, which is indented
         fields = line.partition(" | ")[0].split()
         count = int(fields[3], 16)
         offset = fields[0]
@@ -62,14 +49,11 @@ def read_wordnet(nouns: bytes) -> list[Record]:
         pointers = fields[5 + 2 * count :]
         above[offset] = [pointers[n + 1] for n in range(0, len(pointers) - 3, 4) if pointers[n] in ("@", "@i")]
         wholes[offset] = [pointers[n + 1] for n in range(0, len(pointers) - 3, 4) if pointers[n] == "#p"]
-        for parent in above[offset]:
-            below[parent].append(offset)
-    left_out = set[str]()
-    for root in _WORDNET_LEFT_OUT:
-        left_out |= _descend(root, below)
+        is_a.add_edges_from((offset, parent) for parent in above[offset])
+    left_out = {_DRUGS_OF_ABUSE, *nx.ancestors(is_a, _DRUGS_OF_ABUSE)}
     types: dict[str, ConceptType] = {}
     for root, concept_type in _WORDNET_ROOTS:
-        for offset in sorted(_descend(root, below) - left_out):
+        for offset in sorted({root, *nx.ancestors(is_a, root)} - left_out):
             types.setdefault(offset, concept_type)
     records: list[Record] = []
     for offset in sorted(types):
@@ -86,8 +70,10 @@ def read_wordnet(nouns: bytes) -> list[Record]:
     return records
 
 
-def read_senses(noun_index: bytes, others: list[bytes], medical: set[str]) -> WordSenses:
-    """Find everyday words.
+def find_everyday_words(noun_index: bytes, others: list[bytes], medical: set[str]) -> set[str]:
+    """Return the single words, in normal form, that in running text mostly mean something else.
+
+    Their most frequent noun sense is not a medical one, or they occur as adjectives or adverbs in tagged text.
 
     Args:
         noun_index: index.noun: lemmas with their synsets, most frequent first.
@@ -102,20 +88,10 @@ def read_senses(noun_index: bytes, others: list[bytes], medical: set[str]) -> Wo
     for index in others:
         for line in index.decode().splitlines():
             fields = line.split()
-            # ... sense_cnt tagsense_cnt offset*: a tagged sense is one that occurs in ordinary texts.
+            # ... sense_cnt tagsense_cnt offset*: tagged senses occur in ordinary texts.
             if not line.startswith(" ") and "_" not in fields[0] and int(fields[-int(fields[2]) - 1]) > 0:
                 everyday.add(normalise(fields[0]))
-    return WordSenses(frozenset(everyday))
-
-
-def _descend(root: str, below: dict[str, list[str]]) -> set[str]:
-    found, queue = set[str](), [root]
-    while queue:
-        offset = queue.pop()
-        if offset not in found:
-            found.add(offset)
-            queue += below.get(offset, [])
-    return found
+    return everyday
 
 
 _SPECIALTY = re.compile(
