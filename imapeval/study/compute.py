@@ -15,7 +15,7 @@ from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL, compare
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
-from imapeval.study.data.findings import ALL, Study
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Study
 from imapeval.study.number_format import format_number
 from imapeval.study.subgroups.disagreements import find_disagreements
 from imapeval.study.subgroups.heterogeneity import compare_slices
@@ -73,32 +73,45 @@ def compute_study(
     """
     levels = available_levels(rated)
     chosen = level or ("within-system" if "within-system" in levels else "global")
-    correlations = correlate(
-        rated,
-        coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
-        levels=tuple(dict.fromkeys((chosen, *levels))),
-        confidence=CONFIDENCE,
-        seed=seed,
-        resamples=resamples,
-    )
+    correlations: list[Correlation] = []
+    for one in dict.fromkeys((chosen, *levels)):
+        correlations += correlate(
+            rated,
+            coefficients=tuple(dict.fromkeys((coefficient, *_COEFFICIENTS))),
+            levels=(one,),
+            confidence=CONFIDENCE,
+            # How a metric ranks these systems says nothing unless it would rank others as well.
+            units="systems" if one == "system" else "questions",
+            seed=seed,
+            resamples=resamples,
+        )
     if "system" in levels:
         correlations += correlate(
             rated, coefficients=("soft_pairwise_accuracy",), levels=("system",), seed=seed, resamples=resamples
         )
     ranked = rank_metrics(correlations, level=chosen, coefficient=coefficient)
     best = [row.metric for row in ranked[:MAX_METRICS_BY_GROUP]]
+    if against in {row.metric for row in ranked[MAX_METRICS_BY_GROUP:]}:
+        best[-1] = against
     comparisons: list[Comparison] = []
     if len(rated.metrics) > 1:
         comparisons = compare(
-            rated, against=against, coefficient=coefficient, level=chosen, seed=seed, resamples=resamples
+            rated,
+            against=against,
+            coefficient=coefficient,
+            level=chosen,
+            test="perm-systems" if chosen == "system" else "perm-inputs",
+            seed=seed,
+            resamples=resamples,
         )
-    agreements = measure_agreement(rated, seed=seed, resamples=resamples)
-    ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
+    agreements = measure_agreement(rated)
+    ceilings = find_ceilings(rated)
     slices: list[Slice] = []
     if best:
         slices = slice_answers(rated, metrics=best, coefficient=coefficient)
     heterogeneities = compare_slices(rated, metrics=best, coefficient=coefficient) if best else []
     several = len(rated.dimensions) > 1
+    found = write_conclusions(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against)
     single = [row for row in correlations if row.level == "global" and row.dimension != ALL]
     return Study(
         title=title,
@@ -113,7 +126,8 @@ def compute_study(
         slices=tuple(slices),
         disagreements=tuple(
             row
-            for metric in best[:1]
+            for metric in best
+            if metric in (best[0], against)
             for dimension in rated.dimensions
             for row in find_disagreements(rated, metric, dimension, count=_PRINTED)
         ),
@@ -124,7 +138,9 @@ def compute_study(
         resamples=resamples,
         confidence=CONFIDENCE,
         conclusions=(
-            *write_conclusions(ranked, comparisons, dimension=ALL if several else rated.dimensions[0], focus=against),
+            *found[:1],
+            *_tell_apart(rated, correlations, ranked),
+            *found[1:],
             *_tell_undefined(rated.metrics, ranked),
             *describe_agreement(rated, agreements, ceilings),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
@@ -132,6 +148,7 @@ def compute_study(
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
+        against=against,
     )
 
 
@@ -183,20 +200,23 @@ def write_conclusions(
     if not ranked:
         return ["No metric has a defined correlation with the ratings; see the reasons in the table of correlations."]
     best = ranked[0]
-    sentences = [
-        f"Of {len(ranked)} metrics, {best.metric} agrees best with the raters: {_quote(best)}."
-        if len(ranked) > 1
-        else f"{best.metric} agrees with the raters at {_quote(best)}."
-    ]
-    if best.low is not None and best.low <= 0:
-        sentences.append("Its interval includes 0: agreement with the raters is not shown.")
+    shown = best.simultaneous_low is None or best.simultaneous_low > 0
+    if len(ranked) > 1:
+        leads = "agrees best with the raters" if shown else "has the highest coefficient, which chance may explain"
+        adjusted = "" if best.low is None else "; the interval allows for the choice of the best"
+        sentences = [f"Of {len(ranked)} metrics, {best.metric} {leads}: {_quote(best, picked=True)}{adjusted}."]
+    else:
+        sentences = [f"{best.metric} agrees with the raters at {_quote(best)}."]
+    if not shown:
+        sentences.append(f"The interval of {best.metric} includes 0: agreement with the raters is not shown.")
+    if best.level == "system":
+        sentences.append(_tell_systems(best))
     chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
     if chosen is None:
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
-    name = "It"
+    name = chosen.metric
     if chosen is not best:
-        name = chosen.metric
-        sentences.append(f"{name} agrees with them at {_quote(chosen)}.")
+        sentences.append(f"{name} agrees with the raters at {_quote(chosen)}.")
     theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
     others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
     compared = [row.metric for row in ranked if row.metric in others]
@@ -232,11 +252,76 @@ def _judge(row: Comparison, metric: str) -> int | None:
     return 1 if (row.difference > 0) == (row.first == metric) else -1
 
 
-def _quote(row: Correlation) -> str:
+def _quote(row: Correlation, *, picked: bool = False) -> str:
+    systems = " systems" if row.level == "system" else ""
+    return f"{_name(row)} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
+
+
+def _quote_value(row: Correlation, *, picked: bool = False) -> str:
+    """Return the coefficient and its interval, of a metric that was picked the one that holds for all at once."""
+    ends = (row.simultaneous_low, row.simultaneous_high) if picked else (row.low, row.high)
     value = format_number(row.value or 0.0)
-    if row.low is not None and row.high is not None:
-        value += f" [{format_number(row.low)}, {format_number(row.high)}]"
-    return f"{_name(row)} {value}, n = {row.n}"
+    if ends[0] is None or ends[1] is None:
+        return value
+    return f"{value} [{format_number(ends[0])}, {format_number(ends[1])}]"
+
+
+def _tell_systems(row: Correlation) -> str:
+    if row.low is not None:
+        return "The interval is about other systems that answer these questions."
+    if row.n < MIN_SYSTEMS:
+        return f"There is no interval: {row.n} systems are too few to say anything of others (fewest: {MIN_SYSTEMS})."
+    return "There is no interval: leaving out any one system changes nothing, or leaves no coefficient."
+
+
+def _tell_apart(rated: Rated, correlations: Sequence[Correlation], ranked: Sequence[Correlation]) -> list[str]:
+    """Return what the mean of the best metric hides: its dimensions, and who leads by other coefficients."""
+    if not ranked:
+        return []
+    best = ranked[0]
+    sentences: list[str] = []
+    if best.dimension == ALL and len(rated.dimensions) > 1:
+        rows = [_rank_in(correlations, best, dimension) for dimension in rated.dimensions]
+        own = [
+            f"{dimension} {_quote_value(row, picked=len(ranked) > 1)}"
+            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            for row in of_dimension
+            if row.metric == best.metric
+        ]
+        sentences.append(f"{best.metric} by dimension: {', '.join(own)}.")
+        others = [
+            f"on {dimension} {of_dimension[0].metric} ({format_number(of_dimension[0].value or 0.0)})"
+            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            if of_dimension and of_dimension[0].metric != best.metric
+        ]
+        if others:
+            sentences.append(f"The highest coefficient in a single dimension is another metric's: {', '.join(others)}.")
+    if len(ranked) > 1:
+        leaders = [
+            (name, rank_metrics(correlations, level=best.level, coefficient=name)[:1])
+            for name in dict.fromkeys(row.coefficient for row in correlations if row.level == best.level)
+        ]
+        others = [
+            f"by {find_coefficient(name).title} {row.metric} ({format_number(row.value or 0.0)})"
+            for name, rows in leaders
+            for row in rows
+            if row.metric != best.metric
+        ]
+        if others:
+            sentences.append(f"Other coefficients put another metric first: {', '.join(others)}.")
+    return sentences
+
+
+def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: str) -> list[Correlation]:
+    """Return the rows over all systems of one dimension, best first, at the level and by the coefficient of a row."""
+    rows = [row for row in correlations if (row.level, row.coefficient) == (like.level, like.coefficient)]
+    several = len({row.system for row in rows} - {ALL}) > 1
+    found = [
+        (row.value, row)
+        for row in rows
+        if row.dimension == dimension and row.value is not None and (row.system == ALL or not several)
+    ]
+    return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _name(row: Correlation) -> str:

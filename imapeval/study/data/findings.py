@@ -342,6 +342,7 @@ class Study:
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
+        against: The metric that each other one was compared with; None if all pairs were.
         seed, resamples, confidence: How intervals were made.
         conclusions: Plain sentences, the most important first.
     """
@@ -366,3 +367,4 @@ class Study:
     conclusions: tuple[str, ...]
     corrected: tuple[Corrected, ...] = ()
     heterogeneities: tuple[Heterogeneity, ...] = ()
+    against: str | None = None
