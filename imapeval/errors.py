@@ -37,16 +37,24 @@ class InputError(ImapEvalError):
 
     Attributes:
         path: The file, or None where the data did not come from one.
-        line: 1-based line (or row) number, or None for the whole file.
+        line: 1-based number of the line, or of what `unit` says, such as "row"; None for the whole file.
         fix: What to do about it, as a sentence.
     """
 
-    def __init__(self, problem: str, *, fix: str, path: Path | str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        fix: str,
+        path: Path | str | None = None,
+        line: int | None = None,
+        unit: str = "line",
+    ) -> None:
         self.problem = problem
         self.fix = fix
         self.path = None if path is None else Path(path)
         self.line = line
-        place = "" if self.path is None else f"{self.path}" + (f", line {line}" if line else "") + ": "
+        place = "" if self.path is None else f"{self.path}" + (f", {unit} {line}" if line else "") + ": "
         super().__init__(f"{place}{problem}. {fix}")
 
 
@@ -105,6 +113,7 @@ class ProviderError(SampleError):
 
     Attributes:
         tokens: Prompt and completion tokens that the server billed although the answer could not be used; or None.
+        maybe_billed: Whether the server may have billed an answer that did not arrive.
         retry_after: Seconds to wait before the next attempt, if the server says so.
     """
 
@@ -117,8 +126,10 @@ class ProviderError(SampleError):
         kind: str,
         raw: str | None = None,
         tokens: tuple[int, int] | None = None,
+        maybe_billed: bool = False,
         retry_after: float | None = None,
     ) -> None:
         self.tokens = tokens
+        self.maybe_billed = maybe_billed
         self.retry_after = retry_after
         super().__init__(message, kind=kind, raw=raw)

@@ -90,9 +90,9 @@ def add_middleware(
     ledger: Ledger | None = None,
 ) -> Model:
     """Return a bare model with retries, limits, ledger and cache around it; see `open_model`."""
-    model = RetryingModel(model, rpm=rpm, tpm=tpm, ledger=ledger)
     if ledger is not None:
         model = BudgetedModel(model, ledger)
+    model = RetryingModel(model, rpm=rpm, tpm=tpm, ledger=ledger)
     if cache is not None:
         model = CachedModel(model, cache)
     return model if ledger is None else CountingModel(model, ledger)

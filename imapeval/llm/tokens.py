@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 from importlib import import_module
@@ -21,6 +22,9 @@ _NARROW = 4.0
 
 _WIDE = 1.1
 """Characters per token in Chinese."""
+
+_TEMPLATE_TOKENS, _MESSAGE_TOKENS = 256, 16
+"""Room for what a chat template adds: a system message of its own, and control tokens around each message."""
 
 
 def estimate(text: str) -> int:
@@ -45,6 +49,15 @@ def estimate(text: str) -> int:
 def estimate_prompt(request: Request) -> int:
     """Return the estimated number of prompt tokens of a request."""
     return estimate(request.given) + sum(estimate(message.content) for message in request.messages)
+
+
+def bound_prompt(request: Request) -> int:
+    """Return more prompt tokens than a request can have: no tokenizer makes more tokens than there are bytes."""
+    texts = [request.given, *(message.content for message in request.messages)]
+    if request.schema is not None:
+        texts.append(json.dumps(request.schema, ensure_ascii=False))
+    size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    return size + _TEMPLATE_TOKENS + _MESSAGE_TOKENS * len(request.messages)
 
 
 def count(spec: str, texts: Iterable[str]) -> tuple[int, bool]:

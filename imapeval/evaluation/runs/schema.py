@@ -41,6 +41,7 @@ class Usage(_StrictModel):
     completion_tokens: _Count
     reused_tokens: _Count
     usd: Annotated[float, Field(ge=0)] | None
+    uncertain_usd: Annotated[float, Field(ge=0)] | None = None
     price: _Price | None
 
 

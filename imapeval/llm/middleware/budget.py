@@ -1,4 +1,4 @@
-"""Cost of a model's work: a ledger that counts every call, and a budget that no call may exceed."""
+"""Cost of a model's work: a ledger that counts every call, and a budget that is reserved before each attempt."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class Ledger:
         self._max_cost = max_cost
         self._spent = UsageTotals(usd=None if price is None else 0.0)
         self._lock = threading.Lock()
+        self._uncertain = 0.0
         self._reserved = 0.0
         self._in_flight = 0
-        self._longest: int | None = None
         self._waiting: dict[asyncio.Future[None], asyncio.AbstractEventLoop] = {}
         self._callback: Callable[[dict[str, Any]], None] | None = None
 
@@ -106,6 +106,7 @@ class Ledger:
             usd = self.price.cost_of(Usage(before.prompt_tokens, before.completion_tokens, before.reused_tokens))
         with self._lock:
             self._spent += replace(before, usd=usd)
+            self._uncertain += report.get("uncertain_usd") or 0.0
 
     def on_change(self, callback: Callable[[dict[str, Any]], None]) -> None:
         """Call back with a `report` now and after each change, before the completion that was paid for is used."""
@@ -114,86 +115,65 @@ class Ledger:
             callback(self.report())
 
     def report(self) -> dict[str, Any]:
-        """Return the totals and the price, as written to manifests and `--json`."""
-        return {**asdict(self._spent), "price": None if self.price is None else asdict(self.price)}
+        """Return the totals and the price, as written to manifests and `--json`.
 
-    def record_call(self, usage: Usage, *, failed: bool = False, estimated: bool = False) -> None:
-        """Count a call that the model was sent."""
+        `uncertain_usd` is the most that requests may have cost in addition whose reply was lost or has yet to come.
+        """
+        price = self.price
+        uncertain = None if price is None else self._uncertain + self._reserved
+        return {**asdict(self._spent), "uncertain_usd": uncertain, "price": None if price is None else asdict(price)}
+
+    def record_call(
+        self, usage: Usage, *, failed: bool = False, estimated: bool = False, reserved: float | None = None
+    ) -> None:
+        """Count a call that the model was sent, in place of what `reserve` returned for it."""
         if (part := _part_of(self)) is not None:
             part.record_call(usage, failed=failed, estimated=estimated)
         with self._lock:
-            if usage.completion_tokens:
-                self._longest = max(self._longest or 0, usage.completion_tokens)
-            self._add(
-                UsageTotals(
-                    1,
-                    failed=int(failed),
-                    estimated=int(estimated),
-                    prompt_tokens=usage.prompt_tokens,
-                    completion_tokens=usage.completion_tokens,
-                    reused_tokens=usage.reused_tokens,
-                    usd=None if self.price is None else self.price.cost_of(usage),
-                )
+            self._spent += UsageTotals(
+                1,
+                failed=int(failed),
+                estimated=int(estimated),
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                reused_tokens=usage.reused_tokens,
+                usd=None if self.price is None else self.price.cost_of(usage),
             )
-
-    def record_failure(self, request: Request, error: ProviderError) -> None:
-        """Count a call that ended in an error. Tokens of a reply that the server did not count are estimated."""
-        usage = Usage(*(error.tokens or (0, 0)))
-        estimated = error.tokens is not None and not any(error.tokens)
-        if estimated:
-            usage = Usage(tokens.estimate_prompt(request), tokens.estimate(error.raw or ""))
-        self.record_call(usage, failed=True, estimated=estimated)
+            self._release(reserved)
 
     def record_cached(self) -> None:
         """Count a call that cost nothing."""
         if (part := _part_of(self)) is not None:
             part.record_cached()
         with self._lock:
-            self._add(UsageTotals(1, cached=1, usd=None if self.price is None else 0.0))
+            self._spent += UsageTotals(1, cached=1, usd=None if self.price is None else 0.0)
+            self._call_back()
 
-    def _add(self, totals: UsageTotals) -> None:
-        self._spent += totals
-        if self._callback is not None:
-            self._callback(self.report())
+    async def reserve(self, request: Request) -> float | None:
+        """Reserve the most that a request may cost, and return it; None without a price.
 
-    async def record_retry(self, request: Request, error: ProviderError) -> None:
-        """Count an attempt that is retried, and reserve what the next attempt may cost.
-
-        Raises:
-            ServiceError: See `reserve`.
-        """
-        self.record_failure(request, error)
-        if self.release():
-            await self.reserve(request)
-
-    async def reserve(self, request: Request) -> None:
-        """Reserve what the current task's request may cost, until `release`.
-
-        That is the price of the prompt, as estimated, and of the longest completion so far (of `max_tokens` until there
-        is one). Waits while reservations of calls in flight leave too little.
+        That is the price of as many prompt tokens as there are bytes, and of `max_tokens`. Waits while reservations of
+        calls in flight leave too little.
 
         Raises:
             ServiceError: "over-budget": there is not enough left.
         """
-        if self._max_cost is None or self.price is None:
-            return
-        prompt = tokens.estimate_prompt(request)
+        if self.price is None:
+            return None
+        cost = self.price.cost_of(Usage(tokens.bound_prompt(request), request.max_tokens))
         while True:
             with self._lock:
-                longest = request.max_tokens if self._longest is None else min(request.max_tokens, self._longest)
-                cost = self.price.cost_of(Usage(prompt, longest))
-                spent = self._spent.usd or 0.0
-                if spent + self._reserved + cost <= self._max_cost:
+                spent = (self._spent.usd or 0.0) + self._uncertain
+                if self._max_cost is None or spent + self._reserved + cost <= self._max_cost:
                     self._reserved += cost
                     self._in_flight += 1
-                    _RESERVED.set(cost)
-                    return
-                # Until the first completion the cost is an upper bound, which can only drop.
-                if not self._in_flight or (self._longest is not None and spent + cost > self._max_cost):
+                    self._call_back()
+                    return cost
+                if spent + cost > self._max_cost:
                     raise ServiceError(
-                        f"{format_usd(spent)} has been spent, and the next call, of up to {format_usd(cost)}, could "
-                        f"exceed --max-cost {self._max_cost:g}. All completions so far are kept. Raise --max-cost and "
-                        "repeat the command.",
+                        f"{_describe_cost(self.report())} has been spent, and the next call, of up to "
+                        f"{format_usd(cost)}, could exceed --max-cost {self._max_cost:g}. All completions so far are "
+                        "kept. Raise --max-cost and repeat the command.",
                         kind="over-budget",
                     )
                 loop = asyncio.get_running_loop()
@@ -205,23 +185,31 @@ class Ledger:
                 with self._lock:
                     self._waiting.pop(turn, None)
 
-    def release(self) -> bool:
-        """Release the current task's reservation, after recording the call; return whether there was one."""
-        reserved = _RESERVED.get()
-        if reserved is None:
-            return False
-        _RESERVED.set(None)
+    def release(self, reserved: float | None, *, lost: bool = False) -> None:
+        """Release what `reserve` returned for a call that is not recorded.
+
+        Args:
+            reserved: What was reserved.
+            lost: Whether the call may have been billed: then it counts as `uncertain_usd`.
+        """
         with self._lock:
+            if lost and reserved is not None:
+                self._uncertain += reserved
+            self._release(reserved)
+
+    def _release(self, reserved: float | None) -> None:
+        if reserved is not None:
             self._in_flight -= 1
             # Exactly zero when nothing is in flight, without the rounding errors of many additions.
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             for turn, loop in self._waiting.items():
                 loop.call_soon_threadsafe(_wake, turn)
-        return True
+        self._call_back()
 
+    def _call_back(self) -> None:
+        if self._callback is not None:
+            self._callback(self.report())
 
-_RESERVED: ContextVar[float | None] = ContextVar("imapeval_reserved", default=None)
-"""USD that are reserved for the current task's call."""
 
 _PART: ContextVar[Ledger | None] = ContextVar("imapeval_ledger", default=None)
 
@@ -248,8 +236,7 @@ def _part_of(ledger: Ledger) -> Ledger | None:
 class BudgetedModel(ModelWrapper):
     """A `Model` whose calls are recorded in a ledger and stay within its budget.
 
-    It belongs inside the cache, whose completions are free, and outside retries: `RetryingModel` itself records what a
-    retried attempt cost.
+    It belongs inside the retries, because each attempt may be paid for.
     """
 
     def __init__(self, model: Model, ledger: Ledger) -> None:
@@ -263,20 +250,27 @@ class BudgetedModel(ModelWrapper):
             ServiceError: See `Model.complete`; "over-budget" if the budget does not allow the call.
             ProviderError: See `Model.complete`.
         """
-        await self._ledger.reserve(request)
+        reserved = await self._ledger.reserve(request)
         try:
             completion = await self._model.complete(request)
-            usage = completion.usage
-            unknown = not usage.prompt_tokens and not usage.completion_tokens
-            if unknown:
-                usage = Usage(tokens.estimate_prompt(request), tokens.estimate(completion.text))
-            self._ledger.record_call(usage, estimated=unknown)
-            return completion
         except ProviderError as error:
-            self._ledger.record_failure(request, error)
+            if error.tokens is None:
+                self._ledger.release(reserved, lost=error.maybe_billed)
+            else:
+                self._record(request, Usage(*error.tokens), error.raw or "", failed=True, reserved=reserved)
             raise
-        finally:
-            self._ledger.release()
+        except BaseException as error:
+            self._ledger.release(reserved, lost=isinstance(error, asyncio.CancelledError))
+            raise
+        self._record(request, completion.usage, completion.text, failed=False, reserved=reserved)
+        return completion
+
+    def _record(self, request: Request, usage: Usage, text: str, *, failed: bool, reserved: float | None) -> None:
+        """Record a call; tokens that the server did not count are estimated."""
+        unknown = not usage.prompt_tokens and not usage.completion_tokens
+        if unknown:
+            usage = Usage(tokens.estimate_prompt(request), tokens.estimate(text))
+        self._ledger.record_call(usage, failed=failed, estimated=unknown, reserved=reserved)
 
 
 class CountingModel(ModelWrapper):
@@ -311,13 +305,19 @@ def format_report(report: Mapping[str, Any]) -> str:
     counts = f"{prompt} prompt and {completion} completion tokens"
     if estimated:
         counts += f" (estimated for {estimated:,})"
-    usd = report["usd"]
-    return f"{', '.join(parts)}; {counts}; {'no price known' if usd is None else format_usd(usd)}"
+    return f"{', '.join(parts)}; {counts}; {'no price known' if report['usd'] is None else _describe_cost(report)}"
 
 
 def format_usd(usd: float) -> str:
     """Return an amount for people: in cents, and with two significant digits below ten cents."""
     return f"USD {usd:.2f}" if usd >= 0.1 or not usd else f"USD {Decimal(f'{usd:.2g}'):f}"
+
+
+def _describe_cost(report: Mapping[str, Any]) -> str:
+    uncertain = report.get("uncertain_usd")
+    # Files of earlier versions do not have it.
+    more = f" (and up to {format_usd(uncertain)} for requests without a reply)" if uncertain else ""
+    return format_usd(report["usd"]) + more
 
 
 def _wake(turn: asyncio.Future[None]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.middleware.limits import AdaptiveConcurrencyLimiter, RequestRateLimiter
+from imapeval.llm.protocol import Usage
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ class RetryingModel(ModelWrapper):
         rpm: Most requests per minute; None for no limit.
         tpm: Most tokens per minute; None for no limit.
         random: Source of the random pauses.
-        ledger: Where retried attempts that cost something (such as replies without text) are recorded. The last attempt
-            is not recorded here; that is up to `BudgetedModel`.
+        ledger: Counts requests that fail for good and cost nothing. What attempts cost is up to `BudgetedModel`.
     """
 
     def __init__(
@@ -104,9 +104,16 @@ class RetryingModel(ModelWrapper):
         Raises:
             ProviderError: The error of the last attempt.
             ServiceError: The model's own; or of kind "unreachable": the server has been down for too long; or of kind
-                "rate-limit": it rejects every request; or of kind "over-budget": an attempt was paid for and the
-                ledger's limit does not allow another one.
+                "rate-limit": it rejects every request.
         """
+        try:
+            return await self._complete(request)
+        except ProviderError as error:
+            if self._ledger is not None and error.tokens is None:
+                self._ledger.record_call(Usage(0, 0), failed=True)
+            raise
+
+    async def _complete(self, request: Request) -> Completion:
         call = _Call(asyncio.get_running_loop().time())
         while True:
             try:
@@ -120,8 +127,6 @@ class RetryingModel(ModelWrapper):
                     call.failures += 1
                     pause = self._pause_before_retry(error, call)
                     _log.info("attempt %d failed, retrying in %.1f s: %s", call.failures, pause, error)
-                if self._ledger is not None and error.tokens is not None:
-                    await self._ledger.record_retry(request, error)
             await asyncio.sleep(pause)
 
     async def _attempt(self, request: Request, call: _Call) -> Completion:

@@ -54,6 +54,9 @@ _UNSUPPORTED = re.compile(
     r"response.?format|json.?(schema|object|mode)|structured.?output|guided|grammar|xgrammar|outlines", re.I
 )
 
+_LOST_BY_GATEWAY = frozenset({502, 504, 524})
+"""Statuses of a gateway that got no reply in time, or a broken one: the server behind it may have billed one."""
+
 _FILTERED = re.compile(r"content_?(filter|policy)", re.I)
 
 _FLAGGED = re.compile(r"moderation|flagged", re.I)  # OpenRouter, with status 403
@@ -141,6 +144,7 @@ def unreadable_reply(text: str, *, who: str, expected: str, tokens: tuple[int, i
         kind="unreadable-reply",
         raw=text,
         tokens=tokens,
+        maybe_billed=tokens is None,
     )
 
 
@@ -235,7 +239,7 @@ def to_error(
     message = f"{who} did not answer (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
     if kind in ("auth", "not-found", "over-budget"):
         return ServiceError(message, kind=kind)
-    return ProviderError(message, kind=kind, retry_after=retry_after)
+    return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)
 
 
 def _classify(fault: ErrorReply, request: Request, *, ours: bool) -> tuple[str, str]:

@@ -164,12 +164,14 @@ class OpenAIModel:
                 f"{self._who} did not answer within {self._timeout:g} s. If the server is overloaded, lower "
                 "--concurrency.",
                 kind="timeout",
+                maybe_billed=True,
             ) from error
         except OversizedReplyError as error:
             raise ProviderError(
                 f"{self._who} sent a reply of more than {largest / 1e6:.1f} MB, larger than any completion of this "
                 "request. The rest was not read. Is this the address of a language model?",
                 kind="oversized-reply",
+                maybe_billed=True,
             ) from error
         except openai.APIConnectionError as error:
             raise self._connection_error(error) from error
@@ -199,7 +201,7 @@ class OpenAIModel:
                 kind, what = "unreadable-reply", "sent a reply that cannot be decoded ({})"
             case _:
                 kind, what = "server", "closed the connection ({}). Was the server stopped?"
-        return ProviderError(f"{self._who} {what.format(reason)}", kind=kind)
+        return ProviderError(f"{self._who} {what.format(reason)}", kind=kind, maybe_billed=kind != "unreachable")
 
     async def _client(self) -> openai.AsyncOpenAI:
         loop = asyncio.get_running_loop()
