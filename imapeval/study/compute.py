@@ -142,7 +142,7 @@ def compute_study(
             *_tell_apart(rated, correlations, ranked),
             *found[1:],
             *_tell_undefined(rated.metrics, ranked),
-            *describe_agreement(rated, agreements, ceilings),
+            *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
             *_tell_levels(rated, levels),
         ),

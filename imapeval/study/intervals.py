@@ -1,4 +1,6 @@
-"""Confidence intervals of coefficients: BCa from resamples of few answers, the infinitesimal jackknife for many.
+"""Confidence intervals: BCa from resamples of few answers, the infinitesimal jackknife for many, scores for shares.
+
+Wilson's score interval is of shares, and of whatever is bounded as they are: agreement, accuracies, areas.
 
 BCa (Efron 1987; DiCiccio and Efron 1996, section 2) corrects percentile intervals for bias and skewness. With few
 clusters it is still too narrow, as percentile intervals are, because resampling n clusters gives (n - 1) / n of
@@ -7,7 +9,7 @@ Bootstrap", section 4.3) widens the quantiles for both; so do we. At 25 question
 Coefficients that count pairs (Kendall's, pairwise accuracy) are left as they are: resampling overstates the spread that
 single pairs add, by 3 to 4% at 50 answers, which is as much.
 
-All functions take many coefficients at once: the shape (...) is any, such as (metrics, dimensions).
+Functions of arrays take many coefficients at once: the shape (...) is any, such as (metrics, dimensions).
 """
 
 from __future__ import annotations
@@ -19,12 +21,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.bootstrap import Interval
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.study.arrays import Counts, Floats
 
 _NORMAL = NormalDist()
+
+_ROUNDING = 1e-12
+"""A share this near to 0 or 1 is at its bound, and a variance this far below the largest possible one is none."""
 
 _MANY = 1000
 """Degrees of freedom from which two terms give Student's quantile to 1e-6 (Abramowitz and Stegun 26.7.5)."""
@@ -112,6 +119,72 @@ def jackknife_intervals(
     return np.where(empty, np.nan, ends[0]), np.where(empty, np.nan, ends[1])
 
 
+def wilson_interval(share: float, size: float, *, quantile: float) -> Interval:
+    """Return Wilson's score interval of a share (Wilson 1927; Brown, Cai and DasGupta 2001).
+
+    Args:
+        share: 0..1.
+        size: How many independent answers it is the share of; above 0.
+        quantile: Of the standard normal distribution, or of Student's.
+    """
+    penalty = quantile**2 / size
+    middle = (share + penalty / 2) / (1 + penalty)
+    half = math.sqrt(share * (1 - share) * penalty + penalty**2 / 4) / (1 + penalty)
+    # Exact at the ends, where rounding could leave the share outside.
+    return Interval(min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
+
+
+def score_interval(
+    value: float,
+    left_out: Floats,
+    *,
+    bounds: tuple[float, float],
+    size: float,
+    at_most: float = math.inf,
+    confidence: float,
+) -> Interval | None:
+    """Return the score interval of a bounded statistic, which is never of zero width.
+
+    The statistic, brought to 0..1, is taken for a share p of as many independent answers as would give it its
+    variance, p (1 - p) / variance, and has Wilson's interval of that (the effective sample size, as Korn and Graubard
+    1998 use it for shares in surveys; Franco et al. 2019 compare it with others). The variance is the jackknife's
+    (Efron and Stein 1981), and Student's quantile takes the place of the normal one because it is estimated.
+    `benchmarks/score_intervals.py` measures how often it holds the truth.
+
+    Args:
+        value: Of all clusters.
+        left_out: The statistic without each cluster (or each of some groups of clusters of about the same size), shape
+            (groups,); NaN where it is undefined.
+        bounds: Its lowest and highest possible value.
+        size: How many answers it counts as where leaving out a cluster changes nothing, so that there is no variance.
+        at_most: How many it never counts as more than: for statistics that rest on few of the answers, whose variance
+            is too small where none of these happens to be wrong.
+        confidence: Above 0 and below 1.
+
+    Returns:
+        None where fewer than two groups can be left out.
+    """
+    defined = left_out[np.isfinite(left_out)]
+    if len(defined) < 2:
+        return None
+    low, high = bounds
+    share = (value - low) / (high - low)
+    quantile = student_quantile((1 + confidence) / 2, len(left_out) - 1)
+    groups = len(left_out)
+    variance = (groups - 1) / groups * float(((defined - defined.mean()) ** 2).sum()) / (high - low) ** 2
+    spread = share * (1 - share)
+    variance = max(variance, spread / at_most)
+    if spread < _ROUNDING:
+        if not -_ROUNDING < share < 1 + _ROUNDING:
+            half = quantile * math.sqrt(variance) * (high - low)
+            return Interval(value - half, value + half)
+        share = min(1.0, max(0.0, share))
+    elif variance > _ROUNDING * spread:
+        size = spread / variance
+    ends = wilson_interval(share, size, quantile=quantile)
+    return Interval(low + ends.low * (high - low), low + ends.high * (high - low))
+
+
 @cache
 def small_sample_quantile(clusters: int, *, confidence: float) -> float:
     """Return how many standard errors, computed with n, an interval of n clusters reaches to each side.
@@ -121,6 +194,11 @@ def small_sample_quantile(clusters: int, *, confidence: float) -> float:
     if clusters < 2:
         return math.nan
     return student_quantile((1 + confidence) / 2, clusters - 1) * math.sqrt(clusters / (clusters - 1))
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard errors an interval of a normal estimate reaches to each side."""
+    return _NORMAL.inv_cdf((1 + confidence) / 2)
 
 
 def student_quantile(share: float, freedom: int) -> float:

@@ -40,8 +40,6 @@ def closed(
         str | None, typer.Option(metavar="LOW:HIGH", help="Lowest and highest grade, such as 0:5.")
     ] = None,
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all for the task]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap intervals.")] = 0,
-    resamples: Annotated[int, typer.Option(min=1, help="Number of bootstrap resamples.")] = 2000,
     json_output: Json = False,
 ) -> None:
     """Score answers that are not free text, each metric with its 95% confidence interval.
@@ -64,11 +62,11 @@ def closed(
     )
     families, answers = read_closed_answers(file, columns, task=task)  # pyright: ignore[reportArgumentType]  # checked above
     wanted = parse_names(metrics, "--metrics")
-    found = estimate_metrics(families, answers, metrics=wanted, seed=seed, resamples=resamples)
+    found = estimate_metrics(families, answers, metrics=wanted)
     if json_output:
         emit_json(found)
         return
-    _print(found, seed=seed, resamples=resamples)
+    _print(found)
 
 
 def _parse_scale(text: str) -> "Scale":
@@ -81,7 +79,7 @@ def _parse_scale(text: str) -> "Scale":
     return Scale(low, high)
 
 
-def _print(rows: "Sequence[MetricEstimate]", *, seed: int, resamples: int) -> None:
+def _print(rows: "Sequence[MetricEstimate]") -> None:
     columns = [
         Column("metric", lambda row: row.metric, text=True),
         Column("value", lambda row: None if row.value is None else f"{row.value:.3f}"),
@@ -89,6 +87,6 @@ def _print(rows: "Sequence[MetricEstimate]", *, seed: int, resamples: int) -> No
         Column("n", lambda row: row.n),
     ]
     emit(rows, columns)
-    echo(f"95% percentile bootstrap intervals ({resamples} resamples of answers, seed {seed}).")
+    echo("95% Wilson score intervals; what is no share of answers has its variance from leaving out each in turn.")
     for reason in dict.fromkeys(row.reason for row in rows if row.reason is not None):
         echo(f"Undefined: {', '.join(row.metric for row in rows if row.reason == reason)}: {reason}.")

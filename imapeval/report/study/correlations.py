@@ -102,8 +102,8 @@ def _render_forests(study: Study) -> Markup:
 
 
 def _find_ceiling(study: Study, dimension: str) -> Ceiling | None:
-    found = [row for row in study.ceilings if (row.dimension, row.coefficient) == (dimension, study.coefficient)]
-    return found[0] if found else None
+    wanted = (dimension, study.coefficient, study.level)
+    return next((row for row in study.ceilings if (row.dimension, row.coefficient, row.level) == wanted), None)
 
 
 def _describe_ceiling(ceiling: Ceiling | None) -> str:

@@ -14,6 +14,7 @@ from imapeval.report.markup import (
 )
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
+    LEVELS,
     NO_VALUE,
     format_coefficient,
     format_interval,
@@ -49,8 +50,9 @@ def render_raters(study: Study) -> Markup:
         parts += [
             render_heading("The ceiling"),
             render_note(
-                "The best that a metric could reach against the mean of these raters, who do not fully agree with each "
-                "other."
+                "What a metric that knows the truth is expected to reach against the mean of these raters, who do not "
+                "fully agree with each other. In ranks it is one without ties: where most ratings are the same, a "
+                "metric that ties the same answers can pass it."
             ),
             *_render_ceilings(study.ceilings, study.confidence),
         ]
@@ -101,10 +103,12 @@ def _render_differences(rows: Sequence[Differences]) -> Markup:
 
 
 def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]:
-    heads = ["dimension", "coefficient", "ceiling", f"{confidence:.0%} interval", "reliability", "answers", "raters"]
+    interval = f"{confidence:.0%} interval"
+    heads = ["dimension", "answers compared", "coefficient", "ceiling", interval, "reliability", "answers", "raters"]
     lines = [
         [
             label_dimension(row.dimension),
+            LEVELS[row.level],
             COEFFICIENTS[row.coefficient],
             format_coefficient(row.value),
             format_interval(row.low, row.high) or NO_VALUE,
@@ -116,11 +120,11 @@ def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]
         if row.value is not None
     ]
     reasons = render_reasons(
-        (row.reason, f"{COEFFICIENTS[row.coefficient]} ({label_dimension(row.dimension)})")
+        (row.reason, f"{COEFFICIENTS[row.coefficient]} ({label_dimension(row.dimension)}, {LEVELS[row.level]})")
         for row in rows
         if row.reason
     )
-    return [render_table(heads, lines, texts=(0, 1)) if lines else Markup(""), reasons]
+    return [render_table(heads, lines, texts=(0, 1, 2)) if lines else Markup(""), reasons]
 
 
 def _render_corrected(rows: Sequence[Corrected], leading: Sequence[str], confidence: float) -> list[Markup]:

@@ -1,25 +1,24 @@
 """Intraclass correlations: the share of the variance of ratings that answers make.
 
 Shrout and Fleiss 1979, "Intraclass correlations: uses in assessing rater reliability", and McGraw and Wong 1996,
-"Forming inferences about some intraclass correlation coefficients", whose table 7 the intervals are of.
+"Forming inferences about some intraclass correlation coefficients".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from imapeval._optional import require
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,
+    count_information,
     divide,
     explain_unmeasurable_or_constant,
     from_sums,
 )
-from imapeval.study.bootstrap import Interval
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -61,10 +60,6 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Agreeme
             the analysis of variance for unequal groups; its k is then the harmonic mean of the raters by answer.
         model: See `Model`.
         mean: The reliability of the mean over an answer's raters, in place of a single rating's.
-
-    Returns:
-        With `formula`, an interval by the F distribution, where all answers have the same number of ratings. It takes
-        answers for independent and ratings for normal.
     """
     if reason := explain_unmeasurable_or_constant(ratings):
         return reason
@@ -76,19 +71,12 @@ def measure_icc(ratings: Floats, *, model: Model, mean: bool = False) -> Agreeme
         return Undefined(f"{'one answer' if used.any() else 'no answer'} {who}; two are needed")
     if reason := explain_unmeasurable_or_constant(ratings[used]):
         return reason
-    data = _sum_up(np.where(used[:, None], table, np.nan))
-    sizes = rated[used].sum(axis=1)
-    balanced = bool((sizes == sizes[0]).all())
-
-    def find_interval(confidence: float) -> Interval:
-        return _find_interval(_find_squares(data.sum(axis=0)[None, :]), model, mean=mean, confidence=confidence)
-
     return AgreementStatistic(
-        data,
+        _sum_up(np.where(used[:, None], table, np.nan)),
         from_sums(lambda sums: find_icc(_find_squares(sums), model, mean=mean)),
         n=int(used.sum()),
         raters=table.shape[1],
-        formula=find_interval if balanced else None,
+        information=count_information(table[used]),
     )
 
 
@@ -144,40 +132,3 @@ def spearman_brown(single: Floats, k: Floats | float) -> Floats:
     NaN where the single one is so negative that there is none.
     """
     return divide(k * single, 1 + (k - 1) * single)
-
-
-def _find_interval(squares: MeanSquares, model: Model, *, mean: bool, confidence: float) -> Interval:
-    """Return McGraw and Wong's interval (1996, table 7); one point where raters never differ."""
-    f: Any = require("scipy.stats", distribution="scipy", extra="study", needed_for="an interval of an ICC").f
-    n, k = float(squares.n[0]), float(squares.size[0])
-    between, raters = float(squares.between[0]), float(squares.raters[0])
-    noise = float((squares.within if model == 1 else squares.error)[0])
-    upper = (1 + confidence) / 2
-    if model == 2:
-        ends = _find_ends_2(n, k, (between, raters, noise), upper=upper, f=f)
-    elif noise <= RELATIVE_ZERO * between:
-        ends = (1.0, 1.0)
-    else:
-        ratio, spare = between / noise, n * (k - 1) if model == 1 else (n - 1) * (k - 1)
-        low, high = ratio / float(f.ppf(upper, n - 1, spare)), ratio * float(f.ppf(upper, spare, n - 1))
-        ends = ((low - 1) / (low + k - 1), (high - 1) / (high + k - 1))
-    low, high = (float(spearman_brown(np.array([end]), k)[0]) if mean else end for end in ends)
-    return Interval(low, high)
-
-
-def _find_ends_2(
-    n: float, k: float, squares: tuple[float, float, float], *, upper: float, f: Any
-) -> tuple[float, float]:
-    between, raters, error = squares
-    spread = between + (k - 1) * error + k * (raters - error) / n
-    icc = (between - error) / spread
-    if 1 - icc <= RELATIVE_ZERO:
-        return 1.0, 1.0
-    a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
-    freedom = (a * raters + b * error) ** 2 / ((a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1)))
-    low, high = f.ppf(upper, n - 1, freedom), f.ppf(upper, freedom, n - 1)
-    rest = k * raters + (k * n - k - n) * error
-    return (
-        float(n * (between - low * error) / (low * rest + n * between)),
-        float(n * (high * between - error) / (rest + n * high * between)),
-    )

@@ -7,6 +7,7 @@ but low kappa"); Gwet's AC does not.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from imapeval.study.agreement.raw_agreement import (
 )
 from imapeval.study.agreement.statistic import (
     AgreementStatistic,
+    count_information,
     count_raters,
     divide,
     explain_unmeasurable,
@@ -71,7 +73,14 @@ def measure_cohen_kappa(
         return _beyond_chance(divide(sums[:, 0], n), chance)
 
     parts: Floats = np.column_stack((agreed, both, first, second))
-    return AgreementStatistic(parts, from_sums(combine), n=int(both.sum()), raters=2)
+    return AgreementStatistic(
+        parts,
+        from_sums(combine),
+        n=int(both.sum()),
+        raters=2,
+        information=count_information(table),
+        at_most=weighting == "identity",
+    )
 
 
 def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> AgreementStatistic | Undefined:
@@ -81,9 +90,12 @@ def measure_fleiss_kappa(ratings: Floats, *, scale: Scale | None = None) -> Agre
     and chance is taken from all answers, each counting once (Gwet 2014, section 2.6); with equal numbers that is
     Fleiss' formula.
     """
-    return explain_unmeasurable_or_constant(ratings) or _measure(
-        ratings, "identity", scale, chance=lambda shares, _: (shares**2).sum(axis=1)
-    )
+    if reason := explain_unmeasurable_or_constant(ratings):
+        return reason
+    found = _measure(ratings, "identity", scale, chance=lambda shares, _: (shares**2).sum(axis=1))
+    if isinstance(found, Undefined):
+        return found
+    return replace(found, information=count_information(ratings), at_most=True)
 
 
 def measure_gwet_ac(

@@ -15,6 +15,7 @@ from imapeval.study.agreement.raw_agreement import average_pairs, count_categori
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,
+    count_information,
     count_raters,
     divide,
     explain_unmeasurable_or_constant,
@@ -58,7 +59,14 @@ def measure_alpha(ratings: Floats, *, level: Measurement) -> AgreementStatistic 
             return Undefined(f"a rating is {values[0]:g}; ratios need ratings that are not negative")
         distances = _find_distances(values, level)
         data, compute = _count(packed, counts, values, distances), from_sums(partial(_combine_distances, distances))
-    return AgreementStatistic(data, compute, n=int(paired.sum()), raters=count_raters(ratings))
+    return AgreementStatistic(
+        data,
+        compute,
+        n=int(paired.sum()),
+        raters=count_raters(ratings),
+        information=count_information(packed),
+        at_most=level == "nominal",
+    )
 
 
 def _sum_up(packed: Floats, counts: Floats) -> Floats:

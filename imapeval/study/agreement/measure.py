@@ -13,13 +13,13 @@ from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_k
 from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
 from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
-from imapeval.study.agreement.statistic import AgreementStatistic, bootstrap_intervals
-from imapeval.study.bootstrap import RESAMPLES, number_clusters
+from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
+from imapeval.study.bootstrap import number_clusters
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import Agreement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.bootstrap import Interval
@@ -146,20 +146,15 @@ def measure_agreement(
     rated: Rated,
     *,
     statistics: Sequence[str] | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
     confidence: float = 0.95,
 ) -> list[Agreement]:
     """Measure how far raters agree, by dimension.
 
-    Intervals are BCa bootstraps over questions (`resampling.find_intervals`). The ICC of answers that are all to
-    different questions and have equally many ratings has its interval by the F distribution (extra "study").
+    Intervals are score intervals by the jackknife over questions (`statistic.find_intervals`).
 
     Args:
         rated: Answers with what each rater gave.
         statistics: Names from `STATISTICS`; None takes those of `choose_statistics`.
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
         confidence: Confidence level, above 0 and below 1.
 
     Returns:
@@ -182,7 +177,13 @@ def measure_agreement(
         scale = rated.scales.get(dimension)
         names = choose_statistics(ratings, scale=scale) if statistics is None else tuple(statistics)
         found = {name: STATISTICS[name].measure(ratings, scale) for name in names}
-        intervals = _find_intervals(found, ratings, codes, seed=seed, resamples=resamples, confidence=confidence)
+        defined = {
+            name: one for name, one in found.items() if isinstance(one, AgreementStatistic) and np.isfinite(one.value)
+        }
+        intervals: dict[str, Interval | None] = {}
+        if defined:
+            ends = find_intervals(list(defined.values()), ratings, codes, confidence=confidence)
+            intervals = dict(zip(defined, ends, strict=True))
         rows += [_report(dimension, name, found[name], intervals.get(name)) for name in names]
     return rows
 
@@ -196,35 +197,6 @@ def ratings_in_dimension(rated: Rated, dimension: str) -> tuple[Floats, Counts]:
     table = rated.by_rater[dimension]
     used = ~np.isnan(table).all(axis=1)
     return table[used], number_clusters(rated.questions[used].tolist())
-
-
-def _find_intervals(
-    found: Mapping[str, AgreementStatistic | Undefined],
-    ratings: Floats,
-    codes: Counts,
-    *,
-    seed: int,
-    resamples: int,
-    confidence: float,
-) -> dict[str, Interval]:
-    defined = {
-        name: statistic
-        for name, statistic in found.items()
-        if isinstance(statistic, AgreementStatistic) and np.isfinite(statistic.value)
-    }
-    if not defined or codes.max() == 0:
-        return {}
-    independent = int(codes.max()) + 1 == len(codes)
-    by_formula = {
-        name: statistic.formula(confidence) for name, statistic in defined.items() if statistic.formula and independent
-    }
-    drawn = {name: statistic for name, statistic in defined.items() if name not in by_formula}
-    if not drawn:
-        return by_formula
-    intervals = bootstrap_intervals(
-        list(drawn.values()), ratings, codes, seed=seed, resamples=resamples, confidence=confidence
-    )
-    return by_formula | dict(zip(drawn, intervals, strict=True))
 
 
 def _report(dimension: str, name: str, found: AgreementStatistic | Undefined, interval: Interval | None) -> Agreement:

@@ -5,66 +5,69 @@ and how strict they are, differ from answer to answer.
 
 A metric equal to the mean over all possible raters would correlate with the mean of these by the root of the
 reliability (Spearman 1904, Lord and Novick 1968, section 3.9). That is Pearson's r. For rank coefficients the root of
-their own reliability is no ceiling (by simulation a tenth too high for tau), so they take the value that belongs to
+their own reliability is no ceiling (by simulation a tenth too high for tau). Against ratings in categories they are
+computed with the categories' frequencies (`rank_ceiling`). Against finer ratings they take the value that belongs to
 that r under a bivariate normal distribution: rho = 6/pi asin(r / 2) (Pearson 1907) and tau = 2/pi asin(r) (Greiner
-1909). On grids with ties tau-b can pass its ceiling by some .04; benchmarks/ceiling.py measures it.
+1909). `benchmarks/ceiling.py` measures both.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isclose, isnan, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.study.agreement.measure import ONLY_AVERAGES, ratings_in_dimension
+from imapeval.study.agreement.rank_ceiling import MOST_STEPS, CeilingStatistic, measure_rank_ceilings
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.agreement.statistic import bootstrap_intervals
-from imapeval.study.bootstrap import RESAMPLES
+from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.data.findings import ALL, Ceiling, Corrected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.study.arrays import Floats
-    from imapeval.study.data.findings import CoefficientName, Correlation
+    from imapeval.study.arrays import Counts, Floats
+    from imapeval.study.bootstrap import Interval
+    from imapeval.study.data.findings import CoefficientName, Correlation, Level
     from imapeval.study.data.rated import Rated
 
-CEILINGS: Mapping[CoefficientName, Callable[[Floats], Floats]] = {
-    "pearson": lambda root: root,
-    "spearman": lambda root: 6 / np.pi * np.arcsin(root / 2),
-    "kendall_tau_b": lambda root: 2 / np.pi * np.arcsin(root),
-}
-"""From the root of the reliability, 0..1, by coefficient."""
+COEFFICIENTS: tuple[CoefficientName, ...] = ("pearson", "spearman", "kendall_tau_b")
+"""Those that have a ceiling."""
 
 CORRECTABLE: tuple[CoefficientName, ...] = ("pearson", "spearman")
 """The correction for attenuation is of product-moment correlations, which rho is, of ranks."""
 
+_OF_NORMAL: Mapping[CoefficientName, Callable[[Floats], Floats]] = {
+    "spearman": lambda root: 6 / np.pi * np.arcsin(root / 2),
+    "kendall_tau_b": lambda root: 2 / np.pi * np.arcsin(root),
+}
+"""From the root of the reliability, 0..1, where mean ratings are hardly ever tied."""
 
-def find_ceilings(
-    rated: Rated, *, seed: int = 0, resamples: int = RESAMPLES, confidence: float = 0.95
-) -> list[Ceiling]:
-    """Return the ceilings of r, rho and tau-b over all answers together, by dimension.
+_MOST_TIED = 0.1
+"""Largest share of equal mean ratings for which that holds: with a tenth of normal numbers cut off at their upper end,
+rho of the truth is .01 below it."""
 
-    Intervals are BCa bootstraps over questions of the reliability, and the ceilings of its ends; an end below 0 has
-    the ceiling 0.
+
+def find_ceilings(rated: Rated, *, confidence: float = 0.95) -> list[Ceiling]:
+    """Return the ceilings of r, rho and tau-b, by dimension: over all answers, and within systems.
+
+    Within systems it is the mean over systems of each one's ceiling, as the coefficient is. There are none within
+    questions and between systems. Intervals are score intervals by the jackknife over questions
+    (`statistic.find_intervals`).
 
     Args:
-        rated: Answers with what each rater gave. For the ceiling within a system, take its answers (`Rated.take`).
-        seed: Random seed for the bootstrap.
-        resamples: Number of bootstrap resamples.
+        rated: Answers with what each rater gave.
         confidence: Confidence level, above 0 and below 1.
 
     Returns:
-        A row per dimension and coefficient, refused with a reason where only averages are known, where no answer has
-        two ratings, or where raters agree no better than chance.
+        A row per dimension, level ("global", and "within-system" with several systems) and coefficient, refused with a
+        reason where only averages are known, where no answer has two ratings, or where raters agree no better than
+        chance (within systems: in one of them).
     """
-    return [
-        ceiling
-        for dimension in rated.dimensions
-        for ceiling in _find(rated, dimension, seed=seed, resamples=resamples, confidence=confidence)
-    ]
+    return [ceiling for dimension in rated.dimensions for ceiling in _find(rated, dimension, confidence=confidence)]
 
 
 def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> list[Corrected]:
@@ -75,15 +78,15 @@ def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Seque
     independent. A value above 1 is kept, with a note.
 
     Args:
-        correlations: Of the level "global", as the ceiling is over all answers together; others are refused with a
-            reason, as are means over dimensions and coefficients other than r and rho.
+        correlations: Of the level "global"; others are refused with a reason (the mean of quotients is not the quotient
+            of means), as are means over dimensions and coefficients other than r and rho.
         ceilings: What `find_ceilings` gave.
 
     Returns:
         A row per correlation, in order.
     """
-    known = {(ceiling.dimension, ceiling.coefficient): ceiling for ceiling in ceilings}
-    return [_correct(row, known.get((row.dimension, row.coefficient))) for row in correlations]
+    known = {(ceiling.dimension, ceiling.coefficient, ceiling.level): ceiling for ceiling in ceilings}
+    return [_correct(row, known.get((row.dimension, row.coefficient, row.level))) for row in correlations]
 
 
 def find_ratio_interval(
@@ -111,43 +114,159 @@ def find_ratio_interval(
     return find_end(low, by_high, -1.0), find_end(high, by_low, 1.0)
 
 
-def _find(rated: Rated, dimension: str, *, seed: int, resamples: int, confidence: float) -> list[Ceiling]:
+def _find(rated: Rated, dimension: str, *, confidence: float) -> list[Ceiling]:
+    names, systems = np.unique(np.array(rated.systems), return_inverse=True)
+    levels: list[tuple[Level, Sequence[str], Counts]] = [("global", ("",), np.zeros_like(systems))]
+    if len(names) > 1:
+        levels.append(("within-system", [name or "the unnamed system" for name in names.tolist()], systems))
     if dimension not in rated.by_rater:
-        return _refuse(dimension, ONLY_AVERAGES)
+        return [row for level, *_ in levels for row in _refuse(Ceiling(dimension, "", level=level), ONLY_AVERAGES)]
     ratings, codes = ratings_in_dimension(rated, dimension)
     counts = (~np.isnan(ratings)).sum(axis=1)
     n, raters = int((counts >= 2).sum()), float(counts.mean()) if counts.size else 0.0
-    found = measure_reliability(ratings)
+    used = ~np.isnan(rated.by_rater[dimension]).all(axis=1)
+    return [
+        row
+        for level, groups, members in levels
+        for row in _measure(
+            Ceiling(dimension, "", n=n, raters=raters, level=level), ratings, codes, groups, members[used], confidence
+        )
+    ]
+
+
+def _measure(
+    row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str], groups: Counts, confidence: float
+) -> list[Ceiling]:
+    """Return the ceilings of a level: the mean over groups of answers, such as systems, which have names.
+
+    A system without rated answers is left out.
+    """
+    by_group = [np.flatnonzero(groups == group) for group in range(len(names))]
+    members = [rows for rows in by_group if rows.size] or by_group[:1]
+    names = [name for name, rows in zip(names, by_group, strict=True) if rows.size] or names[:1]
+    reliabilities: list[AgreementStatistic] = []
+    ceilings: dict[str, list[CeilingStatistic]] = {name: [] for name in COEFFICIENTS}
+    reasons: dict[str, str] = {}
+    for name, rows in zip(names, members, strict=True):
+        place = f"{name}: " if name else ""
+        found = measure_reliability(ratings[rows])
+        if reason := _explain_unreliable(found):
+            value = None if isinstance(found, Undefined) or isnan(found.value) or len(names) > 1 else found.value
+            return _refuse(replace(row, reliability=value), place + reason)
+        if isinstance(found, AgreementStatistic):
+            reliabilities.append(found)
+            for coefficient, one in _find_statistics(ratings[rows], found).items():
+                if isinstance(one, Undefined):
+                    reasons.setdefault(coefficient, place + one.reason)
+                else:
+                    ceilings[coefficient].append(one)
+    defined = {
+        name: _average([part.statistic for part in parts], members)
+        for name, parts in ceilings.items()
+        if name not in reasons
+    }
+    mean = _average([replace(one, bounds=(0.0, 1.0)) for one in reliabilities], members)
+    reliability = mean.value
+    keys = np.column_stack((ratings, groups.astype(np.float64)))
+    of_mean, *intervals = find_intervals([mean, *defined.values()], keys, codes, confidence=confidence)
+    ends = dict(zip(defined, intervals, strict=True))
+    made: list[Ceiling] = []
+    for coefficient in COEFFICIENTS:
+        if coefficient in reasons:
+            made.append(replace(row, coefficient=coefficient, reliability=reliability, reason=reasons[coefficient]))
+            continue
+        interval, low, high = ends[coefficient], None, None
+        if interval is not None and of_mean is not None:
+            # Against few categories a ceiling rises to a level and falls again, where its own variance is next to none.
+            reached = _follow(ceilings[coefficient], reliabilities, reliability, of_mean)
+            low, high = min(interval.low, reached.min()), max(interval.high, reached.max())
+        value = defined[coefficient].value
+        made.append(replace(row, coefficient=coefficient, reliability=reliability, value=value, low=low, high=high))
+    return made
+
+
+def _follow(
+    parts: Sequence[CeilingStatistic], reliabilities: Sequence[AgreementStatistic], mean: float, interval: Interval
+) -> Floats:
+    """Return the mean ceiling at reliabilities from end to end of the interval of their mean."""
+    goals = np.linspace(interval.low, interval.high, 9)
+    below, above = np.minimum(goals / mean, 1.0), np.minimum((1 - goals) / max(1 - mean, 1e-12), 1.0)
+    found = [
+        part.at(np.where(goals < mean, own.value * below, 1 - (1 - own.value) * above))
+        for part, own in zip(parts, reliabilities, strict=True)
+    ]
+    return np.mean(found, axis=0)
+
+
+def _explain_unreliable(found: AgreementStatistic | Undefined) -> str | None:
     if isinstance(found, Undefined):
-        return _refuse(dimension, found.reason, n=n, raters=raters)
-    reliability = found.value
-    if isnan(reliability):
-        reason = (
+        return found.reason
+    if isnan(found.value):
+        return (
             "the reliability of the mean rating is undefined: mean ratings do not differ, or too few answers have two "
             "ratings"
         )
-        return _refuse(dimension, reason, n=n, raters=raters)
-    if not reliability > 0:
-        reason = f"raters agree no better than chance (reliability of their mean {reliability:.2f})"
-        return _refuse(dimension, reason, reliability=reliability, n=n, raters=raters)
-    ends: tuple[float, ...] = ()
-    if codes.max() > 0:
-        (interval,) = bootstrap_intervals(
-            [found], ratings, codes, seed=seed, resamples=resamples, confidence=confidence
+    if not found.value > 0:
+        return f"raters agree no better than chance (reliability of their mean {found.value:.2f})"
+    return None
+
+
+def _find_statistics(
+    ratings: Floats, reliability: AgreementStatistic
+) -> dict[CoefficientName, CeilingStatistic | Undefined]:
+    """Return the ceiling of each coefficient among some answers."""
+
+    def convert(function: Callable[[Floats], Floats]) -> CeilingStatistic:
+        def compute_at(reliabilities: Floats) -> Floats:
+            return function(np.sqrt(np.clip(reliabilities, 0.0, 1.0)))
+
+        def compute(data: Floats, weights: Floats) -> Floats:
+            return compute_at(reliability.compute(data, weights))
+
+        return CeilingStatistic(replace(reliability, compute=compute, bounds=(0.0, 1.0)), compute_at)
+
+    found: dict[CoefficientName, CeilingStatistic | Undefined] = {"pearson": convert(lambda root: root)}
+    if of_ranks := measure_rank_ceilings(ratings, reliability):
+        return {**found, **of_ranks}
+    means = np.nanmean(ratings[~np.isnan(ratings).all(axis=1)], axis=1)
+    tied = float(np.unique(means, return_counts=True)[1].max()) / len(means)
+    if tied > _MOST_TIED:
+        reason = (
+            f"{tied:.0%} of the mean ratings are equal, on a scale of more than {MOST_STEPS} steps; what a metric can "
+            "reach in ranks is known for fewer steps or fewer ties"
         )
-        ends = (interval.low, interval.high)
-    rows: list[Ceiling] = []
-    for coefficient, convert in CEILINGS.items():
-        value, *converted = convert(np.sqrt(np.clip([reliability, *ends], 0.0, 1.0))).tolist()
-        low, high = converted or (None, None)
-        rows.append(Ceiling(dimension, coefficient, reliability, value, low, high, n=n, raters=raters))
-    return rows
+        return {**found, **dict.fromkeys(_OF_NORMAL, Undefined(reason))}
+    return {**found, **{name: convert(function) for name, function in _OF_NORMAL.items()}}
 
 
-def _refuse(
-    dimension: str, reason: str, *, reliability: float | None = None, n: int = 0, raters: float = 0.0
-) -> list[Ceiling]:
-    return [Ceiling(dimension, coefficient, reliability, n=n, raters=raters, reason=reason) for coefficient in CEILINGS]
+def _average(parts: Sequence[AgreementStatistic], members: Sequence[Counts]) -> AgreementStatistic:
+    """Return the mean of statistics of groups of answers as one of all answers, whose data are their row numbers."""
+    n = sum(len(rows) for rows in members)
+    group, place = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for number, rows in enumerate(members):
+        group[rows], place[rows] = number, np.arange(len(rows))
+
+    def compute(data: Floats, weights: Floats) -> Floats:
+        rows = data[:, 0].astype(np.int64)
+        found = [
+            part.compute(part.data[place[rows[own]]], weights[:, own])
+            for number, part in enumerate(parts)
+            if (own := np.flatnonzero(group[rows] == number)).size
+        ]
+        return np.mean(found, axis=0)
+
+    return AgreementStatistic(
+        np.arange(n, dtype=np.float64)[:, None],
+        compute,
+        n=sum(part.n for part in parts),
+        raters=max(part.raters for part in parts),
+        bounds=(0.0, 1.0),
+        information=min(part.information for part in parts),
+    )
+
+
+def _refuse(row: Ceiling, reason: str) -> list[Ceiling]:
+    return [replace(row, coefficient=coefficient, reason=reason) for coefficient in COEFFICIENTS]
 
 
 def _correct(row: Correlation, ceiling: Ceiling | None) -> Corrected:
@@ -182,7 +301,7 @@ def _refuse_correction(row: Correlation, ceiling: Ceiling | None) -> str | None:
     if row.coefficient not in CORRECTABLE:
         return f"the correction is for {' and '.join(CORRECTABLE)}"
     if row.level != "global":
-        return f"the ceiling is over all answers together, the coefficient {row.level}; correct one of the level global"
+        return f"the coefficient is {row.level}; correct one of the level global, which is of all answers together"
     if row.value is None:
         return row.reason
     if row.dimension == ALL:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.statistic import AgreementStatistic, explain_unmeasurable
+from imapeval.study.agreement.statistic import AgreementStatistic, count_information, explain_unmeasurable
 from imapeval.study.correlation.coefficients import Undefined, explain_undefined, find_coefficient
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _average(
         partial(_average_sides, coefficient),
         n=int(used.sum()),
         raters=table.shape[1],
+        information=count_information(table),
         note=left if left_out else None,
     )
 

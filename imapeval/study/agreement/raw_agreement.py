@@ -79,6 +79,7 @@ def _average(
         n=int(paired.sum()),
         raters=count_raters(ratings),
         bounds=bounds,
+        is_share=bounds == (0.0, 1.0) and bool(np.isin(means, (0.0, 1.0)).all()),
     )
 
 

@@ -5,25 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.study.agreement.measure import STATISTICS
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from imapeval.study.data.findings import Agreement, Ceiling
+    from imapeval.study.data.findings import Agreement, Ceiling, CoefficientName, Level
     from imapeval.study.data.rated import Rated
 
 _HEADLINES = ("krippendorff_alpha_interval", "krippendorff_alpha_ordinal", "krippendorff_alpha_nominal", "fleiss_kappa")
 """What a sentence quotes: the first that is there."""
 
 
-def describe_agreement(rated: Rated, agreements: Sequence[Agreement], ceilings: Sequence[Ceiling]) -> list[str]:
+_OVER: Mapping[Level, str] = {"global": "over all answers", "within-system": "within systems"}
+"""Levels that have ceilings."""
+
+
+def describe_agreement(
+    rated: Rated,
+    agreements: Sequence[Agreement],
+    ceilings: Sequence[Ceiling],
+    *,
+    level: Level = "global",
+    coefficient: CoefficientName = "pearson",
+) -> list[str]:
     """Return a sentence or three for each dimension: how far raters agree, and how far a metric could.
 
     Args:
         rated: What was measured.
         agreements: What `measure_agreement` gave.
-        ceilings: What `find_ceilings` gave; only Pearson's is put into words.
+        ceilings: What `find_ceilings` gave.
+        level: Of the ceiling that is put into words, if there is one.
+        coefficient: Of that ceiling.
     """
     sentences: list[str] = []
     unknown: dict[str, list[str]] = {}
@@ -33,7 +47,8 @@ def describe_agreement(rated: Rated, agreements: Sequence[Agreement], ceilings: 
             reasons = "; ".join(dict.fromkeys(row.reason for row in rows.values() if row.reason))
             unknown.setdefault(reasons, []).append(dimension)
             continue
-        ceiling = next((row for row in ceilings if (row.dimension, row.coefficient) == (dimension, "pearson")), None)
+        wanted = (dimension, level, coefficient)
+        ceiling = next((row for row in ceilings if (row.dimension, row.level, row.coefficient) == wanted), None)
         sentences.append(_describe(rated, dimension, rows, ceiling))
     for reasons, dimensions in unknown.items():
         sentences.append(f"{', '.join(dimensions)}: agreement among raters cannot be measured: {reasons}.")
@@ -59,8 +74,9 @@ def _describe(rated: Rated, dimension: str, rows: dict[str, Agreement], ceiling:
         )
     if ceiling is not None and ceiling.value is not None:
         sentences.append(
-            f"A perfect metric could reach a Pearson correlation of about "
-            f"{_quote(ceiling.value, ceiling.low, ceiling.high)} with the mean of {ceiling.raters:.3g} raters."
+            f"A perfect metric could reach {find_coefficient(ceiling.coefficient).title} of about "
+            f"{_quote(ceiling.value, ceiling.low, ceiling.high)} {_OVER[ceiling.level]} with the mean of "
+            f"{ceiling.raters:.3g} raters."
         )
     elif ceiling is not None and ceiling.reason is not None:
         sentences.append(f"How well a perfect metric could do is unknown: {ceiling.reason}.")

@@ -1,4 +1,4 @@
-"""A statistic of agreement as a function of the answers' weights, and its BCa interval."""
+"""A statistic of agreement as a function of the answers' weights, and its interval."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.bootstrap import Interval, compute_replicates, iterate_resamples
+from imapeval.study.bootstrap import Interval, compute_replicates
 from imapeval.study.correlation.coefficients import Undefined
-from imapeval.study.intervals import bca_intervals
+from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,9 @@ class AgreementStatistic:
         n: Number of informative answers, such as those with two ratings.
         raters: Number of raters used.
         bounds: Lowest and highest possible value.
-        formula: Computes an interval from the confidence level without resampling; None if there is no formula.
+        is_share: Every answer counts as one right or wrong answer: of independent ones it has Wilson's own interval.
+        information: How many such answers each answer counts for where none tells of a variance.
+        at_most: They never count for more (`intervals.score_interval`).
         note: What was left out, or None.
     """
 
@@ -41,7 +43,9 @@ class AgreementStatistic:
     n: int
     raters: int
     bounds: tuple[float, float] = (-1.0, 1.0)
-    formula: Callable[[float], Interval] | None = None
+    is_share: bool = False
+    information: float = 1.0
+    at_most: bool = False
     note: str | None = None
 
     @property
@@ -108,34 +112,46 @@ def count_raters(ratings: Floats) -> int:
     return int((~np.isnan(ratings)).any(axis=0).sum())
 
 
+def count_information(ratings: Floats) -> float:
+    """Return how many yes-or-no answers with an even chance each answer is worth to a chance-corrected coefficient.
+
+    With k raters an answer is k / 2 pairs' worth. Where nearly all ratings are of one category, most answers say
+    little: raters who guess would agree on them. A pair then counts in proportion to how often guesses differ, 1 where
+    that is half the time or more.
+
+    Args:
+        ratings: Shape (answers, raters).
+    """
+    _, counts = np.unique(ratings[~np.isnan(ratings)], return_counts=True)
+    differing = 1 - float(((counts / counts.sum()) ** 2).sum())
+    given = (~np.isnan(ratings)).sum(axis=1)
+    return min(1.0, 2 * differing) * float(given[given >= 2].mean()) / 2
+
+
 _MOST_GROUPS = 2000
-"""Groups of questions that are left out, one at a time, for the acceleration of BCa: as many values as a bootstrap
-has. The third moment of their influences is about that of the questions', as both are sums of independent parts."""
+"""Groups of questions that are left out, one at a time. The variance of their sums is that of the questions', as both
+are sums of independent parts; estimated from so many it is known to within 3%."""
 
 
-def bootstrap_intervals(
-    statistics: Sequence[AgreementStatistic],
-    ratings: Floats,
-    codes: Counts,
-    *,
-    seed: int,
-    resamples: int,
-    confidence: float,
-) -> list[Interval]:
-    """Return the BCa interval of each statistic (`intervals.bca_ends`); one draw of questions serves all.
+def find_intervals(
+    statistics: Sequence[AgreementStatistic], ratings: Floats, codes: Counts, *, confidence: float
+) -> list[Interval | None]:
+    """Return the interval of each statistic by the jackknife over questions (`intervals.score_interval`).
 
-    A resample in which a statistic is undefined counts as its lowest possible value for the lower end and as its
-    highest for the upper end. Answers that were rated alike, by the same raters, are counted together: on a grid there
-    are few different ones.
+    Answers that were rated alike, by the same raters, are counted together: on a grid there are few different ones.
 
     Args:
         statistics: Defined ones, of the same answers.
-        ratings: Of those, shape (answers, raters).
-        codes: The question of each answer, numbered from 0; two or more different ones.
-        seed: Random seed for the draws.
-        resamples: Number of resamples.
+        ratings: Of those, shape (answers, columns); what answers differ by.
+        codes: The question of each answer, numbered from 0.
         confidence: Confidence level, above 0 and below 1.
+
+    Returns:
+        None where there is one question, or the statistic is undefined without nearly any of them.
     """
+    questions = int(codes.max()) + 1
+    if questions < 2:
+        return [None] * len(statistics)
     _, flat = np.unique(ratings, return_inverse=True)
     _, first, alike = np.unique(flat.reshape(ratings.shape), axis=0, return_index=True, return_inverse=True)
     order = np.argsort(alike, kind="stable")
@@ -148,21 +164,19 @@ def bootstrap_intervals(
             [statistic.compute(rows, gathered) for statistic, rows in zip(statistics, data, strict=True)]
         )
 
-    questions = int(codes.max()) + 1
-    blocks = iterate_resamples(questions, seed=seed, resamples=resamples)
-    replicates = np.concatenate([compute_replicates(compute, drawn, codes[order]) for drawn in blocks])
     groups = min(questions, _MOST_GROUPS)
     left_out = compute_replicates(compute, 1 - np.eye(groups, dtype=np.int64), codes[order] % groups)
-    # A value that is undefined without a group contributes nothing to the skewness.
-    influences = np.nan_to_num(left_out.mean(axis=0) - left_out)
-    bounds = np.array([statistic.bounds for statistic in statistics])
-    lows, highs = (np.where(np.isnan(replicates), bound, replicates) for bound in bounds.T)
-    ends = bca_intervals(
-        np.array([statistic.value for statistic in statistics]),
-        lows,
-        highs,
-        influences=influences,
-        clusters=np.full(len(statistics), questions),
-        confidence=confidence,
-    )
-    return [Interval(low, high) for low, high in zip(*(side.tolist() for side in ends), strict=True)]
+    independent = questions == len(codes)
+    return [
+        wilson_interval(statistic.value, statistic.n, quantile=normal_quantile(confidence))
+        if statistic.is_share and independent
+        else score_interval(
+            statistic.value,
+            column,
+            bounds=statistic.bounds,
+            size=statistic.information * min(questions, statistic.n),
+            at_most=statistic.information * statistic.n if statistic.at_most else np.inf,
+            confidence=confidence,
+        )
+        for statistic, column in zip(statistics, left_out.T, strict=True)
+    ]

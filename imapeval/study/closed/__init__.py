@@ -1,6 +1,6 @@
 """Metrics of closed answers (labels, lists, tags, rankings), each with a confidence interval.
 
 Values are those of scikit-learn and seqeval (extra "closed"). This package adds what neither has (BioASQ's
-accuracies, the volume under the ROC surface) and the bootstrap, which weights answers instead of calling a library
+accuracies, the volume under the ROC surface) and the jackknife, which weights answers instead of calling a library
 thousands of times.
 """

@@ -1,4 +1,4 @@
-"""Metrics of closed answers with bootstrap intervals."""
+"""Metrics of closed answers with score intervals."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, iterate_resamples, percentile_interval
+from imapeval.study.intervals import normal_quantile, score_interval, wilson_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.study.arrays import Floats
+    from imapeval.study.bootstrap import Interval
+
+_MOST_GROUPS = 2000
+"""Groups of answers that are left out, one at a time, for the variance, which is then known to within 3%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +28,22 @@ class MetricFamily:
         names: Of the metrics.
         weigh: The weight of each answer in, shape (answers,), whole numbers (a weight of 2 stands for two equal
             answers, 0 for one that is not there); the value of each metric out, 0..1, NaN where it is undefined.
-        values: What a library says of the answers, by metric; the weighing, which says the same, is for resamples, of
-            which there are too many for a library that takes milliseconds. A metric that no library has is not there.
+        values: What a library says of the answers, by metric; the weighing, which says the same, is for leaving answers
+            out, which is done too often for a library that takes milliseconds. A metric that no library has is not
+            there.
         undefined: Why a metric has no value on these answers, by its name.
+        shares: Metrics that count an answer as right or wrong, and are the share of the right ones.
+        sizes: By metric, how many independent answers it rests on; all answers where it is not there.
+        most: By metric, how many it rests on at most, in intervals; no bound where it is not there.
     """
 
     names: tuple[str, ...]
     compute: Callable[[Floats], Sequence[float]]
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     undefined: Mapping[str, str] = field(default_factory=dict[str, str])
+    shares: frozenset[str] = frozenset()
+    sizes: Mapping[str, float] = field(default_factory=dict[str, float])
+    most: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +71,17 @@ def estimate_metrics(
     answers: int,
     *,
     metrics: Sequence[str] | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
     confidence: float = 0.95,
 ) -> list[MetricEstimate]:
-    """Compute metrics with percentile bootstrap intervals over the answers (Efron and Tibshirani 1993).
+    """Compute metrics with Wilson's score intervals.
 
-    One draw serves all metrics. Where a metric is undefined on a resample (only one class was drawn) it counts as 0
-    for the lower end and as 1 for the upper end.
+    Shares of right answers have Wilson's interval itself; the others that of as many answers as would give them their
+    variance, by leaving out each answer in turn (`intervals.score_interval`).
 
     Args:
         families: Of the task, as `measure_labels` and the others give them.
         answers: How many there are.
         metrics: Metrics in the order of the result; None takes all.
-        seed: Random seed.
-        resamples: Number of resamples.
         confidence: Confidence level, above 0 and below 1.
 
     Raises:
@@ -88,32 +95,71 @@ def estimate_metrics(
     for family in families:
         names = [name for name in family.names if name in wanted]
         found |= {n: MetricEstimate(n, None, None, None, answers, family.undefined.get(n)) for n in names}
-        if any(name not in family.undefined for name in names):
+        defined = [name for name in names if name not in family.undefined]
+        if defined:
             values = {**dict(zip(family.names, family.compute(np.ones(answers)), strict=True)), **family.values}
-            drawn = [family.compute(weights) for weights in _draw(answers, seed=seed, resamples=resamples)]
-            replicates = dict(zip(family.names, np.array(drawn).T, strict=True)) if drawn else {}
-            for name in names:
-                if name not in family.undefined:
-                    ends = (None, None)
-                    if drawn:
-                        interval = percentile_interval(replicates[name], confidence=confidence, bounds=(0.0, 1.0))
-                        ends = (interval.low, interval.high)
-                    found[name] = MetricEstimate(name, float(values[name]), *ends, answers)
+            intervals = _find_intervals(family, defined, values, answers, confidence)
+            for name in defined:
+                interval = intervals.get(name)
+                ends = (None, None) if interval is None else (interval.low, interval.high)
+                found[name] = MetricEstimate(name, float(values[name]), *ends, answers)
     return [found[name] for name in wanted]
 
 
-def _draw(answers: int, *, seed: int, resamples: int) -> Iterator[Floats]:
-    """Yield the weights of each resample; none where fewer than two answers say nothing of how far they spread."""
-    if answers > 1:
-        for block in iterate_resamples(answers, seed=seed, resamples=resamples):
-            yield from block.astype(np.float64)
+def _find_intervals(
+    family: MetricFamily, names: Sequence[str], values: Mapping[str, float], answers: int, confidence: float
+) -> dict[str, Interval | None]:
+    """Return intervals by metric; none where fewer than two answers say nothing of how far they spread."""
+    if answers < 2:
+        return {}
+    quantile = normal_quantile(confidence)
+    intervals: dict[str, Interval | None] = {
+        name: wilson_interval(values[name], answers, quantile=quantile) for name in names if name in family.shares
+    }
+    others = [name for name in names if name not in family.shares]
+    if others:
+        groups = np.arange(answers) % min(answers, _MOST_GROUPS)
+        left_out = np.array([family.compute((groups != group) * 1.0) for group in range(groups.max() + 1)])
+        for name in others:
+            intervals[name] = score_interval(
+                values[name],
+                left_out[:, family.names.index(name)],
+                bounds=(0.0, 1.0),
+                size=family.sizes.get(name, answers),
+                at_most=family.most.get(name, np.inf),
+                confidence=confidence,
+            )
+    return intervals
 
 
-def mean_over_answers(rows: Sequence[Sequence[float]]) -> Callable[[Floats], Sequence[float]]:
-    """Return the weighing of metrics that are means over the answers.
+def average_over_answers(names: tuple[str, ...], rows: Sequence[Sequence[float]]) -> MetricFamily:
+    """Return metrics that are means over the answers.
 
     Args:
+        names: Of the metrics.
         rows: What each answer counts for each metric, shape (answers, metrics).
     """
     table = np.array(rows, dtype=np.float64)
-    return lambda weights: (weights @ table / weights.sum()).tolist()
+    right_or_wrong = [set(column) <= {0.0, 1.0} for column in zip(*rows, strict=True)]
+    return MetricFamily(
+        names,
+        lambda weights: (weights @ table / weights.sum()).tolist(),
+        shares=frozenset(name for name, is_share in zip(names, right_or_wrong, strict=True) if is_share),
+    )
+
+
+def count_effective(classes: Sequence[Sequence[int]]) -> float:
+    """Return how many equally weighted answers a mean over classes rests on (Kish 1965, Survey Sampling, 8.2).
+
+    Every class has the same weight in such a mean, so that each answer of a class of few weighs more.
+
+    Args:
+        classes: Of each answer, numbered from 0; several, or none.
+
+    Returns:
+        The square of the sum of the answers' weights by the sum of their squares; the number of answers where classes
+        are of equal size. 0 where no answer has a class.
+    """
+    sizes = np.bincount(np.array([one for own in classes for one in own], dtype=np.int64))
+    weights = np.array([sum(1 / sizes[one] for one in own) for own in classes])
+    return float(weights.sum() ** 2 / max(1e-300, (weights**2).sum()))

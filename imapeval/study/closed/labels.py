@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from imapeval._optional import require
-from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
+from imapeval.study.closed.estimate import MetricFamily, average_over_answers, count_effective
 from imapeval.study.closed.ordinal import volume_under_roc_surface
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def measure_labels(
     """Measure single labels: accuracy, precision, recall and F1 (micro, macro, weighted), AUC and PR-AUC.
 
     `auc` is the area under the ROC curve and `pr-auc` the average precision (scikit-learn's `roc_auc_score` and
-    `average_precision_score`), each the mean over the labels that have scores, every label against the rest. In a
-    resample it is the mean over those labels that it can tell from others.
+    `average_precision_score`), each the mean over the labels that have scores, every label against the rest. They are
+    undefined where a label has scores and no answer is of it.
 
     Args:
         gold: The right label of each answer, not empty.
@@ -44,7 +44,7 @@ def measure_labels(
         MissingExtraError: scikit-learn is not installed.
     """
     families = [
-        MetricFamily(("accuracy",), mean_over_answers([[float(a == b)] for a, b in zip(gold, predicted, strict=True)])),
+        average_over_answers(("accuracy",), [[float(a == b)] for a, b in zip(gold, predicted, strict=True)]),
         measure_sets([{label} for label in gold], [{label} - {NO_ANSWER} for label in predicted]),
     ]
     return [*families, _measure_scores(gold, scores)] if scores else families
@@ -69,9 +69,7 @@ def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) 
         raise ValueError("no answer has a label")
     wrong = [len(right ^ given) / len(labels) for right, given in zip(gold, predicted, strict=True)]
     return [
-        MetricFamily(
-            ("hamming-loss", "exact-match-ratio"), mean_over_answers([(loss, float(not loss)) for loss in wrong])
-        ),
+        average_over_answers(("hamming-loss", "exact-match-ratio"), [(loss, float(not loss)) for loss in wrong]),
         measure_sets(gold, predicted),
     ]
 
@@ -97,7 +95,9 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
         name: fmean(float(compute(is_label, column)) for is_label, column in columns)
         for name, compute in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
     }
-    return MetricFamily(names, weigh, values)
+    number = {label: place for place, label in enumerate(dict.fromkeys(gold))}
+    size: dict[str, float] = dict.fromkeys(names, count_effective([[number[label]] for label in gold]))
+    return MetricFamily(names, weigh, values, sizes=size, most=size)
 
 
 def _weigh_precision(is_label: Bools, scores: Floats) -> Callable[[Floats], float]:
@@ -141,9 +141,9 @@ def measure_sets(
 ) -> MetricFamily:
     """Return precision, recall and F1 of what each answer holds: a label, several, or entities.
 
-    "micro" counts all labels as one; "macro" is the mean over the labels that gold or prediction have, in a resample
-    over those that it has; "weighted" the mean by how often gold has them. A label that is never predicted has a
-    precision of 0, one that gold never has a recall of 0: the conventions of scikit-learn and seqeval.
+    "micro" counts all labels as one; "macro" is the mean over the labels that gold or prediction have; "weighted" the
+    mean by how often gold has them. A label that is never predicted has a precision of 0, one that gold never has a
+    recall of 0: the conventions of scikit-learn and seqeval.
 
     Args:
         gold: What is right, by answer.
@@ -183,7 +183,17 @@ def measure_sets(
             expected, found, labels=labels, average=average, zero_division=0
         )[:3]
     ]
-    return MetricFamily(NAMES, weigh, dict(zip(NAMES, values, strict=True)))
+    right_labels = [[codes[label(thing)] for thing in right] for right in gold]
+    macro = [name for name in NAMES if name.endswith("macro") and any(gold)]
+    answers, things = (count_effective(side) for side in (right_labels, [[one] for own in right_labels for one in own]))
+    return MetricFamily(
+        NAMES,
+        weigh,
+        dict(zip(NAMES, values, strict=True)),
+        # What one answer holds may be right or wrong together: where all is right, answers count.
+        sizes=dict.fromkeys(macro, answers),
+        most=dict.fromkeys(macro, things),
+    )
 
 
 def _average(hits: Floats, predicted: Floats, actual: Floats) -> list[float]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.study.closed.estimate import MetricFamily, mean_over_answers
+from imapeval.study.closed.estimate import MetricFamily, average_over_answers, count_effective
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -44,7 +44,8 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFa
         reason = "every answer is of the same class: there is no order"
         return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
     weigh = volume_under_roc_surface(np.asarray(gold), np.asarray(scores, dtype=np.float64))
-    return [MetricFamily(("vus",), lambda weights: [weigh(weights)])]
+    size = {"vus": count_effective([[one] for one in np.unique(gold, return_inverse=True)[1].tolist()])}
+    return [MetricFamily(("vus",), lambda weights: [weigh(weights)], sizes=size, most=size)]
 
 
 def volume_under_roc_surface(gold: npt.NDArray[Any], scores: Floats) -> Callable[[Floats], float]:
@@ -114,7 +115,7 @@ def measure_rankings(gold: Sequence[Collection[str]], predicted: Sequence[Sequen
         known = {_fold(answer) for answer in right}
         rank = next((rank for rank, answer in enumerate(answers[:TOP], 1) if _fold(answer) in known), None)
         rows.append((float(rank == 1), float(rank is not None), 1 / rank if rank else 0.0))
-    return [MetricFamily(("strict-accuracy", "lenient-accuracy", "mrr"), mean_over_answers(rows))]
+    return [average_over_answers(("strict-accuracy", "lenient-accuracy", "mrr"), rows)]
 
 
 def _fold(answer: str) -> str:
@@ -139,4 +140,4 @@ def measure_grades(gold: Sequence[float], predicted: Sequence[float], scale: Sca
     for right, given in zip(gold, predicted, strict=True):
         farthest = max(right - scale.low, scale.high - right)
         rows.append((1 - abs(right - min(max(given, scale.low), scale.high)) / farthest,))
-    return [MetricFamily(("edrm",), mean_over_answers(rows))]
+    return [average_over_answers(("edrm",), rows)]

@@ -206,7 +206,10 @@ def _read_scores(cells: Sequence[_Cell], gold: Sequence[str], positive: str | No
     if isinstance(tables[0], dict):
         if positive is not None:
             raise UsageError("--positive is for scores that are one number a row; here each label has its own.")
-        return {label: [_score_of(label, t, c) for t, c in zip(tables, cells, strict=True)] for label in labels}
+        # A label that no answer is of is kept: it has no AUC, and says so.
+        objects = [cast("dict[str, Any]", table) for table in tables if isinstance(table, dict)]
+        scored = dict.fromkeys([*labels, *(label for table in objects for label in table)])
+        return {label: [_score_of(label, t, c) for t, c in zip(tables, cells, strict=True)] for label in scored}
     if len(labels) > 2:
         raise cells[0].refuse(
             f"one number, but there are {len(labels)} labels", 'Give a number for each, as {"a": 0.7, "b": 0.3}.'

@@ -28,7 +28,7 @@ def values(done: subprocess.CompletedProcess[str]) -> dict[str, float | None]:
 
 
 def test_labels_as_json(imapeval: Command, labels: Path):
-    done = imapeval("closed", labels, *COLUMNS, "--scores", "p", "--resamples", "50", "--json")
+    done = imapeval("closed", labels, *COLUMNS, "--scores", "p", "--json")
     found = values(done)
     # 3 of 5 are right; no answer (null) is a wrong one, but predicts nothing: yes 2/2 of 3, no 1/2 of 2.
     assert found["accuracy"] == 3 / 5
@@ -39,21 +39,21 @@ def test_labels_as_json(imapeval: Command, labels: Path):
     first = json.loads(done.stdout)[0]
     assert set(first) == {"metric", "value", "low", "high", "n", "reason"}
     assert first["low"] <= first["value"] <= first["high"]
-    assert imapeval("closed", labels, *COLUMNS, "--scores", "p", "--resamples", "50", "--json").stdout == done.stdout
+    assert imapeval("closed", labels, *COLUMNS, "--scores", "p", "--json").stdout == done.stdout
 
 
 def test_table(imapeval: Command, labels: Path):
-    done = imapeval("closed", labels, *COLUMNS, "--metrics", "f1-macro,accuracy", "--resamples", "20", "--seed", "4")
+    done = imapeval("closed", labels, *COLUMNS, "--metrics", "f1-macro,accuracy")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("│ ")] == ["f1-macro", "accuracy"]
     assert "0.600" in done.stdout
-    assert "(20 resamples of answers, seed 4)" in done.stdout
+    assert "Wilson score intervals" in done.stdout
 
 
 def test_what_is_undefined_says_why(imapeval: Command, tmp_path: Path):
     data = write_rows(tmp_path / "a.jsonl", [{"right": 1, "given": 1, "p": 0.5}, {"right": 1, "given": 0, "p": 0.2}])
-    args = ("closed", data, *COLUMNS, "--scores", "p", "--resamples", "5")
+    args = ("closed", data, *COLUMNS, "--scores", "p")
     found = values(imapeval(*args, "--json"))
     assert (found["accuracy"], found["auc"], found["pr-auc"]) == (0.5, None, None)
     told = "Undefined: auc, pr-auc: every answer is '1': there is nothing to tell apart."
@@ -64,8 +64,18 @@ def test_csv_and_json_hold_the_same_labels(imapeval: Command, labels: Path, tmp_
     rows = [json.loads(line) for line in labels.read_text().splitlines()]
     path = tmp_path / "b.csv"
     path.write_text("right,given,p\n" + "".join(f"{r['right']},{r['given'] or ''},{r['p']}\n" for r in rows))
-    args = (*COLUMNS, "--scores", "p", "--resamples", "5", "--json")
+    args = (*COLUMNS, "--scores", "p", "--json")
     assert imapeval("closed", path, *args).stdout == imapeval("closed", labels, *args).stdout
+
+
+def test_a_label_that_no_answer_is_of_is_named(imapeval: Command, tmp_path: Path):
+    rows = [("a", {"a": 0.7, "b": 0.2, "c": 0.1}), ("b", {"a": 0.2, "b": 0.7, "c": 0.1})] * 3
+    data = write_rows(tmp_path / "a.jsonl", [{"right": r, "given": r, "p": p} for r, p in rows])
+    done = imapeval("closed", data, *COLUMNS, "--scores", "p", "--json")
+    found = {row["metric"]: row for row in json.loads(done.stdout)}
+    assert found["auc"]["value"] is None
+    assert "no answer is 'c'" in found["auc"]["reason"]
+    assert found["accuracy"]["value"] == 1
 
 
 def test_scores_of_each_label(imapeval: Command, tmp_path: Path):
@@ -75,7 +85,7 @@ def test_scores_of_each_label(imapeval: Command, tmp_path: Path):
         ("c", {"a": 0, "b": 0, "c": 1}),
     ]
     data = write_rows(tmp_path / "a.jsonl", [{"right": r, "given": r, "p": p} for r, p in rows])
-    assert values(imapeval("closed", data, *COLUMNS, "--scores", "p", "--resamples", "5", "--json"))["auc"] == 1
+    assert values(imapeval("closed", data, *COLUMNS, "--scores", "p", "--json"))["auc"] == 1
     del rows[1][1]["c"]
     write_rows(data, [{"right": r, "given": r, "p": p} for r, p in rows])
     done = imapeval("closed", data, *COLUMNS, "--scores", "p")
@@ -108,7 +118,7 @@ def test_scores_of_each_label(imapeval: Command, tmp_path: Path):
 )
 def test_other_tasks(imapeval: Command, tmp_path: Path, task: str, rows: list[Any], expected: dict[str, float]):
     data = write_rows(tmp_path / "a.jsonl", [{"right": right, "given": given} for right, given in rows])
-    found = values(imapeval("closed", data, *COLUMNS, "--task", task, "--resamples", "5", "--json"))
+    found = values(imapeval("closed", data, *COLUMNS, "--task", task, "--json"))
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
@@ -116,16 +126,14 @@ def test_grades(imapeval: Command, tmp_path: Path):
     # Right 5, 1, 2.5 and given 4, 3, 9 (cut to 5) on 0 to 5: 1 - 1/5, 1 - 2/4, 1 - 2.5/2.5.
     rows = [{"right": right, "given": given} for right, given in ((5, 4), (1, "3"), (2.5, 9))]
     data = write_rows(tmp_path / "a.jsonl", rows)
-    found = values(
-        imapeval("closed", data, *COLUMNS, "--task", "grade", "--scale", "0:5", "--resamples", "5", "--json")
-    )
+    found = values(imapeval("closed", data, *COLUMNS, "--task", "grade", "--scale", "0:5", "--json"))
     assert found == pytest.approx({"edrm": (0.8 + 0.5 + 0.0) / 3})
 
 
 def test_order_of_words(imapeval: Command, tmp_path: Path):
     rows = [("mild", 0.1), ("severe", 0.9), ("moderate", 0.5)]
     data = write_rows(tmp_path / "a.jsonl", [{"right": right, "given": given} for right, given in rows])
-    args = ("closed", data, *COLUMNS, "--task", "ordinal", "--resamples", "5", "--json")
+    args = ("closed", data, *COLUMNS, "--task", "ordinal", "--json")
     assert values(imapeval(*args, "--order", "mild,moderate,severe")) == {"vus": 1.0}
     assert values(imapeval(*args, "--order", "severe,moderate,mild")) == {"vus": 0.0}
 

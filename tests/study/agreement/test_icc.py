@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from imapeval.study.agreement.icc import Model, measure_icc, spearman_brown
-from imapeval.study.agreement.statistic import AgreementStatistic
+from imapeval.study.agreement.statistic import AgreementStatistic, find_intervals
 from imapeval.study.arrays import Floats
 from imapeval.study.correlation.coefficients import Undefined
 
@@ -26,35 +26,15 @@ def test_shrout_and_fleiss():
     assert values == pytest.approx([0.17, 0.29, 0.71, 0.44, 0.62, 0.91], abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("model", "mean", "low", "high"),
-    # As R's psych 2.x and pingouin 0.7.0 give them for the same ratings, to two digits.
-    [
-        (1, False, -0.13, 0.72),
-        (2, False, 0.02, 0.76),
-        (3, False, 0.34, 0.95),
-        (1, True, -0.88, 0.91),
-        (2, True, 0.07, 0.93),
-        (3, True, 0.68, 0.99),
-    ],
-)
-def test_intervals_of_shrout_and_fleiss(model: Model, mean: bool, low: float, high: float):
-    formula = icc(SHROUT_FLEISS, model, mean=mean).formula
-    assert formula is not None
-    interval = formula(0.95)
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.005)
-    narrow = formula(0.5)
-    assert low < narrow.low < narrow.high < high
-
-
 @pytest.mark.parametrize(("model", "mean"), FORMS)
 def test_pingouin(expected: dict[str, Any], complete: Floats, model: Model, mean: bool):
     value, low, high = expected["pingouin"][f"ICC({model},{'k' if mean else 1})"]
     found = icc(complete, model, mean=mean)
     assert found.value == pytest.approx(value, abs=1e-10)
-    assert found.formula is not None
-    interval = found.formula(0.95)
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.005)
+    # Theirs is by the F distribution, exact for normal ratings, as these nearly are.
+    (interval,) = find_intervals([found], complete, np.arange(len(complete)), confidence=0.95)
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.04)
 
 
 def test_unequal_numbers_of_raters():
@@ -66,7 +46,6 @@ def test_unequal_numbers_of_raters():
     assert icc(ratings, 1).value == pytest.approx(single)
     k = 3 / (1 / 2 + 1 / 3 + 1)
     assert icc(ratings, 1, mean=True).value == pytest.approx(k * single / (1 + (k - 1) * single))
-    assert icc(ratings, 1).formula is None
     assert icc(ratings, 1).n == 3
 
 
@@ -89,9 +68,6 @@ def test_a_weight_stands_for_equal_answers(complete: Floats, model: Model, mean:
 def test_perfect_agreement(model: Model, mean: bool):
     found = icc(np.array([[1, 1], [2, 2], [5, 5.0]]), model, mean=mean)
     assert found.value == pytest.approx(1)
-    assert found.formula is not None
-    interval = found.formula(0.95)
-    assert (interval.low, interval.high) == pytest.approx((1, 1))
 
 
 def test_a_constant_resample_is_undefined():

@@ -2,17 +2,17 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from imapeval.errors import UsageError
 from imapeval.study.agreement.measure import STATISTICS, choose_statistics, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.sentences import describe_agreement
+from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
-from imapeval.study.bootstrap import draw_resamples
 from imapeval.study.data.findings import Agreement
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
-from imapeval.study.intervals import bca_intervals
 from imapeval.study.number_format import format_number
 
 HALVES = Scale(0, 5, 0.5)
@@ -25,7 +25,7 @@ def by_name(rows: list[Agreement]) -> dict[str, Agreement]:
 
 def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats):
     rated = build_rated({"accuracy": missing}, scales={"accuracy": HALVES})
-    rows = measure_agreement(rated, statistics=tuple(STATISTICS), resamples=100)
+    rows = measure_agreement(rated, statistics=tuple(STATISTICS))
     assert [row.statistic for row in rows] == list(STATISTICS)
     for row in rows:
         if "Cohen" in (row.reason or ""):
@@ -39,41 +39,58 @@ def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats
             assert row.n > 0
 
 
-def test_intervals_are_those_of_the_drawn_questions(build_rated: Build, missing: Floats):
+def test_the_share_of_equal_ratings_has_wilsons_interval(build_rated: Build):
+    # scipy 1.17.1: binomtest(...).proportion_ci(method="wilson").
+    for agreed, n in ((20, 20), (17, 20), (0, 9)):
+        table = np.array([[1.0, 1.0]] * agreed + [[0.0, 1.0]] * (n - agreed))
+        expected = stats.binomtest(agreed, n).proportion_ci(method="wilson")
+        row = measure_agreement(build_rated({"a": table}), statistics=["exact"])[0]
+        assert (row.low, row.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_intervals_are_score_intervals_of_what_is_left_out(build_rated: Build, missing: Floats):
     questions = np.repeat(np.arange(20), 3)
     rated = build_rated({"accuracy": missing}, questions=questions.tolist(), scales={"accuracy": HALVES})
     names = ("exact", "mad", "gwet_ac2_linear", "krippendorff_alpha_ordinal", "icc_1_k", "spearman")
-    rows = by_name(measure_agreement(rated, statistics=names, seed=7, resamples=60))
-    weights = draw_resamples(20, seed=7, resamples=60)
-    left_out = 1 - np.eye(20, dtype=np.int64)
+    rows = by_name(measure_agreement(rated, statistics=names))
     for name in names:
-        replicates, without = (
-            np.array(
-                [
-                    STATISTICS[name].measure(np.repeat(missing, drawn[questions], axis=0), HALVES).value
-                    for drawn in counts
-                ]
-            )
-            for counts in (weights, left_out)
-        )
-        ends = bca_intervals(
-            np.array(rows[name].value),
-            replicates,
-            replicates,
-            influences=without.mean() - without,
-            clusters=np.array(20),
-            confidence=0.95,
-        )
-        assert (rows[name].low, rows[name].high) == pytest.approx((float(ends[0]), float(ends[1])))
+        found = STATISTICS[name].measure(missing, HALVES)
+        assert isinstance(found, AgreementStatistic)
+        without = [STATISTICS[name].measure(missing[questions != question], HALVES).value for question in range(20)]
+        # Wilson's interval solved for, and not by its formula: shares p that are a given number of standard errors of
+        # a share among `size` answers away.
+        low, high = found.bounds
+        share = (found.value - low) / (high - low)
+        variance = 19 / 20 * np.sum((np.array(without) - np.mean(without)) ** 2) / (high - low) ** 2
+        ends = solve_wilson(share, share * (1 - share) / variance, stats.t.ppf(0.975, 19))
+        assert (rows[name].low, rows[name].high) == pytest.approx([low + end * (high - low) for end in ends])
 
 
-def test_an_icc_of_independent_answers_has_its_formula(build_rated: Build, complete: Floats):
-    alone = by_name(measure_agreement(build_rated({"a": complete}), statistics=["icc_2_1"], resamples=50))["icc_2_1"]
-    # pingouin 0.7.0, as in expected/agreement.json.
-    assert (alone.low, alone.high) == pytest.approx((0.47, 0.74), abs=0.005)
-    pairs = build_rated({"a": complete}, questions=np.repeat(np.arange(30), 2).tolist())
-    drawn = [measure_agreement(pairs, statistics=["icc_2_1"], seed=seed, resamples=50)[0] for seed in (0, 0, 1)]
-    assert drawn[0] == drawn[1] != drawn[2]
+def solve_wilson(share: float, size: float, quantile: float) -> list[float]:
+    def exceed(p: float) -> float:
+        return (p - share) ** 2 - quantile**2 * p * (1 - p) / size
+
+    return [optimize.brentq(exceed, *side) for side in ((0, share), (share, 1))]
+
+
+def test_no_interval_has_zero_width(build_rated: Build):
+    agreeing = {name: np.repeat(np.array(values), 2).reshape(-1, 2) for name, values in PERFECT.items()}
+    rows = measure_agreement(
+        build_rated(agreeing, scales={name: Scale(0, 5, 1) for name in agreeing}), statistics=EVERY
+    )
+    for row in rows:
+        if row.statistic in ("icc_1_k", "icc_2_k", "icc_3_k") or row.value is not None:
+            best = 0.0 if row.statistic == "mad" else 1.0
+            assert row.value == pytest.approx(best)
+            assert row.high - row.low > 0.1, row.statistic
+    width = {(row.dimension, row.statistic): row.high - row.low for row in rows if row.value is not None}
+    # Where nearly all ratings are of one category, raters who guess would agree as well.
+    assert width["rare", "cohen_kappa"] > 1.5 * width["even", "cohen_kappa"]
+    assert width["rare", "exact"] == pytest.approx(width["even", "exact"])
+
+
+PERFECT = {"even": [0.0, 1.0] * 10, "rare": [0.0] + [1.0] * 19}
+EVERY = tuple(name for name in STATISTICS if name != "fleiss_kappa")
 
 
 def test_clusters_widen_the_interval(build_rated: Build):
@@ -85,7 +102,7 @@ def test_clusters_widen_the_interval(build_rated: Build):
     questions = np.repeat(np.arange(30), 6).tolist()
     widths = []
     for rated in (build_rated({"a": table}), build_rated({"a": table}, questions=questions)):
-        row = measure_agreement(rated, statistics=["exact"], resamples=400)[0]
+        row = measure_agreement(rated, statistics=["exact"])[0]
         assert row.low is not None
         assert row.high is not None
         widths.append(row.high - row.low)
@@ -134,17 +151,17 @@ def test_nothing_to_measure(build_rated: Build, table: list[list[float]], reason
 
 
 def test_two_answers(build_rated: Build):
-    rows = by_name(measure_agreement(build_rated({"a": np.array([[1.0, 1.0], [4.0, 3.0]])}), resamples=200))
+    rows = by_name(measure_agreement(build_rated({"a": np.array([[1.0, 1.0], [4.0, 3.0]])})))
     alpha = rows["krippendorff_alpha_interval"]
     # 1 squared apart within answers, 27 over all six pairs of the four ratings: 1 - 3 * 1 / 27.
     assert alpha.value == pytest.approx(8 / 9)
-    # A resample of one answer alone has no alpha: it counts as either end.
-    assert (alpha.low, alpha.high) == (-1, 1)
+    # Without either answer there is no alpha, and so no variance.
+    assert (alpha.low, alpha.high) == (None, None)
     assert rows["spearman"].value is None
 
 
 def test_one_question_has_no_interval(build_rated: Build, complete: Floats):
-    rows = measure_agreement(build_rated({"a": complete}, questions=[0] * len(complete)), resamples=50)
+    rows = measure_agreement(build_rated({"a": complete}, questions=[0] * len(complete)))
     assert all(row.value is not None and row.low is None for row in rows)
 
 
@@ -155,14 +172,15 @@ def test_unknown_statistic(build_rated: Build, complete: Floats):
 
 def test_sentences(build_rated: Build, complete: Floats):
     rated = build_rated({"accuracy": complete}, scales={"accuracy": HALVES}, averages={"tone": np.ones(60)})
-    agreements = measure_agreement(rated, resamples=200)
+    agreements = measure_agreement(rated)
     rows = by_name([row for row in agreements if row.dimension == "accuracy"])
-    accuracy, tone = describe_agreement(rated, agreements, find_ceilings(rated, resamples=200))
+    accuracy, tone = describe_agreement(rated, agreements, find_ceilings(rated))
     assert f"give the same rating on {rows['exact'].value:.0%} of answers" in accuracy
     assert f"lie 0.5 apart or less on {rows['within_step'].value:.0%} of answers" in accuracy
     assert "Krippendorff's alpha (interval) is .61 [" in accuracy
     # The root of pingouin's ICC(3,k), .848.
-    assert "a Pearson correlation of about .92 [" in accuracy
+    assert "could reach Pearson's r of about .92 [" in accuracy
+    assert "over all answers with the mean of 3 raters" in accuracy
     assert tone.startswith("tone: agreement among raters cannot be measured: only average ratings are known")
 
 
@@ -173,7 +191,7 @@ def test_numbers_as_journals_write_them(value: float, shown: str):
 
 def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):
     rated = build_rated({"a": complete, "b": np.full(complete.shape, np.nan)})
-    agreements, ceilings = measure_agreement(rated, resamples=20), find_ceilings(rated, resamples=20)
+    agreements, ceilings = measure_agreement(rated), find_ceilings(rated)
     for row in (*agreements, *ceilings):
         assert (row.value is None) == (row.dimension == "b")
         assert row.dimension == "a" or "no raters" in (row.reason or "")

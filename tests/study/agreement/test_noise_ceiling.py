@@ -28,7 +28,7 @@ def test_cronbachs_alpha(build_rated: Build):
     ratings = np.array(expected["complete"], dtype=np.float64)
     # Cronbach's alpha: k / (k - 1) (1 - sum of the raters' variances / variance of the sums).
     alpha = 3 / 2 * (1 - ratings.var(axis=0, ddof=1).sum() / ratings.sum(axis=1).var(ddof=1))
-    ceiling = find_ceilings(build_rated({"a": ratings}), resamples=100)[0]
+    ceiling = find_ceilings(build_rated({"a": ratings}))[0]
     assert ceiling.reliability == pytest.approx(alpha)
     assert ceiling.reliability == pytest.approx(expected["pingouin"]["ICC(3,k)"][0])
     assert ceiling.value == pytest.approx(alpha**0.5)
@@ -43,10 +43,65 @@ def test_the_truth_reaches_it_and_no_more(build_rated: Build):
         "spearman": stats.spearmanr(truth, mean).statistic,
         "kendall_tau_b": stats.kendalltau(truth, mean).statistic,
     }
-    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": ratings}), resamples=50)}
+    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": ratings}))}
     assert {name: row.value for name, row in ceilings.items()} == pytest.approx(reached, abs=0.01)
     # Three raters whose error varies as answers do: 3 / (3 + 1).
     assert ceilings["pearson"].reliability == pytest.approx(0.75, abs=0.01)
+
+
+@pytest.mark.parametrize("prevalence", [0.5, 0.9])
+@pytest.mark.parametrize("some", [False, True])
+def test_in_ranks_the_truth_reaches_it_against_yes_and_no(build_rated: Build, prevalence: float, some: bool):
+    truth, ratings = simulate(40_000, 0.7, leniency=np.array([-0.4, 0.0, 0.4]))
+    answers = (ratings > np.quantile(ratings, 1 - prevalence)).astype(np.float64)
+    if some:
+        answers[np.random.default_rng(1).random(answers.shape) < 1 / 3] = np.nan
+    rated = np.flatnonzero(np.isfinite(answers).any(axis=1))
+    means = np.nanmean(answers[rated], axis=1)
+    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": answers[rated]}))}
+    assert ceilings["spearman"].value == pytest.approx(stats.spearmanr(truth[rated], means).statistic, abs=0.01)
+    assert ceilings["kendall_tau_b"].value == pytest.approx(stats.kendalltau(truth[rated], means).statistic, abs=0.01)
+
+
+def test_in_ranks_ties_on_a_fine_scale_are_refused(build_rated: Build):
+    _, ratings = simulate(300, 0.7, leniency=np.zeros(2))
+    fine = np.minimum(np.round(20 * ratings + 70), 80.0)
+    pearson, *ranks = find_ceilings(build_rated({"a": fine}))
+    assert pearson.value is not None
+    assert all(row.value is None and "% of the mean ratings are equal" in (row.reason or "") for row in ranks)
+    assert all(row.value is not None for row in find_ceilings(build_rated({"a": np.round(20 * ratings + 70)})))
+
+
+def test_each_level_has_its_own_ceiling(build_rated: Build):
+    truth, ratings = simulate(6000, 1.0, leniency=np.zeros(3))
+    # Three systems 3 points apart: all answers together are easy to rank, those of one system are not.
+    system = np.arange(6000) % 3
+    ratings += 3 * system[:, None]
+    rated = replace(build_rated({"a": ratings}), systems=tuple("xyz"[number] for number in system))
+    rows = {(row.level, row.coefficient): row for row in find_ceilings(rated)}
+    assert {level for level, _ in rows} == {"global", "within-system"}
+    for name, compute in (
+        ("pearson", stats.pearsonr),
+        ("spearman", stats.spearmanr),
+        ("kendall_tau_b", stats.kendalltau),
+    ):
+        means = ratings.mean(axis=1)
+        pooled = compute(truth + 3 * system, means).statistic
+        within = np.mean([compute(truth[system == one], means[system == one]).statistic for one in range(3)])
+        assert rows["within-system", name].value == pytest.approx(within, abs=0.01)
+        if name == "pearson":
+            assert rows["global", name].value == pytest.approx(pooled, abs=0.01)
+        assert rows["within-system", name].low < within < rows["within-system", name].high < pooled
+
+
+def test_a_system_whose_raters_disagree_leaves_no_ceiling_within_systems(build_rated: Build):
+    _, ratings = simulate(80, 0.5, leniency=np.zeros(2))
+    ratings[40:] = np.array([[1.0, 3.0], [3.0, 1.0]] * 20)
+    ratings[41:45] += 0.1
+    rated = replace(build_rated({"a": ratings}), systems=("x",) * 40 + ("y",) * 40)
+    rows = [row for row in find_ceilings(rated) if row.level == "within-system"]
+    assert len(rows) == 3
+    assert all(row.value is None and (row.reason or "").startswith("y: raters agree no better") for row in rows)
 
 
 def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rated: Build):
@@ -56,7 +111,7 @@ def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rat
     drawn = generator.permuted(np.tile(np.arange(4), (20_000, 1)), axis=1)
     ratings[drawn >= generator.integers(1, 5, size=20_000)[:, None]] = np.nan
     rated = build_rated({"a": ratings})
-    ceiling = find_ceilings(rated, resamples=20)[0]
+    ceiling = find_ceilings(rated)[0]
     reached = stats.pearsonr(truth, rated.ratings_of("a")).statistic
     assert ceiling.value == pytest.approx(reached, abs=0.01)
     assert ceiling.raters == pytest.approx(2.5, abs=0.05)
@@ -65,9 +120,9 @@ def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rat
 def test_the_interval_is_of_questions(build_rated: Build):
     _, ratings = simulate(120, 1.0, leniency=np.zeros(3))
     twice = np.repeat(ratings, 2, axis=0)
-    alone = find_ceilings(build_rated({"a": ratings}), seed=4, resamples=300)[0]
+    alone = find_ceilings(build_rated({"a": ratings}))[0]
     doubled = build_rated({"a": twice}, questions=np.repeat(np.arange(120), 2).tolist())
-    together = find_ceilings(doubled, seed=4, resamples=300)[0]
+    together = find_ceilings(doubled)[0]
     # Answers that stand there twice add nothing that is new.
     assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.005)
     assert alone.low is not None
@@ -86,7 +141,7 @@ def test_the_interval_is_of_questions(build_rated: Build):
     ],
 )
 def test_refused(build_rated: Build, table: list[list[float]], reason: str):
-    for row in find_ceilings(build_rated({"a": np.array(table)}), resamples=20):
+    for row in find_ceilings(build_rated({"a": np.array(table)})):
         assert row.value is None
         assert row.low is None
         assert row.reason is not None
@@ -153,7 +208,7 @@ def test_what_is_not_corrected():
     good, top = correlation(0.6, 0.5, 0.7), ceiling(0.8, 0.75, 0.85)
     cases = [
         (replace(good, coefficient="kendall_tau_b"), top, "for pearson and spearman"),
-        (replace(good, level="within-system"), top, "the coefficient within-system"),
+        (replace(good, level="within-system"), top, "the coefficient is within-system"),
         (replace(good, value=None, low=None, high=None, reason="scores are constant (1)"), top, "scores are constant"),
         (good, replace(top, dimension="b"), "no ceiling is known for a"),
         (replace(good, dimension=ALL), top, "a mean over dimensions has no ceiling of its own"),

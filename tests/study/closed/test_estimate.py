@@ -2,40 +2,60 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import mean_interval
-from imapeval.study.closed.estimate import MetricEstimate, MetricFamily, estimate_metrics, mean_over_answers
+from imapeval.study.closed.estimate import (
+    MetricEstimate,
+    MetricFamily,
+    average_over_answers,
+    count_effective,
+    estimate_metrics,
+)
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
-from imapeval.study.closed.ordinal import measure_order
+from imapeval.study.closed.ordinal import measure_grades, measure_order
+from imapeval.study.data.scales import Scale
 
 RIGHT = [True, True, False, True, False, True, True, True, False, True]
 
 
 def accuracy(right: list[bool]) -> list[MetricFamily]:
-    return [MetricFamily(("accuracy",), mean_over_answers([[float(one)] for one in right]))]
+    return [average_over_answers(("accuracy",), [[float(one)] for one in right])]
 
 
-def test_the_interval_of_a_mean_is_that_of_the_mean():
-    (row,) = estimate_metrics(accuracy(RIGHT), 10, seed=3, resamples=500)
-    expected = mean_interval([float(one) for one in RIGHT], seed=3, resamples=500)
-    assert expected is not None
-    assert row == MetricEstimate(
-        "accuracy", pytest.approx(0.7), pytest.approx(expected.low), pytest.approx(expected.high), 10
+@pytest.mark.parametrize(("right", "n"), [(7, 10), (20, 20), (0, 5), (28, 30), (5000, 5300)])
+def test_a_share_has_wilsons_interval(right: int, n: int):
+    (row,) = estimate_metrics(accuracy([True] * right + [False] * (n - right)), n)
+    # scipy 1.17.1.
+    expected = stats.binomtest(right, n).proportion_ci(method="wilson")
+    found = MetricEstimate(
+        "accuracy", pytest.approx(right / n), pytest.approx(expected.low), pytest.approx(expected.high), n
     )
+    assert row == found
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
-    # 200 draws of 60 answers with a true accuracy of .7; the percentile interval of a proportion covers about 94%
-    # there (Efron and Tibshirani 1993, chapter 13: somewhat less than said). 3 standard errors of 200 trials are 5%.
-    generator = np.random.default_rng(0)
-    covered = 0
-    for seed in range(200):
-        (row,) = estimate_metrics(accuracy(list(generator.random(60) < 0.7)), 60, seed=seed, resamples=300)
-        assert row.low is not None
-        assert row.high is not None
-        covered += row.low <= 0.7 <= row.high
-    assert 0.88 <= covered / 200 <= 0.99
+@pytest.mark.parametrize("classes", [["1", "0"] * 10, ["1"] * 3 + ["0"] * 17])
+def test_no_interval_has_zero_width_where_all_is_right(classes: list[str]):
+    scores = [float(one) + 0.01 * number for number, one in enumerate(classes)]
+    families = measure_labels(classes, classes, scores={"1": scores})
+    order = measure_order([int(one) for one in classes], scores)
+    grades = measure_grades([float(one) for one in classes], [float(one) for one in classes], Scale(0, 1))
+    rows = {row.metric: row for row in estimate_metrics([*families, *order, *grades], 20)}
+    for row in rows.values():
+        assert (row.value, row.high) == (pytest.approx(1), pytest.approx(1))
+        assert 0.5 < row.low < 0.9, row.metric
+    rare = classes.count("1") == 3
+    # What has three right answers to go by says less than what has ten, or all.
+    assert (rows["auc"].low < rows["accuracy"].low - 0.05) == rare
+    assert (rows["f1-macro"].low < rows["f1-micro"].low - 0.05) == rare
+
+
+def test_a_mean_over_classes_rests_on_the_small_ones():
+    # Kish 1965: 3 classes of 10, 10 and 1: (3)^2 / (10 / 100 + 10 / 100 + 1).
+    classes = [[0]] * 10 + [[1]] * 10 + [[2]]
+    assert count_effective(classes) == pytest.approx(9 / 1.2)
+    assert count_effective([[0], [1]] * 7) == pytest.approx(14)
+    assert count_effective([[], []]) == 0
 
 
 def test_one_answer_has_no_interval():
@@ -44,17 +64,17 @@ def test_one_answer_has_no_interval():
 
 def test_metrics_come_as_they_are_asked_for():
     families = measure_labels(["a", "b", "a"], ["a", "a", "a"])
-    found = estimate_metrics(families, 3, metrics=["f1-macro", "accuracy", "f1-macro"], resamples=10)
+    found = estimate_metrics(families, 3, metrics=["f1-macro", "accuracy", "f1-macro"])
     assert [row.metric for row in found] == ["f1-macro", "accuracy"]
     with pytest.raises(UsageError, match="'f2'"):
         estimate_metrics(families, 3, metrics=["f2"])
 
 
-def test_what_a_resample_cannot_tell_widens_the_interval():
-    # 2 answers, one of each class: half of the resamples have one class only and may have any AUC.
-    families = measure_labels(["1", "0"], ["1", "0"], scores={"1": [0.9, 0.1]})
-    auc = estimate_metrics(families, 2, metrics=["auc"], resamples=200)[0]
-    assert (auc.value, auc.low, auc.high) == (1.0, 0.0, 1.0)
+def test_one_answer_of_a_class_says_little():
+    families = measure_labels(["1", "0", "0", "0"], ["1", "0", "0", "0"], scores={"1": [0.9, 0.1, 0.2, 0.3]})
+    auc = estimate_metrics(families, 4, metrics=["auc"])[0]
+    assert (auc.value, auc.high) == (1.0, 1.0)
+    assert auc.low < 0.45
 
 
 @st.composite

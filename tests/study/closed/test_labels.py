@@ -12,7 +12,6 @@ from imapeval.errors import MissingExtraError
 from imapeval.study.closed.estimate import MetricFamily, estimate_metrics
 from imapeval.study.closed.labels import measure_label_sets, measure_labels, measure_sequences
 
-ONCE = {"resamples": 1}
 GOLD = ["a", "a", "a", "b", "b", "c"]
 PREDICTED = ["a", "a", "b", "b", "c", "c"]
 
@@ -23,7 +22,7 @@ sets = st.lists(
 
 
 def values(families: list[MetricFamily], answers: int) -> dict[str, float | None]:
-    return {row.metric: row.value for row in estimate_metrics(families, answers, **ONCE)}
+    return {row.metric: row.value for row in estimate_metrics(families, answers)}
 
 
 def count(hits: list[tuple[set[str], set[str]]]) -> dict[str, float]:
@@ -97,7 +96,7 @@ scored = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.25, 0.5, 0.75
 @settings(deadline=None, max_examples=25)
 def test_areas_are_what_they_are_defined_as(pairs: list[tuple[bool, float]]):
     gold = ["yes" if right else "no" for right, _ in pairs]
-    found = estimate_metrics(measure_labels(gold, gold, scores={"yes": [s for _, s in pairs]}), len(pairs), **ONCE)
+    found = estimate_metrics(measure_labels(gold, gold, scores={"yes": [s for _, s in pairs]}), len(pairs))
     auc, average_precision = found[-2:]
     high, low = ([s for right, s in pairs if right is side] for side in (True, False))
     if not high or not low:
@@ -136,9 +135,7 @@ sequences = st.lists(
 
 
 def entity_values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:
-    return {
-        row.metric: row.value for row in estimate_metrics(measure_sequences(gold, predicted), len(gold), resamples=1)
-    }
+    return {row.metric: row.value for row in estimate_metrics(measure_sequences(gold, predicted), len(gold))}
 
 
 def test_entities_by_hand():
@@ -169,7 +166,7 @@ def test_entities_are_counted_as_seqeval_counts_them(rows: list[list[tuple[str, 
 
 
 def test_no_entity_at_all_is_undefined():
-    rows = estimate_metrics(measure_sequences([["O", "O"], []], [["O", "O"], []]), 2, resamples=1)
+    rows = estimate_metrics(measure_sequences([["O", "O"], []], [["O", "O"], []]), 2)
     assert {(row.value, row.reason) for row in rows} == {
         (None, "nothing is right in any answer, and nothing was given")
     }

@@ -22,7 +22,7 @@ from imapeval.study.data.scales import Scale
 
 
 def vus(gold: list[int], scores: list[float]) -> float | None:
-    (row,) = estimate_metrics(measure_order(gold, scores), len(gold), resamples=1)
+    (row,) = estimate_metrics(measure_order(gold, scores), len(gold))
     return row.value
 
 
@@ -56,9 +56,7 @@ def test_of_two_classes_it_is_the_auc(rows: list[tuple[bool, int]]):
         return
     gold = ["1" if right else "0" for right, _ in rows]
     numbers = [float(score) for _, score in rows]
-    (auc,) = estimate_metrics(
-        measure_labels(gold, gold, scores={"1": numbers}), len(rows), metrics=["auc"], resamples=1
-    )
+    (auc,) = estimate_metrics(measure_labels(gold, gold, scores={"1": numbers}), len(rows), metrics=["auc"])
     assert vus([int(right) for right, _ in rows], numbers) == pytest.approx(auc.value)
 
 
@@ -84,7 +82,7 @@ def test_many_grades_are_no_overflow_and_too_many_are_refused():
 
 
 def edrm(gold: list[float], predicted: list[float], scale: Scale) -> float | None:
-    (row,) = estimate_metrics(measure_grades(gold, predicted, scale), len(gold), resamples=1)
+    (row,) = estimate_metrics(measure_grades(gold, predicted, scale), len(gold))
     return row.value
 
 
@@ -102,9 +100,7 @@ def test_ends_and_other_scales():
 
 
 def values(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float | None]:
-    return {
-        row.metric: row.value for row in estimate_metrics(measure_rankings(gold, predicted), len(gold), resamples=1)
-    }
+    return {row.metric: row.value for row in estimate_metrics(measure_rankings(gold, predicted), len(gold))}
 
 
 def test_rankings_by_hand():

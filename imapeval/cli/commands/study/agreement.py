@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, Resamples, Seed, StudyOptions
+from imapeval.cli.commands.study.inputs import RATINGS_FORMAT, StudyOptions
 from imapeval.cli.options import Json, expand_options
 from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
 
@@ -32,15 +32,13 @@ def agreement(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="A run on these answers, to resample answers to the same question together.  [default: answers are "
-            "resampled one by one]",
+            help="A run on these answers, to leave out answers to the same question together, for intervals.  "
+            "[default: answers are left out one by one]",
         ),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Print all statistics, not only those that suit the scale.")
     ] = False,
-    seed: Seed = 0,
-    resamples: Resamples = 2000,
     json_output: Json = False,
 ) -> None:
     """Measure how far raters agree, and what a perfect metric could reach. Needs the ratings of single raters."""
@@ -54,9 +52,9 @@ def agreement(
     for sentence in describe_reading(given.left_out, given.unread, given.notes):
         echo(sentence, err=True)
     rated = _load_rated(given, questions)
-    found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None, seed=seed, resamples=resamples)
+    found = measure_agreement(rated, statistics=tuple(STATISTICS) if every else None)
     differences = count_differences(rated)
-    ceilings = find_ceilings(rated, seed=seed, resamples=resamples)
+    ceilings = find_ceilings(rated)
     sentences = describe_agreement(rated, found, ceilings)
     if json_output:
         emit_json({"agreement": found, "differences": differences, "ceilings": ceilings, "sentences": sentences})
@@ -66,7 +64,7 @@ def agreement(
         _print_differences(dimension, [row for row in differences if row.dimension == dimension])
     _print_ceilings([row for row in ceilings if row.value is not None])
     echo("\n".join(sentences))
-    _print_notes(found, rated, by_question=questions is not None, seed=seed, resamples=resamples)
+    _print_notes(found, rated, by_question=questions is not None)
 
 
 def _load_rated(given: "Ratings", run: Path | None) -> "Rated":
@@ -132,15 +130,12 @@ def _print_ceilings(rows: "Sequence[Ceiling]") -> None:
     )
 
 
-def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool, seed: int, resamples: int) -> None:
+def _print_notes(rows: "Sequence[Agreement]", rated: "Rated", *, by_question: bool) -> None:
     from imapeval.study.agreement.measure import STATISTICS
 
     if any(row.value is not None for row in rows):
-        drawn = "questions, with all their answers" if by_question else "answers"
-        echo(
-            f"Intervals are 95% BCa bootstraps ({resamples} resamples of {drawn}, seed {seed}); those of the ICC are "
-            "by the F distribution if answers are independent and equally often rated."
-        )
+        left_out = "question, with all its answers," if by_question else "answer"
+        echo(f"Intervals are 95% score intervals, with the variance from leaving out each {left_out} in turn.")
     # Statistics that are undefined for the same reason share a sentence.
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:

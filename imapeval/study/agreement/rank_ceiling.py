@@ -1,0 +1,299 @@
+"""What a metric that knows the truth reaches in rank coefficients, against the mean of ratings in categories.
+
+Most mean ratings are tied where ratings are yes or no, or nearly all the same, and a metric without ties cannot rank
+what people do not tell apart. How far that goes depends on how often each rating is given, so it is computed with the
+observed frequencies. What an answer is worth is normal; what a rater sees of it is worth plus a normal error; the
+rating is the category that this falls into, with limits between categories that give each rater's frequencies
+(Pearson 1900; Olsson 1979, "Maximum likelihood estimation of the polychoric correlation coefficient"). The correlation
+of two raters' impressions is the one that makes the mean rating as reliable as it was found to be. The expected
+rating of an answer rises with its worth, so that the worth itself is the best metric in ranks that has no ties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from imapeval.study.agreement.statistic import AgreementStatistic
+    from imapeval.study.arrays import Counts, Floats
+
+MOST_STEPS = 20
+"""Between the lowest and the highest rating: 0 to 10 in halves. Mean ratings on finer scales have few ties."""
+
+_NODES = 64
+"""Values of an answer's worth, equally likely ones. The ceilings are within .001 of those of 1,000 nodes."""
+
+_TERMS = 200
+"""Of the series for the covariance of two raters; what is left out at a correlation of .99 is below 1% of it."""
+
+_CORRELATIONS = 1 - np.linspace(1, 0.05, 96) ** 2
+"""Where that series is tabulated: 0 to .9975, closer together near 1."""
+
+_NORMAL = NormalDist()
+_CELLS = 4_000_000
+
+
+_MOST_PATTERNS = 16
+"""Sets of raters that rated an answer, up to which each rater has frequencies of their own: all sets of four."""
+
+
+class _Design(NamedTuple):
+    """Who rates which answers.
+
+    Attributes:
+        steps: Between the lowest and the highest rating.
+        raters: Columns of frequencies: one for each rater, or one for all if raters are drawn anew for each answer.
+        patterns: The columns that an answer's mean is of; each answer has one of these patterns.
+    """
+
+    steps: int
+    raters: int
+    patterns: tuple[tuple[int, ...], ...]
+
+
+class CeilingStatistic(NamedTuple):
+    """The ceiling of a coefficient.
+
+    Attributes:
+        statistic: With the reliability that was found.
+        at: The ceiling at each of some reliabilities, shape (m,), with the observed frequencies.
+    """
+
+    statistic: AgreementStatistic
+    at: Callable[[Floats], Floats]
+
+
+def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> dict[str, CeilingStatistic] | None:
+    """Return the ceilings of Spearman's rho and Kendall's tau-b.
+
+    Args:
+        ratings: Shape (answers, raters); NaN where a rater did not rate.
+        reliability: Of the mean rating (`reliability.measure_reliability`), of the same answers.
+
+    Returns:
+        By coefficient; None where ratings lie on no grid of `MOST_STEPS` steps or fewer.
+    """
+    steps = count_steps(ratings)
+    if steps is None:
+        return None
+    table = ratings[:, (~np.isnan(ratings)).any(axis=0)]
+    given = ~np.isnan(table)
+    low, high = np.nanmin(table), np.nanmax(table)
+    codes = np.where(given, np.rint((table - low) / (high - low) * steps), -1).astype(np.int64)
+    counts = given.sum(axis=1)
+    frequencies = (codes[:, :, None] == np.arange(steps + 1)).astype(np.float64)
+    sets, pattern = np.unique(given, axis=0, return_inverse=True)
+    if len(sets) > _MOST_PATTERNS:
+        frequencies = frequencies.sum(axis=1, keepdims=True)
+        sizes, pattern = np.unique(counts, return_inverse=True)
+        patterns = [(0,) * size for size in sizes.tolist()]
+    else:
+        patterns = [tuple(np.flatnonzero(row).tolist()) for row in sets]
+    design = _Design(steps, frequencies.shape[1], tuple(patterns))
+    means = np.where(codes >= 0, codes, 0).sum(axis=1) / np.maximum(counts, 1)
+    width = reliability.data.shape[1]
+    data = np.column_stack(
+        (
+            reliability.data,
+            counts > 0,
+            means,
+            means**2,
+            pattern.reshape(-1)[:, None] == np.arange(len(patterns)),
+            frequencies.reshape(len(codes), -1),
+        )
+    ).astype(np.float64)
+
+    def make(find: Callable[[Floats], Floats]) -> CeilingStatistic:
+        def compute(data: Floats, weights: Floats) -> Floats:
+            found = reliability.compute(data[:, :width], weights)
+            return _compute(design, find, found, weights @ data[:, width:])
+
+        def compute_at(reliabilities: Floats) -> Floats:
+            sums = np.tile(data[:, width:].sum(axis=0), (len(reliabilities), 1))
+            return _compute(design, find, reliabilities, sums)
+
+        return CeilingStatistic(replace(reliability, data=data, compute=compute, bounds=(0.0, 1.0)), compute_at)
+
+    return {"spearman": make(_find_rho), "kendall_tau_b": make(_find_tau)}
+
+
+def count_steps(ratings: Floats) -> int | None:
+    """Return how many steps of their grid the ratings span; None where that is more than `MOST_STEPS`."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    # Millionths of the span: grids of up to 20 steps are told apart, and rounding of thirds and sevenths is not seen.
+    for steps in range(1, MOST_STEPS + 1):
+        places = (values - values[0]) / (values[-1] - values[0]) * steps
+        if (np.abs(places - np.rint(places)) < 1e-6).all():
+            return steps
+    return None
+
+
+def _compute(design: _Design, find: Callable[[Floats], Floats], reliability: Floats, sums: Floats) -> Floats:
+    """Return the ceiling for each row of sums, shape (m,); 0 where the mean rating is not reliable at all."""
+    size, mean, square = sums[:, 0], sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
+    answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
+    counts = sums[:, 3 + len(design.patterns) :].reshape(len(sums), design.raters, design.steps + 1)
+    # The reliable part of the variance of a mean rating is what two raters have in common.
+    wanted = np.clip(np.nan_to_num(reliability), 0.0, 1.0) * (square - mean**2) * size / np.maximum(size - 1, 1)
+    shares = _shrink(counts, wanted)
+    # Where a rating passes from one category to the next.
+    limits = _to_limits(1 - shares.cumsum(axis=2)[:, :, :-1])
+    correlation = _find_correlation(limits, wanted)
+    found = np.empty(len(sums))
+    longest = max(map(len, design.patterns))
+    at_once = max(1, _CELLS // (_NODES * len(design.patterns) * (longest * design.steps + 1)))
+    for start in range(0, len(sums), at_once):
+        block = slice(start, start + at_once)
+        ratings = _spread_ratings(limits[block], correlation[block])
+        given, order = _spread_means(design, ratings, answers[block])
+        found[block] = find(given[:, :, order])
+    return np.where(np.isnan(reliability), np.nan, np.where(reliability > 0, np.clip(found, 0.0, 1.0), 0.0))
+
+
+def _shrink(counts: Floats, covariance: Floats) -> Floats:
+    """Return each rater's frequencies, drawn to those of all as far as chance alone makes them differ.
+
+    Raters who differ in strictness tell more answers apart together than raters who do not, so that frequencies that
+    differ by chance would make the ceiling too high. What is kept of the differences is 1 - 1 / F of a two-way analysis
+    of variance, as in shrinkage by empirical Bayes (Morris 1983, "Parametric Empirical Bayes Inference").
+
+    Args:
+        counts: Of ratings, shape (m, raters, categories).
+        covariance: Of two raters' ratings of an answer, shape (m,).
+    """
+    sizes = np.maximum(counts.sum(axis=2), 1)
+    shares = counts / sizes[:, :, None]
+    if shares.shape[1] == 1:
+        return shares
+    values: Floats = np.arange(counts.shape[2], dtype=np.float64)
+    means: Floats = shares @ values
+    error = np.maximum((shares @ values**2 - means**2).mean(axis=1) - covariance, 0.0)
+    by_chance, found = error / sizes.mean(axis=1), means.var(axis=1, ddof=1)
+    kept = np.where(found > by_chance, 1 - np.divide(by_chance, found, out=np.ones_like(found), where=found > 0), 0.0)
+    common = shares.mean(axis=1, keepdims=True)
+    return common + kept[:, None, None] * (shares - common)
+
+
+def _to_limits(shares: Floats) -> Floats:
+    """Return the normal quantile above which a share lies, shape as `shares`."""
+    inner = np.clip(shares, 1e-9, 1 - 1e-9)
+    levels, places = np.unique(inner, return_inverse=True)
+    limits: Floats = np.array([-_NORMAL.inv_cdf(level) for level in levels.tolist()], dtype=np.float64)
+    return limits[places].reshape(shares.shape)
+
+
+def _find_correlation(limits: Floats, wanted: Floats) -> Floats:
+    """Return the correlation of two raters' impressions that gives their ratings a covariance, shape (m,).
+
+    The covariance of two step functions of normal variables is a series in the powers of the correlation, by Hermite
+    polynomials (Kendall and Stuart 1979, The Advanced Theory of Statistics 2, 26.35).
+
+    Args:
+        limits: Between categories, shape (m, raters, steps).
+        wanted: The mean covariance over pairs of raters, or of two from the common frequencies; shape (m,).
+    """
+    raters = limits.shape[1]
+    terms = np.empty((len(limits), _TERMS))
+    before, here = np.zeros_like(limits), np.exp(-(limits**2) / 2) / np.sqrt(2 * np.pi)
+    for term in range(1, _TERMS + 1):
+        parts = here.sum(axis=2) / np.sqrt(term)
+        squares = (parts**2).sum(axis=1)
+        terms[:, term - 1] = squares if raters == 1 else (parts.sum(axis=1) ** 2 - squares) / (raters * (raters - 1))
+        before, here = here, (limits * here - np.sqrt(term - 1) * before) / np.sqrt(term)
+    table = terms @ (_CORRELATIONS[:, None] ** np.arange(1, _TERMS + 1)).T
+    found = np.empty(len(table))
+    for number, row in enumerate(table):
+        found[number] = np.interp(wanted[number], row, _CORRELATIONS)
+    return found
+
+
+def _spread_ratings(limits: Floats, correlation: Floats) -> Floats:
+    """Return the probability of each rating at each worth, shape (m, nodes, raters, steps + 1)."""
+    worth = _find_nodes()[None, :, None, None]
+    share = correlation[:, None, None, None]
+    above = _normal_cdf((np.sqrt(share) * worth - limits[:, None]) / np.sqrt(1 - share))
+    edge = np.ones((*above.shape[:-1], 1))
+    return -np.diff(np.concatenate((edge, above, 0 * edge), axis=-1), axis=-1)
+
+
+def _spread_means(design: _Design, ratings: Floats, answers: Floats) -> tuple[Floats, Counts]:
+    """Return the probability of each mean rating at each worth, and the order of the mean ratings.
+
+    Returns:
+        Shapes (m, nodes, values) and (values,).
+    """
+    sums: dict[tuple[int, ...], Floats] = {(): np.ones((len(ratings), _NODES, 1))}
+    for pattern in design.patterns:
+        for number in range(1, len(pattern) + 1):
+            if pattern[:number] not in sums:
+                one_more = ratings[:, :, pattern[number - 1]]
+                sums[pattern[:number]] = _add_rating(sums[pattern[: number - 1]], one_more)
+    values: dict[float, int] = {}
+    places = [
+        [
+            # Equal means of two and of three ratings are one value.
+            values.setdefault(round(total / max(1, len(pattern)), 9), len(values))
+            for total in range(sums[pattern].shape[2])
+        ]
+        for pattern in design.patterns
+    ]
+    spread = np.zeros((len(ratings), _NODES, len(values)))
+    for number, (pattern, at) in enumerate(zip(design.patterns, places, strict=True)):
+        spread[:, :, at] += sums[pattern] * answers[:, number, None, None]
+    return spread, np.argsort(list(values))
+
+
+def _add_rating(total: Floats, rating: Floats) -> Floats:
+    """Return the distribution of a sum of ratings with one more, shape (m, nodes, sums)."""
+    steps = rating.shape[2] - 1
+    longer = np.zeros((*total.shape[:2], total.shape[2] + steps))
+    for step in range(steps + 1):
+        longer[:, :, step : step + total.shape[2]] += total * rating[:, :, step, None]
+    return longer
+
+
+def _find_rho(given: Floats) -> Floats:
+    """Return Spearman's rho of the worth with the mean rating, shape (m,).
+
+    Args:
+        given: The probability of each mean rating, lowest first, at each worth, shape (m, nodes, values).
+    """
+    share = given.mean(axis=1)
+    ranks = share.cumsum(axis=1) - share / 2 - 0.5
+    expected = (given @ ranks[:, :, None])[:, :, 0]
+    worth = (np.arange(_NODES) + 0.5) / _NODES - 0.5
+    spread = (share * ranks**2).sum(axis=1) * (worth**2).mean()
+    return np.divide(expected @ worth / _NODES, np.sqrt(spread), out=np.zeros(len(given)), where=spread > 0)
+
+
+def _find_tau(given: Floats) -> Floats:
+    """Return Kendall's tau-b of the worth with the mean rating, shape (m,); see `_find_rho`."""
+    below = given.cumsum(axis=1) - given
+    lower = below.cumsum(axis=2) - below
+    higher = below.sum(axis=2, keepdims=True) - lower - below
+    together = 2 * (given * (lower - higher)).sum(axis=(1, 2)) / _NODES**2
+    untied = 1 - (given.mean(axis=1) ** 2).sum(axis=1)
+    return np.divide(together, np.sqrt(untied), out=np.zeros(len(given)), where=untied > 0)
+
+
+@cache
+def _find_nodes() -> Floats:
+    return np.array([_NORMAL.inv_cdf((node + 0.5) / _NODES) for node in range(_NODES)])
+
+
+@cache
+def _tabulate_normal() -> tuple[Floats, Floats]:
+    places = np.linspace(-8, 8, 8001)
+    return places, np.array([_NORMAL.cdf(place) for place in places.tolist()])
+
+
+def _normal_cdf(numbers: Floats) -> Floats:
+    """Return the normal distribution function to 1e-6, without scipy, which the core install lacks."""
+    return np.interp(numbers, *_tabulate_normal())
