@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 from cleaning import add_name, drop_opposites, find_nearest, guess_kind, is_usable
 
-from imapeval.graph.readers.base import Record
-from imapeval.graph.readers.parsing.names import restore_word_order
+from imapeval.graph.readers.base import Record, restore_word_order
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import networkx as nx
 from cleaning import add_name, drop_opposites, find_nearest, guess_kind, is_chemical_string, is_usable
 
 from imapeval.graph.build.grouping import are_compatible
-from imapeval.graph.readers.base import Record
-from imapeval.graph.readers.parsing.names import restore_word_order
+from imapeval.graph.readers.base import Record, restore_word_order
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:

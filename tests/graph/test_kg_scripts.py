@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Record
-from imapeval.graph.readers.parsing.names import restore_word_order
+from imapeval.graph.readers.base import Record, restore_word_order
 
 
 @pytest.fixture

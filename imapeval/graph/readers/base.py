@@ -1,4 +1,4 @@
-"""What every reader works with: a source and its problems, the records it yields, the description of a format."""
+"""What all readers share: sources with their problems, records, checks of names and files, and the type of a format."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from xml.parsers import expat
 
 from imapeval.errors import InputError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _empty_list() -> list[Any]:
-    # Not list[str], which takes ten times as long to make an empty list: there are millions of records.
+    # Not list[str], which takes ten times as long: there are millions of records.
     return []
 
 
@@ -29,7 +30,7 @@ def _empty_list() -> list[Any]:
 class Record:
     """What one source, or one line of it, says of one concept.
 
-    Records of one id are combined: a file of translations yields names for ids whose is-a edges are in another file.
+    Records with the same id are combined: translations and is-a edges of one concept may be in different files.
 
     Attributes:
         id: A CURIE such as "DOID:255".
@@ -38,7 +39,7 @@ class Record:
         type: Its type; None where this record does not give one.
         names: Its names, including the label.
         parents: Ids of broader concepts.
-        parent_names: Names of broader concepts, to be looked up after merging.
+        parent_names: Names of broader concepts, which are resolved after merging.
         wholes: Ids of the concepts it is a part of.
         xrefs: Ids of the same concept in other vocabularies, according to the source.
     """
@@ -55,7 +56,13 @@ class Record:
 
 
 MAX_LINE = 1 << 22
-"""Maximum length of a line in bytes; a longer one is not a line of an ontology (a definition has thousands)."""
+"""Maximum length of a line in bytes; the longest definitions in ontologies have thousands."""
+
+MAX_NAME = 1000
+"""Maximum length of a name. SNOMED CT allows 255 bytes; longer ones in UMLS are formulas and survey questions."""
+
+MAX_ENTITY = 200
+"""Maximum length of an XML entity: OWL files abbreviate the IRIs of vocabularies, all of which are shorter."""
 
 _MAX_PLACES = 5
 """Places recorded for each kind of problem."""
@@ -66,12 +73,16 @@ _MAX_EXCERPT = 60
 _PROGRESS_BYTES = 1 << 20
 """Bytes between two calls of `progress`."""
 
+_XML_CHUNK = 1 << 16
+"""Bytes parsed at a time in search of entities."""
+
+_TAGGED = re.compile(r"(.*\S)\s*[(（]([^()（）]+)[)）]")
 
 _GBK = re.compile(rb"(?:[\x00-\x7f]|[\xa1-\xf7][\xa1-\xfe])*")
 """Text in GB2312, the common part of GBK and GB18030: two bytes a character, both with the highest bit set."""
 
 _GBK_WORD = re.compile(rb"(?:[\xb0-\xf7][\xa1-\xfe]){2}")
-"""Two consecutive ideographs of it: four bytes that do not occur in a row in a Latin word."""
+"""Two consecutive ideographs: four bytes that do not occur in a row in a Latin word."""
 
 
 class Problems:
@@ -87,14 +98,14 @@ class Problems:
         self.places: dict[str, list[str]] = {}
 
     def add(self, what: str, place: str) -> None:
-        """Enter one problem. `what` is the same text for all problems of a kind; `place` tells them apart."""
+        """Record a problem; `what` is the same text for all problems of a kind."""
         self.counts[what] += 1
         if len(known := self.places.setdefault(what, [])) < _MAX_PLACES:
             known.append(place)
 
 
 class Source:
-    """A file or folder that a reader reads.
+    """A file or folder to be read.
 
     Attributes:
         path: The file or folder.
@@ -104,13 +115,7 @@ class Source:
     """
 
     def __init__(self, path: Path, name: str, *, progress: Callable[[int, int], None] | None = None) -> None:
-        """Make a source.
-
-        Args:
-            path: The file or folder.
-            name: Its key.
-            progress: Called with the number of bytes read so far and of all bytes of the file being read.
-        """
+        """Create a source; `progress` is called with the bytes read so far and the size of the file being read."""
         self.path = path
         self.name = name
         self.problems = Problems()
@@ -122,6 +127,13 @@ class Source:
         name = (path or self.path).name
         self.problems.add(what, name if line is None else f"{name} line {line}")
 
+    def check_name(self, text: str, *, line: int, path: Path | None = None) -> bool:
+        """Return whether a text can be a name; if not, record a problem."""
+        if text.strip() and len(text) <= MAX_NAME:
+            return True
+        self.reject(f"a name of more than {MAX_NAME:,} characters" if text.strip() else "no name", line=line, path=path)
+        return False
+
     @contextmanager
     def open(self, path: Path | None = None) -> Generator[BinaryIO]:
         """Open the file, or one in the folder, for reading as bytes; ".gz" is decompressed on the way.
@@ -130,25 +142,16 @@ class Source:
             InputError: It cannot be read, or a compressed file is damaged or truncated.
         """
         path = path or self.path
-        try:
-            with path.open("rb") as raw:
-                counted = io.BufferedReader(_ProgressReader(raw, path.stat().st_size, self._progress), _PROGRESS_BYTES)
-                # gzip.GzipFile is a BinaryIO in all but its declared type.
-                yield cast("BinaryIO", gzip.GzipFile(fileobj=counted) if path.suffix == ".gz" else counted)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise InputError(
-                f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again."
-            ) from error
-        except OSError as error:
-            raise InputError(
-                f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read."
-            ) from error
+        with convert_read_errors(path), path.open("rb") as raw:
+            counted = io.BufferedReader(_ProgressReader(raw, path.stat().st_size, self._progress), _PROGRESS_BYTES)
+            # gzip.GzipFile is a BinaryIO in all but its declared type.
+            yield cast("BinaryIO", gzip.GzipFile(fileobj=counted) if path.suffix == ".gz" else counted)
 
     def lines(self, path: Path | None = None) -> Iterator[tuple[int, str]]:
         """Yield (number, text) of every line, from 1, without its end; a byte order mark is left out.
 
         A line that is not UTF-8, or longer than `MAX_LINE`, is recorded as a problem and skipped. A line in another
-        encoding that can be recognised is an error: of a table in GBK some lines would be lost, others garbled.
+        encoding that can be recognised is an error: in a table in GBK some lines would be lost and others garbled.
 
         Raises:
             InputError: As `open`; or the file is in UTF-16 or GBK.
@@ -172,16 +175,83 @@ class Source:
                 yield number, text.rstrip("\r\n")
 
 
-def reject_other_encodings(raw: bytes, *, path: Path, line: int) -> None:
-    """Reject a line in another encoding that tables are saved in.
+@contextmanager
+def convert_read_errors(path: Path) -> Generator[None]:
+    """Turn errors of reading a file into InputErrors that name it."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again.") from error
+    except OSError as error:
+        raise InputError(
+            f"it cannot be read ({error.strerror or error})", path=path, fix="Check its name and permissions."
+        ) from error
 
-    Args:
-        raw: The line, or the beginning of it.
-        path: For the message.
-        line: For the message.
+
+def restore_word_order(name: str) -> str:
+    """Return an inverted index entry in its natural order.
+
+    >>> restore_word_order("Anemia, Aplastic")
+    'Aplastic Anemia'
+    >>> restore_word_order("Leukemia, Myeloid, Acute")
+    'Acute Myeloid Leukemia'
+
+    Enumerations ("Ear, Nose and Throat") and locants ("1,4-Dioxane") stay as they are.
+    """
+    if ", " not in name or re.search(r"\b(and|or|with|without|due|not|in|of)\b", name):
+        return name
+    return " ".join(reversed(name.split(", ")))
+
+
+def split_semantic_tag(name: str) -> tuple[str, str]:
+    """Return a fully specified name of SNOMED CT without its semantic tag, and the tag ("" if there is none).
+
+    >>> split_semantic_tag("Asthma (disorder)")
+    ('Asthma', 'disorder')
+    """
+    found = _TAGGED.fullmatch(name)
+    return (found[1], found[2]) if found else (name, "")
+
+
+def reject_large_entities(source: Source, path: Path) -> None:
+    """Reject an XML file whose entities could expand to gigabytes.
 
     Raises:
-        InputError: It is UTF-16, or GBK.
+        InputError: An entity contains other entities or is longer than `MAX_ENTITY`; or the file cannot be read.
+    """
+    parser = expat.ParserCreate()
+    bad: list[str] = []
+    in_content = False
+
+    def check_entity(name: str, _is_parameter: bool, value: str | None, *_: object) -> None:
+        # External entities (value None) are not fetched.
+        if value is not None and ("&" in value or "%" in value or len(value) > MAX_ENTITY):
+            bad.append(name)
+
+    def start_content(*_: object) -> None:
+        nonlocal in_content
+        in_content = True  # nothing can be declared after the first start tag
+
+    parser.EntityDeclHandler, parser.StartElementHandler = check_entity, start_content
+    with source.open(path) as file:
+        while not in_content and (chunk := file.read(_XML_CHUNK)):
+            try:
+                parser.Parse(chunk)
+            except expat.ExpatError:
+                break  # the reader reports the error and its line
+    if bad:
+        raise InputError(
+            f"it declares the entity {bad[0]!r}, which contains other entities or has over {MAX_ENTITY} characters",
+            path=path,
+            fix="Give the publisher's file, or replace the entity by its text.",
+        )
+
+
+def reject_other_encodings(raw: bytes, *, path: Path, line: int) -> None:
+    """Reject a line, or the beginning of one, in another encoding of tables.
+
+    Raises:
+        InputError: It is UTF-16 or GBK; the error names the path and the line.
     """
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         coding = shown = "UTF-16"
@@ -226,13 +296,13 @@ class Format:
 
     Attributes:
         name: As in `--source NAME:PATH`.
-        title: What it is and how its files are recognised, in a few words.
+        title: Description and how its files are recognised, in a few words.
         recognise: Decides from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
             whether it is in this format. Exactly one format recognises a well-formed file.
         read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
             an InputError that names the file and the fix.
-        find_name: Returns the short name that the ontology gives itself in those first bytes ("" if none), or that of
-            the only ontology in this format; None for formats without names.
+        find_name: Returns the short name of the ontology, from those first bytes ("" if they have none) or because it
+            is the only one in this format; None for formats without names.
     """
 
     name: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import re
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError, UsageError
 from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
-from imapeval.graph.readers.base import Source, reject_other_encodings
+from imapeval.graph.readers.base import Source, convert_read_errors, reject_other_encodings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +28,7 @@ FORMATS: tuple[Format, ...] = (
     babelon.FORMAT,
     table.FORMAT,
 )
-"""Every format, in the order in which they are listed."""
+"""All formats, in the order of lists for users."""
 
 HEAD_BYTES = 4096
 """Bytes of a file by which its format is recognised (the contract of `Format.recognise`)."""
@@ -45,27 +44,25 @@ def find_format(path: Path) -> Format:
         InputError: It cannot be read, or is in none of the formats, or not in UTF-8.
     """
     head = read_head(path)
-    try:
+    with convert_read_errors(path):
         found = next((known for known in FORMATS if known.recognise(path, head)), None)
-    except OSError as error:
-        raise _make_unreadable(path, error) from error
     if found is not None:
         return found
     reject_other_encodings(head.partition(b"\n")[0], path=path, line=1)
     raise InputError(
         "its format was not recognised",
         path=path,
-        fix=f"Formats recognised by name and content:\n{_list_formats()}\nWrite FORMAT:PATH to name the format.",
+        fix=f"These formats are recognised:\n{_list_formats()}\nTo choose one, write FORMAT:PATH.",
     )
 
 
 def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None) -> tuple[Format, Source]:
     """Return format and source for a command-line argument.
 
-    The source is named after its ontology where the file says so ("doid"), else after the file.
+    The source is named after its ontology if the file names it ("doid"), else after the file.
 
     Args:
-        spec: "PATH" or "FORMAT:PATH". An existing file or folder is a path, whatever colons it has.
+        spec: "PATH" or "FORMAT:PATH". The name of an existing file or folder is a path, even if it has colons.
         progress: As in `Source`.
 
     Raises:
@@ -75,10 +72,10 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
     path, chosen = Path(spec), None
     if not _exists(path) and (parts := _PREFIXED.fullmatch(spec)):
         if parts[2].startswith("//"):
-            raise UsageError(f"{spec!r} is a web address; download it and give the file.")
+            raise UsageError(f"{spec!r} is a web address. Download the file and give its path.")
         chosen = next((known for known in FORMATS if known.name == parts[1]), None)
         if chosen is None:
-            raise UsageError(f"{parts[1]!r} is not a format. Write one of these before the colon:\n{_list_formats()}")
+            raise UsageError(f"{parts[1]!r} is not a format. Use one of these:\n{_list_formats()}")
         path = Path(parts[2])
     # The common prefix of a pair of KGX tables is a path that does not exist.
     if not _exists(path) and not kgx.FORMAT.recognise(path, b""):
@@ -95,26 +92,16 @@ def read_head(path: Path) -> bytes:
     Raises:
         InputError: It cannot be read, or is damaged.
     """
-    try:
+    with convert_read_errors(path):
         if not path.is_file():
             return b""
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.read(HEAD_BYTES)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"it is damaged or cut off ({error})", path=path, fix="Download or copy it again.") from error
-    except OSError as error:
-        raise _make_unreadable(path, error) from error
 
 
 def _exists(path: Path) -> bool:
-    try:
+    with convert_read_errors(path):  # the name may be too long
         return path.exists()
-    except OSError as error:  # too long a name, for one
-        raise _make_unreadable(path, error) from error
-
-
-def _make_unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read.")
 
 
 def _default_name(path: Path) -> str:

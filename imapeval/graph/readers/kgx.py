@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.base import MAX_NAME, Format, Record
 from imapeval.graph.readers.parsing.concept_types import type_of_category, type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
-from imapeval.graph.readers.parsing.names import MAX_NAME, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 _FILE = re.compile(r"((?:.*_)?)(nodes|edges)(\.tsv(?:\.gz)?)", re.IGNORECASE)
 
-# Columns of names beside the label. "synonym" has no scope and is taken as exact, which is how KGX files use it.
+# Columns of synonyms. "synonym" has no scope; KGX files use it for exact synonyms.
 _SYNONYMS: dict[str, Scope] = {
     "synonym": "exact",
     "exact_synonym": "exact",
@@ -46,12 +45,12 @@ _MEANINGS = {
 
 def _recognise(path: Path, head: bytes) -> bool:
     columns = parse_header(head)
-    by_columns = {"id", "category"} <= set(columns) or {"subject", "predicate", "object"} <= set(columns)
-    return by_columns or (not path.is_file() and bool(_find_pair(path)))
+    has_columns = {"id", "category"} <= set(columns) or {"subject", "predicate", "object"} <= set(columns)
+    return has_columns or (not path.is_file() and bool(_find_pair(path)))
 
 
 def _find_pair(path: Path) -> list[Path]:
-    """Return the files of nodes and of edges that a path names: either of them, their folder, or their common start."""
+    """Return the files of nodes and edges for a path: one of the two, their folder, or their common prefix."""
     if path.is_dir():
         folder, wanted = path, None
     elif path.is_file():
@@ -68,7 +67,7 @@ def _find_pair(path: Path) -> list[Path]:
     return pair if len({files[file] for file in pair}) == 1 else []
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     paths = _find_pair(source.path)
     if not paths:
         raise InputError(
@@ -83,7 +82,7 @@ def _read(source: Source) -> Iterator[Record]:
 
 
 def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
-    # KGX writes and reads its tables without quoting: a quotation mark is a part of the name.
+    # KGX tables are not quoted: a quotation mark is part of the name.
     columns, rows = read_table(source, path, required=("id",), quoted=False)
     at_id, at_name, at_category = columns["id"], columns.get("name"), columns.get("category")
     at_synonyms: list[tuple[int, Scope]] = [
@@ -110,7 +109,7 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
         record.type = record.type or type_of_id(node)
         names = record.names
         label = "" if at_name is None else cells[at_name]
-        if label and (len(label) <= MAX_NAME or check_name(label, source, line=number, path=path)):
+        if label and (len(label) <= MAX_NAME or source.check_name(label, line=number, path=path)):
             record.label = label
             names.append(Name(label, "en", "name", key))
         for at, scope in at_synonyms:
@@ -118,7 +117,7 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
                 continue
             texts = cell.split("|")
             if len(cell) > MAX_NAME:
-                texts = [text for text in texts if check_name(text, source, line=number, path=path)]
+                texts = [text for text in texts if source.check_name(text, line=number, path=path)]
             names += [Name(text, "en", "synonym", key, scope) for text in texts if text]
         for at in at_xrefs:
             record.xrefs += [
@@ -146,5 +145,8 @@ def _read_edges(source: Source, path: Path) -> Iterator[Record]:
 
 
 FORMAT = Format(
-    "kgx", "KGX TSV (X_nodes.tsv with X_edges.tsv: columns id, category; subject, predicate, object)", _recognise, _read
+    "kgx",
+    "KGX TSV (X_nodes.tsv with X_edges.tsv: columns id, category; subject, predicate, object)",
+    _recognise,
+    _read_records,
 )

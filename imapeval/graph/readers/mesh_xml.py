@@ -6,12 +6,11 @@ descriptors are known.
 
 How MeSH's hierarchies are read:
 
-- A tree number one step up is the broader descriptor; where a copy lacks it, the next one above.
-- In anatomy (A) and geography (Z) a descriptor is a part of the one above, except for tissues and cells.
-- In the chemical trees (D but D27) a drug stands below what it is made from: hydrochlorothiazide below chlorothiazide,
-  which is not a clinical relation. MeSH names classes in the plural, single substances in the singular: there only
-  classes
-  are taken as broader.
+- The descriptor one step up the tree is the broader one; if the file lacks it, the next one up.
+- In anatomy (A) and geography (Z) a descriptor is a part of its parent, except for tissues and cells.
+- In the chemical trees (D except D27) a drug is below what it is made from: hydrochlorothiazide below chlorothiazide,
+  which is not a clinical relation. MeSH names classes in the plural and substances in the singular: only classes are
+  taken as parents there.
 - The pharmacological actions of a drug are its classes: the trees do not say that ibuprofen is an NSAID.
 """
 
@@ -24,10 +23,8 @@ from xml.parsers import expat
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.base import MAX_NAME, Format, Record, reject_large_entities, restore_word_order
 from imapeval.graph.readers.parsing.concept_types import type_of_semantic_types
-from imapeval.graph.readers.parsing.names import MAX_NAME, restore_word_order
-from imapeval.graph.readers.parsing.xml_entities import reject_large_entities
 from imapeval.text.normalise import fold_plural
 
 if TYPE_CHECKING:
@@ -47,8 +44,8 @@ _RECORDS = {
 """{root of a file: the elements that are its records}."""
 _FILES = re.compile(r"(?:desc|supp|pa)\d{4}\w*\.xml(?:\.gz)?")
 
-# (tree prefix, type); the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
-# rest of C23 pathological processes, which are diseases where they also stand elsewhere in C.
+# (tree prefix, type); the first prefix that any of a descriptor's tree numbers has is used. C23.888 are signs and
+# symptoms, the rest of C23 pathological processes, which are diseases if they are elsewhere in C as well.
 # D20.215.894 are vaccines, D27.505 pharmacologic actions, G07.203 and J02 diet and food, F01.829.458 life style.
 _TREES: tuple[tuple[str, ConceptType], ...] = (
     ("C23.888", "symptom"),
@@ -70,16 +67,16 @@ _TREES: tuple[tuple[str, ConceptType], ...] = (
 _SUPPLEMENTS: dict[str, ConceptType] = {"2": "procedure", "3": "disease", "4": "organism"}
 """Types by SCRClass: protocols, rare diseases, organisms; 1 are chemicals."""
 _PARTS = re.compile(r"A(?!10|11(?!\.284))|Z")
-"""Tree numbers below whose parents stand parts: not tissues (A10) and cells (A11), but what is inside of cells."""
+"""Tree numbers of parts of their parents: not tissues (A10) and cells (A11), but the contents of cells."""
 
 _KINDS: dict[str, NameKind] = {"ABB": "abbreviation", "ACR": "abbreviation", "TRD": "brand"}
-"""By LexicalTag: abbreviation, acronym, trade name. "ABX" and "ACX" only contain one."""
+"""By LexicalTag: abbreviation, acronym, trade name. Names with "ABX" and "ACX" only contain an abbreviation."""
 _SCOPES: dict[str, Scope] = {"NRW": "narrow", "BRD": "broad", "REL": "related"}
-"""By RelationName: what the second concept is beside the first, the preferred one."""
+"""By RelationName: what the second concept is to the first, the preferred one."""
 
 
 class _Tree:
-    """Tree numbers of the descriptors met so far."""
+    """Tree numbers of the descriptors read so far."""
 
     def __init__(self) -> None:
         self._at: dict[str, str] = {}
@@ -92,7 +89,7 @@ class _Tree:
         if fold_plural(last) != last:
             self._classes.add(record.id)
 
-    def read_edges(self, source: Source) -> Iterator[Record]:
+    def make_edges(self, source: Source) -> Iterator[Record]:
         for number, one in self._at.items():
             chemical = number.startswith("D") and not number.startswith("D27")
             above = number.rpartition(".")[0]
@@ -112,7 +109,7 @@ def _recognise(path: Path, head: bytes) -> bool:
     return any(f"<{root}".encode() in head for root in _RECORDS)
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     paths = [source.path]
     if source.path.is_dir():
         paths = sorted(file for file in source.path.iterdir() if _FILES.fullmatch(file.name))
@@ -124,19 +121,19 @@ def _read(source: Source) -> Iterator[Record]:
         )
     tree = _Tree()
     for path in paths:
-        for number, element in enumerate(_parse(source, path), 1):
+        for number, element in enumerate(_parse_records(source, path), 1):
             if element.tag == "PharmacologicalAction":
                 yield from _read_action(source, element)
             else:
                 yield from _read_record(source, element, tree, place=f"{path.name} record {number}")
-    yield from tree.read_edges(source)
+    yield from tree.make_edges(source)
 
 
-def _parse(source: Source, path: Path) -> Iterator[Element]:
-    """Yield the records of a file, each of which is forgotten after use.
+def _parse_records(source: Source, path: Path) -> Iterator[Element]:
+    """Yield the records of a file; each is freed after use.
 
     Raises:
-        InputError: It is not this XML, was cut off, declares entities that could grow or is not in English.
+        InputError: It is not MeSH in XML, is truncated, declares nested entities or is not in English.
     """
     root, depth, done = None, 0, 0
     reject_large_entities(source, path)
@@ -210,7 +207,8 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
         next((kind for prefix, kind in _TREES if any(number.startswith(prefix) for number in numbers)), None)
         or _SUPPLEMENTS.get(element.get("SCRClass", ""))
         or ("drug" if actions else None)
-        # Files until about 2017 have semantic types; in later ones a chemical without action gets its classes' type.
+        # Files until about 2017 have semantic types; in later ones a chemical without an action has the type of its
+        # class.
         or (type_of_semantic_types(tuis) if tuis else None)
     )
     record.parents = [_PREFIX + action for action in dict.fromkeys([*actions, *_find_headings(element)])]
@@ -222,7 +220,7 @@ def _read_record(source: Source, element: Element, tree: _Tree, *, place: str) -
 def _find_headings(element: Element) -> Iterator[str]:
     """Yield the descriptors that a supplementary record is a kind of.
 
-    Those are marked with a star; one with a qualifier ("Fluoxetine/analogs & derivatives") is merely about it.
+    Those are marked with an asterisk; a heading with a qualifier ("Fluoxetine/analogs & derivatives") is a topic.
     """
     for mapped in element.iterfind("HeadingMappedToList/HeadingMappedTo"):
         ui = _find_text(mapped, "DescriptorReferredTo/DescriptorUI")
@@ -244,7 +242,7 @@ def _read_names(source: Source, element: Element, record: Record, place: str) ->
     for concept in concepts:
         scope = scopes.get(_find_text(concept, "ConceptUI"), "related")
         for term in concept.iterfind("TermList/Term"):
-            # Permuted terms are other terms inverted: turned round again, they fall together with them.
+            # Permuted terms are other terms in inverted order, so in natural order they are duplicates.
             text = restore_word_order(_find_text(term, "String"))
             if len(text) > MAX_NAME:
                 source.problems.add(f"a name of more than {MAX_NAME:,} characters", place)
@@ -257,4 +255,6 @@ def _find_text(element: Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
 
 
-FORMAT = Format("mesh", "MeSH (XML): descriptors, supplementary records, pharmacological actions", _recognise, _read)
+FORMAT = Format(
+    "mesh", "MeSH (XML): descriptors, supplementary records, pharmacological actions", _recognise, _read_records
+)

@@ -1,4 +1,4 @@
-"""OBO flat files, read tolerantly, so that old and hand-edited ones pass: a faulty line costs only that line."""
+"""OBO flat files, read leniently because many are old or edited by hand: only faulty lines are left out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _SCOPES: dict[str, Scope] = {"EXACT": "exact", "NARROW": "narrow", "BROAD": "broad", "RELATED": "related"}
 
-# OBO 1.0 had a tag for each scope.
+# OBO 1.0 has a tag for each scope.
 _OLD_TAGS = {f"{scope}_synonym": scope.upper() for scope in ("exact", "narrow", "broad", "related")}
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"(.*)')
-# Unescaped quotation marks inside the text: the last one followed by a scope ends it.
+# With unescaped quotation marks in the text: it ends at the last one that is followed by a scope.
 _BADLY_QUOTED = re.compile(r'"(.*)"(\s*(?:EXACT|NARROW|BROAD|RELATED)\b.*)')
 # Possessive quantifiers: with backtracking, a line of blanks or "=" would take hours.
 _AFTER_TEXT = re.compile(r"\s*+(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*+([^\[\s{]+)?\s*+(?:[\[{]|$)")
@@ -42,7 +42,7 @@ def _find_name(head: bytes) -> str:
     return name.removesuffix(".obo").removesuffix(".owl")
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     found = False
     for kind, line, tags in _split_stanzas(source):
         found = found or kind == "[Term]"
@@ -75,7 +75,7 @@ def _split_stanzas(source: Source) -> Iterator[tuple[str, int, list[tuple[int, s
 
 
 def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> Record | None:
-    record = next((start_record(source, _first(value)) for _, tag, value in tags if tag == "id"), None)
+    record = next((start_record(source, _first_word(value)) for _, tag, value in tags if tag == "id"), None)
     if record is None:
         source.reject("a term without an id", line=line)
         return None
@@ -91,16 +91,16 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
             case "synonym" | "exact_synonym" | "narrow_synonym" | "broad_synonym" | "related_synonym":
                 _add_synonym(source, record, number, value, _OLD_TAGS.get(tag, "RELATED"))
             case "is_a":
-                add_edge(record.parents, _first(value))
+                add_edge(record.parents, _first_word(value))
             case "alt_id" | "equivalent_to":
-                add_xref(record, _first(value))
+                add_xref(record, _first_word(value))
             case "xref":
                 _add_xref(source, record, value)
             case "relationship":
                 _add_relationship(source, record, value)
             case "intersection_of":
                 words = _COMMENT.sub("", value).split()
-                # A genus stands alone; a differentia has a relation before it.
+                # A genus is a single id; a differentia has a relation before it.
                 if len(words) == 1 or (len(words) > 1 and words[1].startswith("{")):
                     genera.append(words[0])
             case "property_value":
@@ -109,7 +109,7 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
                     add_xref(record, words[1].strip('"'))
             case _:
                 pass
-    # "A is a B that ..." makes A a B; the only place that says so where no classifier was run.
+    # "A is a B that ..." makes A a B. Without a run of a classifier there is no is_a line for it.
     for genus in genera if not record.parents else ():
         add_edge(record.parents, genus)
     return record
@@ -137,7 +137,7 @@ def _add_xref(source: Source, record: Record, value: str) -> None:
     if 'source="MONDO:' in value and "MONDO:equivalentTo" not in value:
         source.skipped["references to what is not the same"] += 1
     else:
-        add_xref(record, _unescape(_first(value)))
+        add_xref(record, _unescape(_first_word(value)))
 
 
 def _add_relationship(source: Source, record: Record, value: str) -> None:
@@ -145,14 +145,14 @@ def _add_relationship(source: Source, record: Record, value: str) -> None:
     if not is_part_of(relation):
         return
     if "gci_filler=" in rest:
-        # Uberon: true in some species only.
+        # In Uberon: only in some species.
         source.skipped["parts of something in some species only"] += 1
     else:
-        add_edge(record.wholes, _first(rest))
+        add_edge(record.wholes, _first_word(rest))
 
 
-def _first(value: str) -> str:
-    """Return the first word: what follows is a comment, a description or modifiers."""
+def _first_word(value: str) -> str:
+    """Return the first word; after it come comments, descriptions and modifiers."""
     return next(iter(value.split(None, 1)), "")
 
 
@@ -166,4 +166,4 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda found: _BLANKS.get(found[1], found[1]), text)
 
 
-FORMAT = Format("obo", "OBO flat file (*.obo; it has [Term] lines)", _recognise, _read, _find_name)
+FORMAT = Format("obo", "OBO flat file (*.obo; it has [Term] lines)", _recognise, _read_records, _find_name)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Record, Source
 
 _IS_A = frozenset(("is_a", "subClassOf"))
-_MEND = "Give an ontology as OBO Graphs JSON, such as ROBOT writes: robot convert --input X.owl --output X.json"
+_FIX = "Give an ontology as OBO Graphs JSON, such as ROBOT writes: robot convert --input X.owl --output X.json"
 
 
 def _recognise(path: Path, head: bytes) -> bool:
@@ -38,22 +38,22 @@ def _recognise(path: Path, head: bytes) -> bool:
 
 
 def _find_name(head: bytes) -> str:
-    # Only where the id of the graph precedes its nodes, which have ids of the same form but for the suffix.
+    # If the id of the graph precedes its nodes; their ids have the same form without the suffix.
     found = re.search(rb'"id"\s*:\s*"https?://purl\.obolibrary\.org/obo/([\w-]+)\.(?:owl|json|obo)"', head)
     return found[1].decode().lower() if found else ""
 
 
-def _read(source: Source) -> Iterator[Record]:
-    first, *imports = _load(source)
-    # An ontology's imports are other ontologies in parts, which it needs for its definitions.
+def _read_records(source: Source) -> Iterator[Record]:
+    first, *imports = _read_graphs(source)
+    # Imported graphs are parts of other ontologies that definitions refer to.
     if imports:
         source.skipped["imported graphs"] += len(imports)
     records: dict[str, Record] = {}
-    for number, node in enumerate(_list(first, "nodes", source), 1):
+    for number, node in enumerate(_get_list(first, "nodes", source), 1):
         record = _read_node(source, node, number)
         if record is not None:
             records[node["id"]] = record
-    for number, edge in enumerate(_list(first, "edges", source), 1):
+    for number, edge in enumerate(_get_list(first, "edges", source), 1):
         match edge:
             case {"sub": str(child), "pred": str(relation), "obj": str(parent)}:
                 _add_edge(source, records.get(child), relation, parent)
@@ -62,11 +62,11 @@ def _read(source: Source) -> Iterator[Record]:
     yield from records.values()
 
 
-def _load(source: Source) -> list[dict[str, Any]]:
+def _read_graphs(source: Source) -> list[dict[str, Any]]:
     problem, line = "it is not JSON", None
     try:
         with source.open() as file:
-            # Numbers mean nothing here, and Python refuses those of more than 4,300 digits.
+            # Numbers are not used, and Python rejects those of more than 4,300 digits.
             document: Any = json.loads(file.read().decode("utf-8-sig"), parse_int=str)
     except json.JSONDecodeError as error:
         problem, line = f"it is not JSON ({error.msg})", error.lineno
@@ -80,13 +80,13 @@ def _load(source: Source) -> list[dict[str, Any]]:
                 return [graph for graph in cast("list[Any]", graphs) if isinstance(graph, dict)]
             case _:
                 problem = "it has no list 'graphs'"
-    raise InputError(problem, path=source.path, line=line, fix=_MEND)
+    raise InputError(problem, path=source.path, line=line, fix=_FIX)
 
 
-def _list(graph: dict[str, Any], key: str, source: Source) -> list[Any]:
+def _get_list(graph: dict[str, Any], key: str, source: Source) -> list[Any]:
     found = graph.get(key, [])
     if not isinstance(found, list):
-        raise InputError(f"{key!r} is not a list", path=source.path, fix=_MEND)
+        raise InputError(f"{key!r} is not a list", path=source.path, fix=_FIX)
     return cast("list[Any]", found)
 
 
@@ -99,7 +99,7 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
         case _:
             source.problems.add("a node without an id", f"{source.path.name} node {number}")
             return None
-    meta = _dict(node.get("meta"))
+    meta = _as_dict(node.get("meta"))
     if meta.get("deprecated") is True:
         source.skipped["obsolete terms"] += 1
         return None
@@ -111,16 +111,16 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
         return None
     if isinstance(label := node.get("lbl"), str):
         add_name(record, label, source=source, place=place, label=True)
-    for synonym in _dicts(meta.get("synonyms")):
+    for synonym in _as_dicts(meta.get("synonyms")):
         match synonym:
             case {"pred": str(scope), "val": str(text)} if scope in SCOPES:
                 kind = str(synonym.get("synonymType", "synonym"))
                 add_name(record, text, source=source, place=place, kind=kind, scope=SCOPES[scope])
             case _:
                 source.problems.add("a synonym without pred and val", place)
-    for xref in _dicts(meta.get("xrefs")):
+    for xref in _as_dicts(meta.get("xrefs")):
         add_xref(record, str(xref.get("val", "")))
-    for value in _dicts(meta.get("basicPropertyValues")):
+    for value in _as_dicts(meta.get("basicPropertyValues")):
         name = re.split(r"[#/:]", str(value.get("pred", "")))[-1]
         if name == "hasAlternativeId" or name in EXACT_MATCH:
             add_xref(record, str(value.get("val", "")))
@@ -136,12 +136,12 @@ def _add_edge(source: Source, record: Record | None, relation: str, parent: str)
         add_edge(record.wholes, parent)
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _as_dict(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [_dict(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
+def _as_dicts(value: Any) -> list[dict[str, Any]]:
+    return [_as_dict(item) for item in cast("list[Any]", value)] if isinstance(value, list) else []
 
 
-FORMAT = Format("obographs", 'OBO Graphs JSON (it begins with {"graphs":)', _recognise, _read, _find_name)
+FORMAT = Format("obographs", 'OBO Graphs JSON (it begins with {"graphs":)', _recognise, _read_records, _find_name)

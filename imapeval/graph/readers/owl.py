@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.graph.readers.base import Format
+from imapeval.graph.readers.base import Format, reject_large_entities
 from imapeval.graph.readers.parsing.obo_terms import (
     EXACT_MATCH,
     SCOPES,
@@ -18,7 +18,6 @@ from imapeval.graph.readers.parsing.obo_terms import (
     is_part_of,
     start_record,
 )
-from imapeval.graph.readers.parsing.xml_entities import reject_large_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,15 +28,15 @@ if TYPE_CHECKING:
 _OWL = "http://www.w3.org/2002/07/owl#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
-# What is kept of a class and of a blank node, by local name; the rest (definitions, dates, ...) is ignored.
+# Local names of the properties of classes and blank nodes that are kept; definitions, dates and the rest are ignored.
 _OF_CLASS = frozenset(("label", "deprecated", "subClassOf", "hasDbXref", "hasAlternativeId", *SCOPES, *EXACT_MATCH))
 _OF_BLANK = frozenset(("onProperty", "someValuesFrom", "annotatedSource", "annotatedProperty", "annotatedTarget"))
 _OF_AXIOM = frozenset(("hasSynonymType", "source"))
 
 
 @dataclass(slots=True)
-class _Blank:
-    """A restriction, or an axiom that says something about a statement."""
+class _BlankNode:
+    """A restriction, or an axiom that annotates a statement."""
 
     parts: dict[str, str] = field(default_factory=dict[str, str])
     sources: list[str] = field(default_factory=list[str])
@@ -52,8 +51,8 @@ def _find_name(head: bytes) -> str:
     return found[1].decode().lower() if found else ""
 
 
-def _read(source: Source) -> Iterator[Record]:
-    classes, blanks = _collect(source)
+def _read_records(source: Source) -> Iterator[Record]:
+    classes, blanks = _read_triples(source)
     # {(class, property, value): the axiom that annotates this statement}
     axioms = {
         (axiom.parts["annotatedSource"], axiom.parts["annotatedProperty"], axiom.parts.get("annotatedTarget")): axiom
@@ -69,7 +68,7 @@ def _read(source: Source) -> Iterator[Record]:
             source.problems.add("an id that is neither a CURIE nor an IRI of a known ontology", place)
             continue
         for name, value, lang in statements:
-            axiom = axioms.get((iri, name, value), _NOTHING)
+            axiom = axioms.get((iri, name, value), _NO_AXIOM)
             if name == "label":
                 add_name(record, value, source=source, place=place, lang=lang, label=True)
             elif name in SCOPES:
@@ -77,23 +76,23 @@ def _read(source: Source) -> Iterator[Record]:
                 add_name(record, value, source=source, place=place, lang=lang, kind=kind, scope=SCOPES[name])
             elif name == "subClassOf":
                 _add_parent(record, value, blanks)
-            elif _is_reference(axiom):
+            elif _is_equivalent(axiom):
                 add_xref(record, value)
             else:
                 source.skipped["references to what is not the same"] += 1
         yield record
 
 
-_NOTHING = _Blank()
+_NO_AXIOM = _BlankNode()
 
 
-def _is_reference(axiom: _Blank) -> bool:
+def _is_equivalent(axiom: _BlankNode) -> bool:
     # Mondo states how each reference relates to the term.
-    worth = [origin for origin in axiom.sources if origin.startswith("MONDO:")]
-    return not worth or "MONDO:equivalentTo" in worth
+    stated = [origin for origin in axiom.sources if origin.startswith("MONDO:")]
+    return not stated or "MONDO:equivalentTo" in stated
 
 
-def _add_parent(record: Record, value: str, blanks: dict[str, _Blank]) -> None:
+def _add_parent(record: Record, value: str, blanks: dict[str, _BlankNode]) -> None:
     if value not in blanks:
         add_edge(record.parents, value)
         return
@@ -102,12 +101,12 @@ def _add_parent(record: Record, value: str, blanks: dict[str, _Blank]) -> None:
         add_edge(record.wholes, restriction["someValuesFrom"])
 
 
-def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]]], dict[str, _Blank]]:
-    """Return {IRI: (local name of the property, value, language) of each statement} of the classes, and blank nodes."""
+def _read_triples(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]]], dict[str, _BlankNode]]:
+    """Return {IRI of a class: [(local name of the property, value, language)]} and the blank nodes."""
     ox: Any = require("pyoxigraph", distribution="pyoxigraph", extra="owl", needed_for="Reading OWL")
     statements: dict[str, list[tuple[str, str, str | None]]] = {}
     classes: dict[str, None] = {}
-    blanks: dict[str, _Blank] = {}
+    blanks: dict[str, _BlankNode] = {}
     triples = 0
     reject_large_entities(source, source.path)
     try:
@@ -123,7 +122,7 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
                         lang = value.language if isinstance(value, ox.Literal) else None
                         statements.setdefault(subject.value, []).append((name, value.value, lang))
                 elif name in _OF_BLANK or name in _OF_AXIOM:
-                    blank = blanks.setdefault(subject.value, _Blank())
+                    blank = blanks.setdefault(subject.value, _BlankNode())
                     if name == "source":
                         blank.sources.append(value.value)
                     else:
@@ -145,4 +144,4 @@ def _collect(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]
     return {iri: statements.get(iri, []) for iri in classes}, blanks
 
 
-FORMAT = Format("owl", "OWL in RDF/XML (*.owl, or it begins with <rdf:RDF)", _recognise, _read, _find_name)
+FORMAT = Format("owl", "OWL in RDF/XML (*.owl, or it begins with <rdf:RDF)", _recognise, _read_records, _find_name)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.base import Format, Record, split_semantic_tag
 from imapeval.graph.readers.parsing.delimited import check_complete, read_rows
-from imapeval.graph.readers.parsing.names import check_name, split_semantic_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,12 +41,12 @@ _COLUMNS = {
     ),
     "Language": "id effectiveTime active moduleId refsetId referencedComponentId acceptabilityId",
 }
-# "sct2_Description_Snapshot-en_INT_20250101.txt", "der2_cRefset_LanguageSnapshot-en_..."; "x" stands before previews.
+# "sct2_Description_Snapshot-en_INT_20250101.txt", "der2_cRefset_LanguageSnapshot-en_..."; previews begin with "x".
 _FILES = re.compile(
     r"x?(?:sct2_(Concept|Description|Relationship)_|der2_cRefset_(Language))(Snapshot|Full|Delta)[-_].*\.txt(?:\.gz)?"
 )
 
-# The semantic tags of fully specified names; those that are not listed are "other".
+# The semantic tags of fully specified names; tags that are not listed are "other".
 _TAGS: dict[ConceptType, str] = {
     "disease": "disorder, morphologic abnormality",
     "symptom": "finding",
@@ -70,7 +69,7 @@ def _recognise(path: Path, head: bytes) -> bool:
     return path.is_dir() and any(_FILES.fullmatch(file.name) for file in path.rglob("*_*_*.txt*"))
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     files = _find_files(source)
     active = {
         cells[0] for path in files["Concept"] for _, cells in _read_active(source, path, "Concept")
@@ -78,17 +77,17 @@ def _read(source: Source) -> Iterator[Record]:
     yield from _read_names(source, files, active)
     for path in files["Relationship"]:
         for _, cells in _read_active(source, path, "Relationship"):
-            low, high, meaning = cells[4], cells[5], cells[7]
-            if low not in active or high not in active:
+            child, parent, relation = cells[4], cells[5], cells[7]
+            if child not in active or parent not in active:
                 source.skipped["relations of inactive concepts"] += 1
-            elif meaning == _IS_A:
-                yield Record(_PREFIX + low, source.name, parents=[_PREFIX + high])
-            elif meaning == _PART_OF:
-                yield Record(_PREFIX + low, source.name, wholes=[_PREFIX + high])
+            elif relation == _IS_A:
+                yield Record(_PREFIX + child, source.name, parents=[_PREFIX + parent])
+            elif relation == _PART_OF:
+                yield Record(_PREFIX + child, source.name, wholes=[_PREFIX + parent])
 
 
 def _find_files(source: Source) -> dict[str, list[Path]]:
-    """Return the Snapshot files of a release by what they hold; an edition may have several of a kind."""
+    """Return the Snapshot files of a release by kind; an edition may have several of a kind."""
     found: dict[str, list[Path]] = {kind: [] for kind in _COLUMNS}
     views: Counter[str] = Counter()
     if source.path.is_file() and zipfile.is_zipfile(source.path):
@@ -143,20 +142,20 @@ def _read_names(source: Source, files: dict[str, list[Path]], active: set[str]) 
                 source.skipped["names in other languages"] += 1
             elif concept not in active:
                 source.skipped["names of inactive concepts"] += 1
-            elif kind == _FULL_NAME and check_name(text, source, line=line, path=path):
+            elif kind == _FULL_NAME and source.check_name(text, line=line, path=path):
                 text, tag = split_semantic_tag(text)
                 if lang == "en":
                     full[concept] = text
                     yield Record(_PREFIX + concept, source.name, type=_TYPES.get(tag, "other"))
                 else:
                     yield Record(_PREFIX + concept, source.name, names=[Name(text, lang, "synonym", source.name)])
-            elif kind == _SYNONYM and check_name(text, source, line=line, path=path):
+            elif kind == _SYNONYM and source.check_name(text, line=line, path=path):
                 is_label = lang == "en" and number in labels_of
                 if is_label:
                     labels[concept] = text
                 name = Name(text, lang, "name" if number in preferred else "synonym", source.name)
                 yield Record(_PREFIX + concept, source.name, text if is_label else "", names=[name])
-    # Mostly the preferred term is the fully specified name without its tag.
+    # Usually the preferred term is the fully specified name without its tag.
     for concept, text in full.items():
         label = labels.get(concept)
         if label is None:
@@ -166,7 +165,7 @@ def _read_names(source: Source, files: dict[str, list[Path]], active: set[str]) 
 
 
 def _read_preferences(source: Source, paths: list[Path]) -> tuple[set[str], set[str]]:
-    """Return the ids of all preferred descriptions, and of those that give labels: American ones, if there are."""
+    """Return the ids of the preferred descriptions, and of those used as labels: the American ones, if any."""
     preferred: set[str] = set()
     american: set[str] = set()
     for path in paths:
@@ -179,5 +178,9 @@ def _read_preferences(source: Source, paths: list[Path]) -> tuple[set[str], set[
 
 
 FORMAT = Format(
-    "rf2", "SNOMED CT (RF2): the folder of a release with its Snapshot files", _recognise, _read, lambda _: "snomedct"
+    "rf2",
+    "SNOMED CT (RF2): the folder of a release with its Snapshot files",
+    _recognise,
+    _read_records,
+    lambda _: "snomedct",
 )

@@ -2,13 +2,11 @@
 
 How RxNorm's kinds of drugs are read:
 
-- A trade name of one thing is not a concept but a brand *name* of it: "Tylenol" of acetaminophen, a branded
-  tablet of the tablet. Both mean the same treatment, and two concepts would make one more general or
-  more specific than the other.
+- A trade name is not a concept but a brand *name*: "Tylenol" of acetaminophen, a branded tablet of the generic tablet.
+  Both mean the same treatment; as two concepts, one would be broader than the other.
 - The trade name of a combination ("Augmentin") is a name of the combination, not of each ingredient.
-- A clinical drug, a dose form group or a salt is a *kind* of its ingredient: "amlodipine 5 MG Oral Tablet" is a more
-  specific way of saying amlodipine. A drug with several ingredients is a kind of their combination; each ingredient is
-  a part of it.
+- A clinical drug, a dose form group or a salt is a *kind* of its ingredient: "amlodipine 5 MG Oral Tablet" is a kind of
+  amlodipine. A drug with several ingredients is a kind of their combination, of which each ingredient is a part.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from typing import TYPE_CHECKING
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Format, Record
 from imapeval.graph.readers.parsing.delimited import read_rows
-from imapeval.graph.readers.parsing.names import check_name
 from imapeval.graph.readers.parsing.rrf import (
     NAME_COLUMNS,
     PREFERRED_TERMS,
@@ -65,7 +62,7 @@ _DOSE_FORM_TERMS = frozenset({"DF", "DFG"})
 
 
 class _Relations:
-    """All relations of a release, each {lower id: upper ids}; about a million in all, so that they are held."""
+    """All relations of a release, about a million, as {lower id: upper ids} by meaning."""
 
     def __init__(self, source: Source, path: Path) -> None:
         self._found: dict[str, defaultdict[str, set[str]]] = {
@@ -82,20 +79,20 @@ class _Relations:
             self._combinations[frozenset(contained)].append(whole)
 
     def find_named(self, drug: str) -> str | None:
-        """Return the concept of which a drug is a trade name; None where it is none, or of several things at once."""
+        """Return the concept of which a drug is a trade name; None if it is none or one of several concepts."""
         named = self._find_whole(self._found["brand"].get(drug, set()))
         return None if named is None or named in self._found["brand"] else named
 
     def _find_whole(self, ingredients: Iterable[str]) -> str | None:
-        """Return the only one of these, or the one combination of them."""
+        """Return the only ingredient, or the one combination of several."""
         several = frozenset(ingredients)
         if len(several) == 1:
             return next(iter(several))
         wholes = self._combinations.get(several, [])
         return wholes[0] if len(wholes) == 1 else None
 
-    def read_edges(self) -> Iterator[tuple[str, str, str]]:
-        """Yield (lower id, "kind" or "part", upper id), trade names replaced by what they name."""
+    def list_edges(self) -> Iterator[tuple[str, str, str]]:
+        """Yield (lower id, "kind" or "part", upper id), with trade names replaced by their concepts."""
         for meaning in ("kind", "part"):
             for low, highs in self._found[meaning].items():
                 yield from self._resolve_brands((low, meaning, high) for high in highs)
@@ -118,7 +115,7 @@ def _recognise(path: Path, head: bytes) -> bool:
     return find_folder(path, "RXNCONSO.RRF") is not None
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     names, relations_path, types = find_tables(source.path, ("RXNCONSO.RRF", "RXNREL.RRF", "RXNSTY.RRF"))
     relations = _Relations(source, relations_path)
     typed: set[str] = set()
@@ -128,9 +125,9 @@ def _read(source: Source) -> Iterator[Record]:
         if record.type is not None or named is not None:
             typed.add(_PREFIX + rxcui)
         yield record
-    # What only other vocabularies name has no term type of RxNorm.
+    # Concepts that only other vocabularies name have no term type of RxNorm.
     yield from (record for record in read_types(source, types, _PREFIX) if record.id not in typed)
-    for low, edges in groupby(sorted(set(relations.read_edges())), key=lambda edge: edge[0]):
+    for low, edges in groupby(sorted(set(relations.list_edges())), key=lambda edge: edge[0]):
         record = Record(_PREFIX + low, source.name)
         for _, meaning, high in edges:
             (record.parents if meaning == "kind" else record.wholes).append(_PREFIX + high)
@@ -141,7 +138,7 @@ def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
     for line, cells in read_rows(source, path, separator="|", width=NAME_COLUMNS + 1):
         if cells[16] != "N":
             source.skipped["suppressed names"] += 1
-        elif check_name(cells[14], source, line=line, path=path):
+        elif source.check_name(cells[14], line=line, path=path):
             yield cells[0], cells
 
 
@@ -166,5 +163,5 @@ def _make_record(source: Source, rxcui: str, rows: list[list[str]], named: str |
 
 
 FORMAT = Format(
-    "rxnorm", "RxNorm (RRF): the folder with RXNCONSO, RXNREL and RXNSTY", _recognise, _read, lambda _: "rxnorm"
+    "rxnorm", "RxNorm (RRF): the folder with RXNCONSO, RXNREL and RXNSTY", _recognise, _read_records, lambda _: "rxnorm"
 )

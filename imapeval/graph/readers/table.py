@@ -1,4 +1,4 @@
-"""Plain tables, as people write them: names of concepts, or child and parent."""
+"""Plain tables: names of concepts, or child and parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from imapeval.graph.readers.base import Format, Record, reject_other_encodings
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import parse_header, read_table
-from imapeval.graph.readers.parsing.names import check_name
 from imapeval.text.language import has_chinese
 from imapeval.text.normalise import normalise
 from imapeval.types import Lang
@@ -32,11 +31,11 @@ _RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
 
 def _recognise(path: Path, head: bytes) -> bool:
     columns = set(parse_header(head))
-    of_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and "category" not in columns
-    return of_names or {"child", "parent"} <= columns
+    has_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and "category" not in columns
+    return has_names or {"child", "parent"} <= columns
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     with source.open() as file:
         head = parse_header(first := file.read(_HEAD).partition(b"\n")[0])
     if {"child", "parent"} <= set(head):
@@ -63,18 +62,18 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
         if (problem := _find_problem(row)) is not None:
             source.reject(problem, line=number)
             continue
-        if not check_name(row["name"], source, line=number, path=source.path):
+        if not source.check_name(row["name"], line=number):
             continue
-        record = _start(source, row[key], known=key == "id")
+        record = _start_record(source, row[key], known=key == "id")
         if record is None:
             source.reject(f"the {key} is empty" if not row[key] else "an id that is not a CURIE", line=number)
             continue
         record.type = cast("ConceptType", row.get("type")) or record.type
         name = _make_name(row, source)
-        # The concept's own name, where a column has it; else its first name in English.
+        # The label in the table, else the first name in English.
         label = row.get("concept") or row.get("label") or (name.text if name.lang == "en" else "")
         if record.id not in labelled and label:
-            if not check_name(label, source, line=number, path=source.path):
+            if not source.check_name(label, line=number):
                 continue
             labelled.add(record.id)
             chinese = has_chinese(label)
@@ -111,8 +110,8 @@ def _read_edges(source: Source) -> Iterator[Record]:
             source.reject("a relation that is neither is_a nor part_of", line=number)
         elif not child or not parent:
             source.reject("the child or the parent is empty", line=number)
-        elif all(_is_id(text) or check_name(text, source, line=number, path=source.path) for text in (child, parent)):
-            ends = _start_ends(source, child, parent)
+        elif all(_is_id(text) or source.check_name(text, line=number) for text in (child, parent)):
+            ends = _make_ends(source, child, parent)
             if len(ends) < 2:
                 source.reject("a child or parent that is neither an id nor a name", line=number)
                 continue
@@ -122,10 +121,10 @@ def _read_edges(source: Source) -> Iterator[Record]:
                 yield ends[1]
 
 
-def _start_ends(source: Source, *texts: str) -> list[Record]:
+def _make_ends(source: Source, *texts: str) -> list[Record]:
     ends: list[Record] = []
     for text in texts:
-        record = _start(source, text, known=_is_id(text))
+        record = _start_record(source, text, known=_is_id(text))
         if record is not None and not _is_id(text):
             chinese = has_chinese(text)
             record.label = "" if chinese else text
@@ -135,11 +134,11 @@ def _start_ends(source: Source, *texts: str) -> list[Record]:
     return ends
 
 
-def _start(source: Source, text: str, *, known: bool) -> Record | None:
+def _start_record(source: Source, text: str, *, known: bool) -> Record | None:
     if known:
         term = canonical_curie(text)
         return None if term is None else Record(term, source.name, type=type_of_id(term))
-    # A concept that has no id gets one of its name: rows that write it alike mean the same.
+    # A concept without an id gets one from its name, so that rows with the same name mean the same concept.
     slug = re.sub(r"\W+", "-", normalise(text)).strip("-")
     return Record(f"{source.name}:{slug}", source.name) if slug else None
 
@@ -156,5 +155,8 @@ def _find_problem(row: dict[str, str]) -> str | None:
 
 
 FORMAT = Format(
-    "table", "Table of names (columns id or concept, name) or of is-a (columns child, parent)", _recognise, _read
+    "table",
+    "Table of names (columns id or concept, name) or of is-a (columns child, parent)",
+    _recognise,
+    _read_records,
 )

@@ -6,9 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.base import Format, Record, restore_word_order, split_semantic_tag
 from imapeval.graph.readers.parsing.delimited import read_rows
-from imapeval.graph.readers.parsing.names import check_name, restore_word_order, split_semantic_tag
 from imapeval.graph.readers.parsing.rrf import (
     NAME_COLUMNS,
     choose_kind,
@@ -47,9 +46,9 @@ def _recognise(path: Path, head: bytes) -> bool:
     return find_folder(path, "MRCONSO.RRF") is not None
 
 
-def _read(source: Source) -> Iterator[Record]:
+def _read_records(source: Source) -> Iterator[Record]:
     names, relations, types = find_tables(source.path, ("MRCONSO.RRF", "MRREL.RRF", "MRSTY.RRF"))
-    # Releases are sorted by concept; in a file that is not, the rows of one give several records, which add up.
+    # Releases are sorted by concept. In other files the rows of a concept give several records, which are combined.
     for cui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
         yield _make_record(source, cui, (cells for _, cells in rows))
     yield from read_types(source, types, _PREFIX)
@@ -69,7 +68,7 @@ def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
             source.skipped["names in other languages"] += 1
         elif cells[16] != "N":
             source.skipped["suppressed names"] += 1
-        elif check_name(cells[14], source, line=line, path=path):
+        elif source.check_name(cells[14], line=line, path=path):
             yield cells[0], cells
 
 
@@ -95,5 +94,9 @@ def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:
 
 
 FORMAT = Format(
-    "umls", "UMLS Metathesaurus (RRF): the folder with MRCONSO, MRREL and MRSTY", _recognise, _read, lambda _: "umls"
+    "umls",
+    "UMLS Metathesaurus (RRF): the folder with MRCONSO, MRREL and MRSTY",
+    _recognise,
+    _read_records,
+    lambda _: "umls",
 )

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError
-from imapeval.graph.readers.base import MAX_LINE, Record, Source
+from imapeval.graph.readers.base import MAX_LINE, MAX_NAME, Record, Source
 from imapeval.graph.readers.formats import FORMATS
-from imapeval.graph.readers.parsing.names import MAX_NAME
 
 READERS = {known.name: known.read for known in FORMATS}
 IRI = "http://purl.obolibrary.org/obo/"

@@ -131,7 +131,7 @@ def test_compressed_tables_and_windows_line_ends(meta: Path) -> None:
 @pytest.mark.parametrize("table", ["MRREL.RRF", "MRSTY.RRF"])
 def test_missing_table_is_named(meta: Path, table: str) -> None:
     (meta / table).unlink()
-    with pytest.raises(InputError, match=rf"{table} is missing.*beside MRCONSO\.RRF"):
+    with pytest.raises(InputError, match=table):
         read(meta)
 
 

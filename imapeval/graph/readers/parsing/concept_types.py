@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from imapeval.graph.model import ConceptType
 
-# Ontologies whose concepts are of one type. ChEBI is not listed: few of its substances are drugs, as their
-# roles show. Of HPO the modes of inheritance and other modifiers, some 1%, are symptoms by this rule as well.
+# Ontologies with concepts of one type. ChEBI is not listed: its roles show that few of its substances are drugs. In HPO
+# modes of inheritance and other modifiers, some 1%, become symptoms as well.
 _BY_PREFIX: dict[str, ConceptType] = {
     "DOID": "disease",
     "MONDO": "disease",
@@ -25,8 +25,8 @@ _BY_PREFIX: dict[str, ConceptType] = {
     "NCBITaxon": "organism",
 }
 
-# Biolink model 4 (https://biolink.github.io/biolink-model/), the classes that say what a name means in an answer.
-# A chemical entity need not be a drug; a gene, a protein or a pathway is none of our types.
+# Classes of the Biolink model 4 (https://biolink.github.io/biolink-model/) that determine a type. A chemical entity
+# need not be a drug; there is no type for genes, proteins and pathways.
 _BY_CATEGORY: dict[str, ConceptType] = {
     "Disease": "disease",
     "PhenotypicFeature": "symptom",
@@ -50,12 +50,12 @@ _BY_CATEGORY: dict[str, ConceptType] = {
 
 
 def type_of_id(curie: str) -> ConceptType | None:
-    """Return the type that all concepts with the prefix of this CURIE have, or None where they have several."""
+    """Return the type of all concepts with the prefix of this CURIE, or None if they have several types."""
     return _BY_PREFIX.get(curie.partition(":")[0])
 
 
 def type_of_category(categories: str) -> ConceptType | None:
-    """Return the type for a Biolink category, or for the first one of several (separated by "|") that has one.
+    """Return the type of a Biolink category, or of the first of several (separated by "|") that has one.
 
     >>> type_of_category("biolink:NamedThing|biolink:Disease")
     'disease'
@@ -97,8 +97,8 @@ _GROUPS: dict[ConceptType, str] = {
         "T192 T196 T197"
     ),
 }
-"""Type of the graph and the semantic types (TUI) of the UMLS Semantic Network, 127 in all; where a concept has several,
-the type that stands first here is taken."""
+"""Types of concepts with their semantic types (TUI) of the UMLS Semantic Network, 127 in all. If a concept has several,
+the first type in this order is used."""
 
 SEMANTIC_TYPES: dict[str, ConceptType] = {tui: kind for kind, group in _GROUPS.items() for tui in group.split()}
 """{TUI: type}."""
@@ -107,9 +107,9 @@ _ORDER: dict[ConceptType, int] = dict(zip(_GROUPS, range(len(_GROUPS)), strict=T
 
 
 def type_of_semantic_types(tuis: Iterable[str]) -> ConceptType:
-    """Return the type of a concept that has these semantic types; one that is not known counts as "other".
+    """Return the type of a concept with these semantic types; unknown ones count as "other".
 
-    >>> choose_type(["T109", "T121"])
+    >>> type_of_semantic_types(["T109", "T121"])
     'drug'
     """
     found: list[ConceptType] = [SEMANTIC_TYPES.get(tui, "other") for tui in tuis]

@@ -1,7 +1,4 @@
-"""Tables in delimited text: with a header and quoting, and the large ones of RRF and RF2 without either.
-
-RRF rows end with "|"; RF2 cells are separated by tabs.
-"""
+"""Reads delimited text: tables with a header and quoting, and the large tables of RRF ("|") and RF2 (tab) without."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
+from imapeval.graph.readers.base import convert_read_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parse_header(head: bytes) -> list[str]:
-    """Return the columns that the beginning of a file names, in lower case; [] where it is not a table."""
+    """Return the columns in the first line of a file, in lower case; [] if it is not a table."""
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].rstrip(b"\r")
     try:
         text = line.decode("utf-8")
@@ -33,28 +31,28 @@ def find_delimiter(header: str) -> str:
 
 
 def split_cells(line: str, delimiter: str) -> list[str]:
-    """Return the cells of one line; a cell in quotation marks may hold the delimiter. [] where it cannot be split."""
-    # One line at a time: an unclosed quotation mark must not swallow the lines below it.
+    """Return the cells of one line, which may be quoted; [] if it cannot be split."""
+    # One line at a time: after an unclosed quotation mark the next lines must not be lost.
     if '"' not in line:
         return line.split(delimiter)
     try:
         return next(csv.reader([line], delimiter=delimiter), list[str]())
-    except csv.Error:  # a cell of more than 131,072 characters, or a carriage return amid the line
+    except csv.Error:  # a cell of more than 131,072 characters, or a carriage return within the line
         return []
 
 
 def read_table(
     source: Source, path: Path, *, required: tuple[str, ...], quoted: bool = True
 ) -> tuple[dict[str, int], Iterator[tuple[int, list[str]]]]:
-    """Return {column: its place} and an iterator of (line number, cells) of the rows below; blank lines are left out.
+    """Return {column: index} and an iterator of (line number, cells) of the rows; blank lines are skipped.
 
     Rows with another number of cells than the header are recorded as problems.
 
     Args:
-        source: Takes the problems.
+        source: Records the problems.
         path: The table.
-        required: Columns that must be there.
-        quoted: Whether a cell may stand in quotation marks; if not, the delimiter is a tab.
+        required: Required columns.
+        quoted: Whether cells may be in quotation marks; if not, the delimiter is a tab.
 
     Raises:
         InputError: It cannot be read, is empty, lacks a required column or has a column twice.
@@ -70,7 +68,7 @@ def read_table(
             f"the column {missing[0]!r} is missing" if number else "the file is empty",
             path=path,
             line=number or None,
-            fix=f"The first line names the columns; {', '.join(required)} must be among them.",
+            fix=f"Name the columns in the first line: {', '.join(required)} are required.",
         )
 
     # Spreadsheets leave unnamed columns at the end.
@@ -90,20 +88,20 @@ def read_table(
 
 
 _CHUNK = 1 << 20
-"""Bytes read at a time where line ends are looked for."""
+"""Bytes read at a time to count lines."""
 
 
 def read_rows(source: Source, path: Path, *, separator: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells) of every row; blank lines are left out, rows of another width are problems.
+    """Yield (line number, cells) of every row; blank lines are skipped, rows of another width are problems.
 
     Args:
-        source: Takes the problems.
+        source: Records the problems.
         path: The table.
-        separator: Stands between two cells. A row of RRF ends with one, so that its last cell is empty.
-        width: Cells of a row, the empty last one of RRF counted.
+        separator: The delimiter. In RRF it also ends the row, so the last cell is empty.
+        width: Cells in a row, including the empty last one in RRF.
 
     Raises:
-        InputError: It cannot be read, is empty, was cut off, or no row has this width.
+        InputError: It cannot be read, is empty or truncated, or no row has this width.
     """
     good = number = short = 0
     for number, line in source.lines(path):
@@ -128,28 +126,23 @@ def read_rows(source: Source, path: Path, *, separator: str, width: int) -> Iter
 def check_complete(path: Path, *, separator: str, width: int) -> None:
     """Reject a truncated table before reading any of it.
 
-    Compressed files are skipped: they mark their own end, and `read_rows` checks the last line.
+    Compressed files are not checked here: gzip detects truncation, and `read_rows` checks the last line.
 
     Raises:
         InputError: The last line is incomplete.
     """
     if path.suffix == ".gz":
         return
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _CHUNK))
-            last = file.read().rpartition(b"\n")[2]
-            # A row of RRF ends with its separator: one that has it is complete, and only lacks the line end. A row of
-            # RF2 truncated in its last cell cannot be recognised.
-            if not last or (separator == "|" and last.count(b"|") >= width - 1):
-                return
-            file.seek(0)
-            ends = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
-    except OSError as error:
-        raise InputError(
-            f"it cannot be read ({error.strerror or error})", path=path, fix="Give a file that you may read."
-        ) from error
+    with convert_read_errors(path), path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _CHUNK))
+        last = file.read().rpartition(b"\n")[2]
+        # A row of RRF with all its separators is complete and only lacks the line end. Truncation in the last cell of a
+        # row of RF2 cannot be detected.
+        if not last or (separator == "|" and last.count(b"|") >= width - 1):
+            return
+        file.seek(0)
+        ends = sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(_CHUNK), b""))
     raise _make_cut_error(path, ends + 1)
 
 

@@ -1,4 +1,4 @@
-"""Terms of OBO ontologies: what the OBO, OBO Graphs and OWL formats have in common."""
+"""Terms of OBO ontologies, for the OBO, OBO Graphs and OWL formats."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Record
+from imapeval.graph.readers.base import MAX_NAME, Record
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
-from imapeval.graph.readers.parsing.names import MAX_NAME
 
 if TYPE_CHECKING:
     from imapeval.graph.model import NameKind, Scope
@@ -25,7 +24,7 @@ SCOPES: dict[str, Scope] = {
 """Scope of a synonym by its property in oboInOwl."""
 
 EXACT_MATCH = frozenset(("exactMatch", "equivalentTo"))
-"""Local names of properties by which a term is the same as one elsewhere."""
+"""Local names of properties that link a term to the same term elsewhere."""
 
 # Synonym types by their last word. Those of the OBO Metadata Ontology are http://purl.obolibrary.org/obo/OMO_0003000
 # (abbreviation), 0003003 (layperson), 0003012 (acronym); those of ChEBI have brand names.
@@ -39,17 +38,17 @@ _KINDS: dict[str, NameKind] = {
     "brand_name": "brand",
 }
 
-# Types by which HPO and Mondo mark synonyms that are not names (any more).
+# Types of synonyms in HPO and Mondo that are no longer, or never were, names.
 _DISCARDED = frozenset(("obsolete_synonym", "deprecated", "exclude"))
 
 _SKIPPED_LANG = "names in other languages"
 
-# Properties that lead from a part to its whole, by local name or as CURIEs.
+# Properties from a part to its whole, by local name or as CURIEs.
 _PART_OF = frozenset(("part_of", "BFO_0000050", "BFO:0000050"))
 
 
 def start_record(source: Source, term: str) -> Record | None:
-    """Return an empty record for an id, or None where the id is none."""
+    """Return an empty record for an id, or None if it is not an id."""
     known = canonical_curie(term)
     return None if known is None else Record(known, source.name, type=type_of_id(known))
 
@@ -65,17 +64,17 @@ def add_name(
     scope: Scope = "exact",
     label: bool = False,
 ) -> None:
-    """Add a name to a record, or record why not.
+    """Add a name to a record, or report why not.
 
     Args:
-        record: Takes it.
+        record: The record.
         text: The name.
-        source: Takes the problem.
-        place: Where the name stands, such as "doid.obo line 17".
+        source: Records the problems.
+        place: Place of the name, such as "doid.obo line 17".
         lang: Language tag; None for English.
-        kind: The source's word for the sort of synonym, as a name or an IRI; "synonym" where it has none.
-        scope: What the name means beside the concept.
-        label: The source prefers this name.
+        kind: The type of synonym in the source, as a name or an IRI; "synonym" if it has none.
+        scope: Meaning of the name relative to the concept.
+        label: Whether it is the preferred name.
     """
     known_lang = find_lang(lang)
     if known_lang is None:
@@ -102,7 +101,7 @@ def add_name(
 
 
 def find_lang(tag: str | None) -> Lang | None:
-    """Return our language for a tag (BCP 47) such as "en-GB" or "zh_Hans"; English for None, None for other ones."""
+    """Return "en" or "zh" for a tag (BCP 47) such as "en-GB" or "zh_Hans"; English for None, None for others."""
     if not tag:
         return "en"
     primary = tag.lower().replace("_", "-").partition("-")[0]
@@ -110,7 +109,7 @@ def find_lang(tag: str | None) -> Lang | None:
 
 
 def add_xref(record: Record, text: str) -> None:
-    """Add the id of a concept in another vocabulary; other references (a web page, an article) are ignored."""
+    """Add the id of a concept in another vocabulary; references to web pages and articles are ignored."""
     known = canonical_curie(text)
     if known is not None and known != record.id and known not in record.xrefs:
         record.xrefs.append(known)
@@ -124,5 +123,5 @@ def add_edge(ids: list[str], text: str) -> None:
 
 
 def is_part_of(relation: str) -> bool:
-    """Return whether a relation, as a name, CURIE or IRI, leads from a part to its whole."""
+    """Return whether a relation, as a name, CURIE or IRI, is that of a part to its whole."""
     return re.split("[#/]", relation)[-1] in _PART_OF

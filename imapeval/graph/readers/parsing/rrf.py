@@ -1,7 +1,7 @@
-"""NLM's Rich Release Format, in which UMLS and RxNorm come: which files there are, relations and semantic types.
+"""NLM's Rich Release Format, used by UMLS and RxNorm: files, relations and semantic types.
 
 The columns are those of the UMLS Reference Manual (NLM, NBK9685, chapter 3) and of the RxNorm technical documentation,
-which has the same ones but for the names of the files.
+which differ only in the names of the files.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS = 18, 16, 6
 """Columns of MRCONSO and RXNCONSO, of MRREL and RXNREL, of MRSTY and RXNSTY."""
 
 _SUBFOLDERS = ("", "META", "rrf")
-"""Where the tables lie below the folder of a release: UMLS has META/, RxNorm rrf/."""
+"""Folders of the tables in a release: META/ in UMLS, rrf/ in RxNorm."""
 
-# Term types (TTY), UMLS Reference Manual, appendix B; those that are not listed are synonyms.
+# Term types (TTY), UMLS Reference Manual, appendix B; others are synonyms.
 _ABBREVIATIONS = frozenset({"AB", "ACR", "AA"})
 _BRANDS = frozenset({"BN", "BD", "SBD", "SBDC", "SBDF", "SBDFP", "SBDG", "BPCK"})
 PREFERRED_TERMS = _BRANDS.union(
     ("PT", "PN", "MH", "NM", "HT", "FN", "IN", "PIN", "MIN", "DF", "DFG"),
     ("SCD", "SCDC", "SCDF", "SCDFP", "SCDG", "SCDGP", "GPCK"),
 )
-"""Term types by which a vocabulary gives a concept its own name, rather than another wording."""
+"""Term types of the name that a vocabulary gives a concept, as opposed to synonyms."""
 
 _TREE_VOCABULARY = "MSH"
-"""The vocabulary whose bare PAR and CHD are no is-a: see `read_relations`."""
+"""The vocabulary whose PAR and CHD without RELA are not is-a: see `read_relations`."""
 
 _XREF_VOCABULARIES = frozenset({"MSH", "SNOMEDCT_US", "RXNORM", "NCI", "HPO"})
-"""Vocabularies (SAB) whose codes other readers use as ids."""
+"""Vocabularies (SAB) whose codes are ids in other readers."""
 
 _KIND_RANKS: dict[NameKind, int] = {"abbreviation": 0, "brand": 1, "name": 2, "lay": 3, "synonym": 4}
-"""The kind of a name that several vocabularies classify differently: the most informative."""
+"""If vocabularies give a name different kinds, the one with the lowest rank, the most informative, is used."""
 
 
 def find_folder(path: Path, table: str) -> Path | None:
@@ -75,7 +75,7 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
             raise InputError(
                 f"{table} is missing",
                 path=folder,
-                fix=f"Copy it from the release beside {tables[0]}: relations and types stand in files of their own.",
+                fix=f"Copy it from the release to where {tables[0]} is: relations and types are in separate files.",
             )
         check_complete(place, separator="|", width=width + 1)
     return [place for place in found if place is not None]
@@ -90,18 +90,18 @@ def read_relations(
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield (first id of the row, meaning, lower id, upper id) of the relations with a meaning.
 
-    A row "CUI1 | REL | CUI2 | RELA" says what the *second* is to the *first*: "A|CHD|B|isa" is "B is a child of A; B
-    isa A", and "A|PAR|B|inverse_isa" is the same as seen from the other end. Releases have both rows; each is read, as
-    a copy may have been filtered.
+    A row "CUI1 | REL | CUI2 | RELA" states what the *second* is to the *first*: "A|CHD|B|isa" means "B is a child of A;
+    B isa A", and "A|PAR|B|inverse_isa" means the same with A below B. Releases have both rows; both are read, because
+    the file may have been filtered.
 
-    PAR and CHD alone only say that one stands below the other in a vocabulary: NLM's source documentation has them as
-    "broader" and "narrower hierarchical term", and RELA, where there is one, says in what sense. Those without RELA
-    are taken from classifications such as ICD, where a heading has kinds below it, but not from MeSH: its tree puts
-    parts below wholes in anatomy, and substances below what they are made from. NLM's XML of MeSH, as a source of its
-    own, has the numbers by which these are told from kinds (`imapeval.graph.readers.mesh_xml`).
+    PAR and CHD only state that one term is below the other in a vocabulary ("broader" and "narrower hierarchical term"
+    in NLM's source documentation); RELA, if present, states in what sense. Without RELA they are is-a in
+    classifications such as ICD, but not in MeSH, whose trees have parts below wholes in anatomy, and substances below
+    what they are made from. NLM's XML of MeSH has the tree numbers to distinguish these
+    (`imapeval.graph.readers.mesh_xml`).
 
     Args:
-        source: Takes the problems.
+        source: Records the problems.
         path: MRREL or RXNREL.
         meanings: By RELA, or by REL where RELA is empty: (meaning, whether the second id is the lower one).
     """
@@ -112,7 +112,7 @@ def read_relations(
             continue
         first, second = cells[0], cells[4]
         if not cells[7] and cells[10] == _TREE_VOCABULARY:
-            source.skipped["steps of MeSH's tree, which are no is-a (give MeSH's XML as well)"] += 1
+            source.skipped["steps in MeSH trees, which need not be is-a (add the XML of MeSH as a source)"] += 1
         elif not first or not second:
             source.skipped["relations between wordings rather than concepts"] += 1
         elif first == second:
@@ -129,7 +129,7 @@ def read_types(source: Source, path: Path, prefix: str) -> Iterator[Record]:
 
 
 def kind_of_term(vocabulary: str, term_type: str) -> NameKind:
-    """Return what sort of name a row gives, by its SAB and TTY; CHV is the Consumer Health Vocabulary."""
+    """Return the kind of a name by its SAB and TTY; CHV is the Consumer Health Vocabulary."""
     if term_type in _ABBREVIATIONS:
         return "abbreviation"
     if vocabulary == "CHV":
@@ -140,17 +140,17 @@ def kind_of_term(vocabulary: str, term_type: str) -> NameKind:
 
 
 def choose_kind(one: NameKind, other: NameKind | None) -> NameKind:
-    """Return the kind of a wording that one row calls `one` and another, or none, `other`."""
+    """Return the more informative of two kinds that rows give a name; `other` may be missing."""
     return one if other is None or _KIND_RANKS[one] < _KIND_RANKS[other] else other
 
 
 def find_xref(vocabulary: str, term_type: str, code: str) -> str | None:
-    """Return the id that a row's concept has in its vocabulary, where another reader may meet it.
+    """Return the id of a row's concept in its vocabulary, if another reader may use it.
 
-    Only rows with the vocabulary's own name of the concept tell: MeSH gives the code of a descriptor to entry terms
-    too, which mean something narrower and are concepts of their own in UMLS.
+    Only rows with the vocabulary's name of the concept count: in MeSH, entry terms have the code of their descriptor
+    too, but may mean something narrower and be other concepts in UMLS.
     """
     if vocabulary not in _XREF_VOCABULARIES or term_type not in PREFERRED_TERMS:
         return None
-    # The codes of HPO are ids as they are, "HP:0001945".
+    # The codes of HPO are CURIEs already, "HP:0001945".
     return canonical_curie(code if ":" in code else f"{vocabulary}:{code}")
