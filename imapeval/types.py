@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.redaction import make_printable, redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 Lang = Literal["en", "zh"]
 Decider = Literal["text", "graph", "llm", "encoder", "recorded"]
@@ -46,6 +47,8 @@ class Sample:
         meta: Every other column of the input, unchanged.
         turns: The dialogue that `question` and `response` were taken from; empty if there is none.
         answered: Whether there is a response, which may be empty. A sample without one is not scored.
+        fault: Why the data of the sample cannot be read; None if they can. A sample with a fault is not scored, and has
+            what could be read.
     """
 
     id: str
@@ -58,6 +61,7 @@ class Sample:
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     turns: tuple[Turn, ...] = ()
     answered: bool = True
+    fault: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +210,34 @@ class Match:
 class Score:
     """A finite score and its parts.
 
+    Attributes:
+        value: The score.
+        parts: What it is made of, and what else was measured.
+        repetitions: The scores whose mean it is, if it is one: a row for each reading of the texts, a column for each
+            judgement of a reading. They are not written to files.
+
     Raises:
         ValueError: The value or a part is not finite. An undefined score is a `Failure`, never NaN.
     """
 
     value: float
     parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    repetitions: tuple[tuple[float, ...], ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, number in (("value", self.value), *self.parts.items()):
             if not math.isfinite(number):
                 raise ValueError(f"score {name} is {number}; an undefined score is a Failure")
+
+
+def average_repetitions(
+    scores: Collection[Score], weights: Sequence[float] | None = None
+) -> tuple[tuple[float, ...], ...]:
+    """Return the repetitions of the (weighted) mean of several scores; what only some of them have is left out."""
+    return tuple(
+        tuple(fmean(cells, weights) for cells in zip(*rows, strict=False))
+        for rows in zip(*(score.repetitions for score in scores), strict=False)
+    )
 
 
 MAX_RAW_CHARACTERS = 20_000

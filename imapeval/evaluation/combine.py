@@ -13,10 +13,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.llm.protocol import PERMANENT_KINDS
-from imapeval.types import Failure, Lang, Outcome, Score
+from imapeval.types import Failure, Lang, Outcome, Score, average_repetitions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 References = Literal["best", "mean", "consensus"]
 """How the scores against several references are combined; see `combine_references`."""
@@ -32,20 +32,34 @@ def combine_readings(outcomes: Sequence[Outcome], span: tuple[float | None, floa
         span: The metric's range.
 
     Returns:
-        The mean score, or the first failure. The part `stability`, in 0..1, measures the agreement of the readings:
-        1 minus the mean absolute difference between the scores of two readings, divided by the width of the metric's
-        range. It is absent if there is one reading or the range is unbounded.
+        The mean score, or the first failure. The part `stability`, in 0..1, measures the agreement of its repetitions
+        (`Score.repetitions`): 1 minus the mean absolute difference between the scores of two repetitions, divided by
+        the width of the metric's range. A repetition is a reading, the mean of whose judgements is not taken, but one
+        of them. It is absent if nothing was repeated or the range is unbounded.
     """
     scores = [outcome for outcome in outcomes if isinstance(outcome, Score)]
     if failure := _find_failure(outcomes, needed=len(outcomes) // 2 + 1):
         return failure
-    if len(outcomes) == 1:
+    rows = [row for score in scores for row in score.repetitions or ((score.value,),)]
+    # Where a judgement failed, its row is shorter.
+    columns = min(map(len, rows))
+    if len(rows) == columns == 1:
         return scores[0]
-    mean, (low, high) = _average(scores), span
-    if low is None or high is None or len(scores) == 1:
+    mean = _average(scores) if len(scores) > 1 else scores[0]
+    mean = replace(mean, repetitions=tuple(row[:columns] for row in rows))
+    low, high = span
+    if low is None or high is None:
         return mean
-    apart = fmean(abs(a.value - b.value) for a, b in combinations(scores, 2)) / (high - low)
+    apart = fmean(_compare_repetitions(mean.repetitions)) / (high - low)
     return replace(mean, parts={**mean.parts, "stability": min(1.0, max(0.0, 1 - apart))})
+
+
+def _compare_repetitions(rows: Sequence[Sequence[float]]) -> Iterator[float]:
+    """Yield how far any two repetitions are apart: of other readings and other judgements, where there are several."""
+    cells = [(i, j, value) for i, row in enumerate(rows) for j, value in enumerate(row)]
+    for (i, j, a), (k, m, b) in combinations(cells, 2):
+        if (i != k or len(rows) == 1) and (j != m or len(rows[0]) == 1):
+            yield abs(a - b)
 
 
 def combine_references(
@@ -135,4 +149,5 @@ def _average(scores: Sequence[Score], weights: Sequence[float] | None = None) ->
     return Score(
         fmean((score.value for score in scores), used),
         {name: fmean((score.parts[name] for score in scores), used) for name in shared},
+        average_repetitions(scores, used),
     )

@@ -58,6 +58,33 @@ def test_stability(values: tuple[float, ...], span: tuple[float | None, float | 
     assert found.parts.get("stability") == (None if stability is None else pytest.approx(stability))
 
 
+def test_a_single_reading_that_was_judged_several_times_has_a_stability():
+    found = combine_readings([Score(3.0, {"samples": 3.0}, ((2.0, 3.0, 4.0),))], (0.0, 5.0))
+    assert isinstance(found, Score)
+    assert found.parts == pytest.approx({"samples": 3.0, "stability": 1 - (1 + 1 + 2) / 3 / 5})
+
+
+def test_two_repetitions_differ_in_reading_and_in_judging():
+    # As of `blend`: half of it is .2 or .4 by reading, half of it is .1 or .7 by judging.
+    readings = [Score((read + 0.4) / 2, {}, (((read + 0.1) / 2, (read + 0.7) / 2),)) for read in (0.2, 0.4)]
+    found = combine_readings(readings, BOUNDED)
+    assert isinstance(found, Score)
+    assert found.repetitions == (pytest.approx((0.15, 0.45)), pytest.approx((0.25, 0.55)))
+    assert found.value == pytest.approx(0.35)
+    # |.15 - .55| and |.45 - .25|; those of one reading, or of one judging, are not two whole repetitions.
+    assert found.parts["stability"] == pytest.approx(1 - (0.4 + 0.2) / 2)
+
+
+def test_repetitions_against_several_references_are_combined_as_the_scores_are():
+    first, second = Score(0.3, {}, ((0.2,), (0.4,))), Score(0.8, {}, ((0.6,), (1.0,)))
+    mean = join(first, second)
+    assert isinstance(mean, Score)
+    assert mean.repetitions == (pytest.approx((0.4,)), pytest.approx((0.7,)))
+    best = join(first, second, references="best")
+    assert isinstance(best, Score)
+    assert best.repetitions == second.repetitions
+
+
 @pytest.mark.parametrize("failure", [UNDEFINED, REFUSED])
 def test_a_reading_without_a_score_was_not_made_as_long_as_more_than_half_have_one(failure: Failure):
     found = combine_readings([Score(0.2), failure, Score(0.4)], BOUNDED)

@@ -50,8 +50,15 @@ class Blend(DimensionJudge):
         if isinstance(rated, Failure):
             return rated
         scale = self.score_scale
-        judged = (rated.value - scale.low) / (scale.high - scale.low)
-        return Score((judged + graded.value) / 2, {"judge": judged, "imapscore": graded.value})
+
+        def scale_down(rating: float) -> float:
+            return (rating - scale.low) / (scale.high - scale.low)
+
+        judged = scale_down(rated.value)
+        repetitions = tuple(
+            tuple((scale_down(rating) + graded.value) / 2 for rating in row) for row in rated.repetitions
+        )
+        return Score((judged + graded.value) / 2, {"judge": judged, "imapscore": graded.value}, repetitions)
 
 
 def build_blend() -> list[Blend]:

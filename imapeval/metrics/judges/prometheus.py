@@ -79,7 +79,7 @@ class Prometheus(Judge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the grade."""
-        answer = self.clean_response(case)
+        answer = await self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))
         (rubric,) = templates.load(_RUBRIC, lang=case.lang, version=PROMPT_VERSION).messages
@@ -94,7 +94,7 @@ class Prometheus(Judge):
         grades = await self.get_client().ask_repeatedly(
             question, lambda completion: read_result(completion.text), samples=self.samples
         )
-        return Score(fmean(grades), {"samples": float(len(grades))})
+        return Score(fmean(grades), {"samples": float(len(grades))}, (tuple(grades),))
 
 
 def build_prometheus() -> list[Prometheus]:

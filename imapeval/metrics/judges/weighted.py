@@ -10,7 +10,7 @@ from imapeval.metrics.base import computed, option
 from imapeval.metrics.judges.base import Judge
 from imapeval.metrics.judges.parsing.scores import LABELS, ONE_TO_FIVE, Scale, read_scores
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
-from imapeval.types import Failure, Score
+from imapeval.types import Failure, Score, average_repetitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def average_scores(scores: Mapping[str, Score]) -> Score:
     shared = [part for part in first.parts if all(part in score.parts for score in others)]
     values = {name: score.value for name, score in scores.items()}
     least = {part: min(score.parts[part] for score in scores.values()) for part in shared}
-    return Score(fmean(values.values()), {**values, **least})
+    return Score(fmean(values.values()), {**values, **least}, average_repetitions(scores.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,4 +157,5 @@ class WeightedJudge(Judge):
                 rated = [stated]
         rated = rated or await client.ask_repeatedly(request, read, samples=self.samples)
         parts = {"weighted": 0.0, "samples": float(len(rated))}
-        return {name: Score(fmean(scores[name] for scores in rated), parts) for name in labels}
+        by_name = {name: tuple(scores[name] for scores in rated) for name in labels}
+        return {name: Score(fmean(stated), parts, (stated,)) for name, stated in by_name.items()}

@@ -180,6 +180,7 @@ async def test_more_than_half_of_the_samples_are_enough():
     model = ScriptedModel(reply)
     (outcome,) = await judge(prepared("geval:accuracy", model, weights="samples", samples=5), CASE)
     assert outcome == Score(3.0, {"weighted": 0.0, "samples": 3.0})
+    assert outcome.repetitions == ((1.0, 3.0, 5.0),)
     (outcome,) = await judge(prepared("geval:accuracy", model, weights="samples", samples=4), CASE)
     assert isinstance(outcome, Failure)
     assert (outcome.stage, outcome.kind) == ("llm", "refusal")

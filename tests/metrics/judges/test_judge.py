@@ -65,6 +65,16 @@ async def test_several_ratings_are_averaged_by_dimension():
         "samples": 4.0,
     }
     assert outcome.value == pytest.approx(8.5 / 3, abs=1e-12)
+    # One row, for the texts are not read; the mean of three dimensions for each rating.
+    assert outcome.repetitions == (pytest.approx((7 / 3, 8 / 3, 9 / 3, 10 / 3)),)
+
+
+async def test_each_rating_is_blended_with_the_reading():
+    model = ScriptedModel(lambda request: rating(request.seed or 0, 1, 5))
+    outcome = await judge(set_options(BLEND, {"samples": "2", "weights": "samples"}), model)
+    read = outcome.parts["imapscore"]
+    assert outcome.repetitions == (pytest.approx([(read + 7 / 15) / 2, (read + 8 / 15) / 2]),)
+    assert outcome.value == pytest.approx(sum(outcome.repetitions[0]) / 2)
 
 
 @pytest.mark.parametrize("metric", [JUDGE, BLEND], ids=lambda metric: metric.name)

@@ -29,7 +29,9 @@ async def test_the_grade_stands_behind_the_feedback():
 
 async def test_several_grades_are_averaged():
     model = ScriptedModel(lambda request: f"Well. [RESULT] {request.seed}")
-    assert await judge(model, CASE, samples=4) == Score(2.5, {"samples": 4.0})
+    outcome = await judge(model, CASE, samples=4)
+    assert outcome == Score(2.5, {"samples": 4.0})
+    assert outcome.repetitions == ((1.0, 2.0, 3.0, 4.0),)
 
 
 @pytest.mark.parametrize(
