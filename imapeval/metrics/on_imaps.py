@@ -9,6 +9,7 @@ states no fact is an empty text; each metric defines its own score for that.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -96,7 +97,7 @@ class MetricOnImaps(BatchMetric):
 
     async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
         """Score cases without blocking the event loop; see `Metric.ascore_batch`."""
-        views, shown = self._make_text_cases(cases)
+        views, shown = await asyncio.to_thread(self._make_text_cases, cases)
         return _merge(views, await self.metric.ascore_batch(shown) if shown else [])
 
     def make_text_case(self, case: Case) -> Case | Failure:

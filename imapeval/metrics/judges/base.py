@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from imapeval.errors import UsageError
 from imapeval.extraction.injection_filter import is_about_score
+from imapeval.extraction.protocols import offload
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import Metric, computed, resource, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, RETRY_NOTE, JudgeClient
@@ -97,10 +98,17 @@ class Judge(Metric):
             raise UsageError(f"the metric {self.name!r} has no language model to ask. Call prepare() first.")
         return self.client
 
-    def clean_response(self, case: Case, *, labels: tuple[str, ...] = ()) -> str | None:
-        """Return what the model is shown of a response, None if it states nothing at all; see `clean_answer`."""
+    async def clean_response(self, case: Case, *, labels: tuple[str, ...] = ()) -> str | None:
+        """Return what the model is shown of a response, None if it states nothing at all; see `clean_answer`.
+
+        A long response is cleaned in a thread.
+        """
         if self.on_imaps:
             # Its lines "term: value" are ours, and would look like forged ones: "system: digestive".
             return case.response if has_content(case.response) else None
         reference = case.reference if "reference" in self.requires else ""
-        return clean_answer(case.response, score_asked=is_about_score(case.question, reference), labels=labels)
+
+        def clean() -> str | None:
+            return clean_answer(case.response, score_asked=is_about_score(case.question, reference), labels=labels)
+
+        return await offload(clean, case.response, case.question, reference)

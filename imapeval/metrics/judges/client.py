@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
+from imapeval.extraction.protocols import offload
 from imapeval.extraction.repeated import gather_readings
 from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request
 from imapeval.llm.structured import templates
@@ -100,7 +101,7 @@ class JudgeClient:
             ServiceError: The model answers nobody any more.
         """
         template = question.template or templates.load(question.task, lang=question.lang, version=PROMPT_VERSION)
-        messages = template.render(**question.texts)
+        messages = await offload(lambda: template.render(**question.texts), *question.texts.values())
 
         def make(form: OutputFormat) -> Request:
             return Request(

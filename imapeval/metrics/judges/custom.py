@@ -12,6 +12,7 @@ where only the facts are shown. Where a prompt shows facts and nothing is asked,
 
 from __future__ import annotations
 
+import asyncio
 import os.path
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,15 +108,16 @@ class CustomGEval(WeightedJudge):
             return refused
         texts = {"question": case.question, "reference": case.reference}
         if "imap" in self.requires:
-            facts = self._show_facts(case)
+            facts = await asyncio.to_thread(self._show_facts, case)
             if isinstance(facts, Failure):
                 return facts
             texts |= facts
-        answer = self.clean_response(
+        answer = await self.clean_response(
             case, labels=tuple(label for label in self.prompt.labels if label.lower() not in _AMBIGUOUS_LABELS)
         )
         only_facts = "response" not in self.prompt.variables
-        if answer is None or (only_facts and case.imap is not None and not clean_facts(case.imap.response)):
+        stated = case.imap is None or not only_facts or await asyncio.to_thread(clean_facts, case.imap.response)
+        if answer is None or not stated:
             return Score(float(self.score_scale.low))
         texts["response"] = answer
         question = JudgeRequest(

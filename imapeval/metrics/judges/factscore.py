@@ -82,7 +82,7 @@ class FActScore(Judge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the share of supported facts."""
-        answer = self.clean_response(case)
+        answer = await self.clean_response(case)
         if answer is None:
             return _ABSTAINED
         texts = {"question": case.question, "answer": answer}

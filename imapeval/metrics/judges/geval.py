@@ -93,7 +93,7 @@ class GEval(WeightedJudge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the score, or the mean over the criteria."""
-        answer = self.clean_response(case)
+        answer = await self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))
         scores: list[Score] = []

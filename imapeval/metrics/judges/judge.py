@@ -61,7 +61,7 @@ class DimensionJudge(WeightedJudge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean of the three dimensions."""
-        answer, scale = self.clean_response(case), self.score_scale
+        answer, scale = await self.clean_response(case), self.score_scale
         if answer is None:
             return Score(float(scale.low), dict.fromkeys(DIMENSIONS, float(scale.low)))
         texts = {

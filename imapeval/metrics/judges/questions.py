@@ -81,7 +81,7 @@ class QuestEval(Judge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean of precision and recall."""
-        answer = self.clean_response(case)
+        answer = await self.clean_response(case)
         if answer is None:
             return Score(0.0)
         client = self.get_client()
@@ -114,7 +114,7 @@ class QAFactEval(Judge):
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean overlap."""
-        answer = self.clean_response(case)
+        answer = await self.clean_response(case)
         if answer is None:
             return Score(0.0)
         client = self.get_client()
