@@ -26,6 +26,7 @@ from imapeval.report.study.formatting import (
     pluralize,
 )
 from imapeval.report.study.heatmaps import draw_metric_matrix, draw_winners
+from imapeval.report.study.methods import describe_families, describe_test
 from imapeval.report.study.selection import order_dimensions, rank_metrics
 
 if TYPE_CHECKING:
@@ -49,13 +50,12 @@ def render_comparisons(study: Study) -> Markup:
         return render_section("comparisons", title, render_note("No metrics were compared."))
     dimensions = order_dimensions(study, (row.dimension for row in rows))
     ranked = rank_metrics(study)
-    tests = " and ".join(sorted({row.test for row in rows if row.test}))
+    tests = " and ".join(sorted({describe_test(row.test) for row in rows if row.test}))
     intervals = " and ".join(sorted({row.interval for row in rows if row.interval}))
     parts = [
         render_note(
             f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}; each pair on the answers that both scored. "
-            f"Test: {tests}, two-sided, with Holm's correction over the table; intervals of the difference: "
-            f"{intervals}."
+            f"Test: {tests}, two-sided, {describe_families(rows)}; intervals of the difference: {intervals}."
         ),
         *_render_dimension(study, rows, dimensions[0], ranked, number=0),
     ]

@@ -23,6 +23,7 @@ from imapeval.report.study.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.formatting import (
     COEFFICIENTS,
     LEVELS,
+    UNITS,
     format_coefficient,
     format_interval,
     label_dimension,
@@ -133,8 +134,21 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     if len(systems) > 1:
         parts.append(_render_systems(rows, systems, grid))
     if (level, coefficient) != (study.level, study.coefficient):
-        return render_details(title, *parts)
-    return join([render_note(f"{title}. Beside each coefficient: its {study.confidence:.0%} interval, and n."), *parts])
+        return render_details(f"{title}{_tell_units(rows)}", *parts)
+    return join(
+        [
+            render_note(
+                f"{title}. Beside each coefficient: its {study.confidence:.0%} interval{_tell_units(rows)}, and n."
+            ),
+            *parts,
+        ]
+    )
+
+
+def _tell_units(rows: Sequence[Correlation]) -> str:
+    """Return what the intervals are about."""
+    units = dict.fromkeys(UNITS[row.units] for row in rows if row.interval is not None)
+    return f" ({', '.join(units)})" if units else ""
 
 
 def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: CorrelationTable) -> Markup:

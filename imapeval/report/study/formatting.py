@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
-    from imapeval.study.data.findings import CoefficientName, Level
+    from imapeval.study.data.findings import CoefficientName, Level, Units
 
 LEVELS: dict[Level, str] = {
     "global": "all answers together",
@@ -16,6 +16,14 @@ LEVELS: dict[Level, str] = {
     "within-question": "within each question, then the mean",
     "system": "systems' means",
 }
+
+
+UNITS: dict[Units, str] = {
+    "questions": "for these systems on other questions",
+    "systems": "for other systems on these questions",
+    "both": "for other systems on other questions",
+}
+"""What intervals and tests speak about."""
 
 
 class _CoefficientTitles(dict["CoefficientName", str]):

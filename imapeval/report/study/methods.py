@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, pluralize
+from imapeval.report.study.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import find_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from imapeval.study.data.findings import Study
+    from imapeval.study.data.findings import Comparison, Study, Units
 
 _DEUTSCH_2021 = (
     "Deutsch, Dror and Roth 2021, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods, "
     "TACL 9"
+)
+_DEUTSCH_2023 = (
+    "Deutsch, Foster and Freitag 2023, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie "
+    "Calibration, EMNLP"
 )
 _SHROUT = (
     "Shrout and Fleiss 1979, Intraclass Correlations: Uses in Assessing Rater Reliability, Psychological Bulletin 86"
@@ -28,22 +33,27 @@ SOURCES: Mapping[str, str] = {
     "kendall_tau_b": "Kendall 1945, The Treatment of Ties in Ranking Problems, Biometrika 33",
     "kendall_tau_c": "Stuart 1953, The Estimation and Comparison of Strengths of Association in Contingency Tables, "
     "Biometrika 40",
-    "pearson": "Pearson 1895, Notes on Regression and Inheritance in the Case of Two Parents",
-    "pairwise_accuracy": "Deutsch, Foster and Freitag 2023, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise "
-    "Accuracy and Tie Calibration, EMNLP",
+    "pearson": "Pearson 1896, Mathematical Contributions to the Theory of Evolution III: Regression, Heredity, and "
+    "Panmixia, Philosophical Transactions of the Royal Society A 187",
+    "pairwise_accuracy": _DEUTSCH_2023,
     "soft_pairwise_accuracy": "Thompson, Mathur, Deutsch and Khayrallah 2024, Improving Statistical Significance in "
     "Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy, WMT",
-    "levels": _DEUTSCH_2021,
+    "mediqa_eval": "the shared task MEDIQA-EVAL 2026",
+    "levels": f"{_DEUTSCH_2021} (between systems, within questions); {_DEUTSCH_2023} (within systems, all together)",
     "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
     "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",
-    "perm-both": _DEUTSCH_2021,
-    "perm-inputs": _DEUTSCH_2021,
-    "perm-systems": _DEUTSCH_2021,
+    "perm-inputs": f"{_DEUTSCH_2021}; among answers, what each adds to a coefficient is swapped",
+    "perm-systems": f"{_DEUTSCH_2021}; what each system adds to a coefficient is swapped",
     "zou": "Zou 2007, Toward Using Confidence Intervals to Compare Correlations, Psychological Methods 12",
     "holm": "Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6",
-    "bca": "DiCiccio and Efron 1996, Bootstrap Confidence Intervals, Statistical Science 11; Hesterberg 2015, What "
-    "Teachers Should Know About the Bootstrap, The American Statistician 69",
-    "jackknife": "Efron and Stein 1981, The Jackknife Estimate of Variance, The Annals of Statistics 9",
+    "bca": "Efron 1987, Better Bootstrap Confidence Intervals, Journal of the American Statistical Association 82; "
+    "Hesterberg 2015, What Teachers Should Know About the Bootstrap, The American Statistician 69",
+    "jackknife": "Jaeckel 1972, The Infinitesimal Jackknife, Bell Laboratories MM 72-1215-11; Efron 1982, The "
+    "Jackknife, the Bootstrap and Other Resampling Plans",
+    "jackknife-systems": "Tukey 1958, Bias and Confidence in Not-Quite Large Samples, The Annals of Mathematical "
+    "Statistics 29",
+    "simultaneous": "Hothorn, Bretz and Westfall 2008, Simultaneous Inference in General Parametric Models, "
+    "Biometrical Journal 50",
     "bootstrap": "Efron and Tibshirani 1993, An Introduction to the Bootstrap",
     "krippendorff_alpha_nominal": _KRIPPENDORFF,
     "krippendorff_alpha_ordinal": _KRIPPENDORFF,
@@ -68,10 +78,14 @@ SOURCES: Mapping[str, str] = {
 """Publication of each method, by its name in the findings."""
 
 _INTERVALS = {
-    "bca": "bias-corrected and accelerated bootstrap, resamples of {drawn}",
-    "jackknife": "infinitesimal jackknife over {drawn}, where many answers are taken together",
+    "bca": f"bias-corrected and accelerated bootstrap, resamples of {{drawn}}; {UNITS['questions']}",
+    "jackknife": f"infinitesimal jackknife over {{drawn}}, where many answers are taken together; {UNITS['questions']}",
+    "jackknife-systems": f"jackknife, one system after the other left out; {UNITS['systems']}",
 }
-"""Intervals of correlations, by their name in the findings."""
+"""Intervals of correlations, by their name in the findings, with "-systems" where systems are the sample."""
+
+_TEST_UNITS: Mapping[str, Units] = {"perm-inputs": "questions", "perm-systems": "systems"}
+"""What a permutation test speaks about."""
 
 
 def describe_methods(study: Study) -> list[str]:
@@ -93,10 +107,16 @@ def describe_methods(study: Study) -> list[str]:
     if len(levels) > 1:
         sentences.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
     if study.comparisons:
-        tests = ", ".join(dict.fromkeys(row.test for row in study.comparisons))
+        tests = ", ".join(dict.fromkeys(describe_test(row.test) for row in study.comparisons))
         sentences.append(
-            f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, and p-values "
-            f"corrected by Holm's method over the table, {pluralize(len(study.comparisons), 'comparison')} in all."
+            f"Metrics were compared in pairs ({tests}; two-sided) on the answers that both scored, "
+            f"{describe_families(study.comparisons)}."
+        )
+    if len(rated.metrics) > 1 and study.correlations:
+        sentences.append(
+            "In the conclusions the interval of the best metric allows for its having been picked: it is one of "
+            "simultaneous intervals for all metrics (correlations.csv has them). Intervals in figures and tables are "
+            "those of single metrics."
         )
     if rated.lower_is_better:
         sentences.append(f"Scores for which low is good are reversed: {', '.join(sorted(rated.lower_is_better))}.")
@@ -105,8 +125,27 @@ def describe_methods(study: Study) -> list[str]:
     return sentences
 
 
+def describe_test(test: str) -> str:
+    """Return the name of a test, with what it speaks about."""
+    return f"{test}, {UNITS[_TEST_UNITS[test]]}" if test in _TEST_UNITS else test
+
+
+def describe_families(rows: Sequence[Comparison]) -> str:
+    """Return over which comparisons Holm's correction was made."""
+    sizes = Counter(row.dimension for row in rows)
+    one = pluralize(max(sizes.values()), "comparison")
+    if len(sizes) == 1:
+        return f"with Holm's correction over the {one}"
+    return f"with Holm's correction over the {one} of each dimension, and over those of their mean, each by itself"
+
+
 def _list_intervals(study: Study) -> list[str]:
-    return list(dict.fromkeys(row.interval for row in study.correlations if row.interval is not None))
+    found = (
+        f"{row.interval}-systems" if row.units == "systems" else row.interval
+        for row in study.correlations
+        if row.interval is not None
+    )
+    return list(dict.fromkeys(found))
 
 
 def list_sources(study: Study) -> dict[str, str]:
@@ -126,6 +165,8 @@ def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
         yield "levels", "levels of correlation"
     for interval in _list_intervals(study):
         yield interval, f"intervals: {interval}"
+    if any(row.simultaneous_low is not None for row in study.correlations) and len(study.rated.metrics) > 1:
+        yield "simultaneous", "simultaneous intervals"
     for test in dict.fromkeys(row.test for row in study.comparisons):
         yield test, f"test: {test}"
     for interval in dict.fromkeys(row.interval for row in study.comparisons):

@@ -69,12 +69,24 @@ def rank_metrics(study: Study) -> list[str]:
 
 
 def select_top_metrics(study: Study) -> list[str]:
-    """Return the best metrics that have a coefficient, for plots of single metrics."""
+    """Return the best metrics that have a coefficient, for plots of single metrics.
+
+    The one that the others are compared with is among them, in place of the last where it is not one of the best.
+    """
     grid, dimension = main_correlations(study), main_dimension(study)
     if dimension is None:
         return []
     rows = ((metric, grid.find(metric, dimension)) for metric in grid.rank(dimension))
-    return [metric for metric, row in rows if row is not None and row.value is not None][:TOP_METRICS]
+    ranked = [metric for metric, row in rows if row is not None and row.value is not None]
+    best = ranked[:TOP_METRICS]
+    if study.against is not None and study.against in ranked[TOP_METRICS:]:
+        best[-1] = study.against
+    return best
+
+
+def describe_selection(study: Study) -> str:
+    """Return which metrics `select_top_metrics` gives, as the beginning of a sentence."""
+    return "The best metrics" + ("" if study.against is None else f", and {study.against}")
 
 
 def order_dimensions(study: Study, found: Iterable[str]) -> list[str]:

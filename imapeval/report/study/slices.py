@@ -33,7 +33,7 @@ from imapeval.report.study.formatting import (
 )
 from imapeval.report.study.group_plot import draw_group_plot
 from imapeval.report.study.scatter_plot import MAX_POINTS, draw_scatter
-from imapeval.report.study.selection import main_correlations, order_dimensions, select_top_metrics
+from imapeval.report.study.selection import describe_selection, main_correlations, order_dimensions, select_top_metrics
 from imapeval.study.data.findings import ALL
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def render_scatters(study: Study) -> Markup:
         "scatter",
         "Score against rating",
         render_note(
-            f"The best metrics: {points}. Beside the axes: how scores and ratings are distributed. The number is "
-            f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
+            f"{describe_selection(study)}: {points}. Beside the axes: how scores and ratings are distributed. The "
+            f"number is {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}."
             + (" Scores are as the metric gave them: of some, low is good." if rated.lower_is_better else "")
         ),
         render_legend([label_system(system) for system in colours]) if colours and not crowded else "",
@@ -104,9 +104,9 @@ def render_slices(study: Study) -> Markup:
     numeric = [facet for facet in facets if facet in study.rated.covariates]
     parts: list[str] = [
         render_note(
-            f"{COEFFICIENTS[study.slices[0].coefficient]} among some of the answers, for the best metrics. Groups are "
-            "smaller than the whole, so their intervals are wider: do not read a difference between groups whose "
-            f"intervals overlap widely as a finding. slices.csv has {pluralize(len(divided), 'metric')}."
+            f"{describe_selection(study)}: {COEFFICIENTS[study.slices[0].coefficient]} among some of the answers. "
+            "Groups are smaller than the whole, so their intervals are wider: do not read a difference between groups "
+            f"whose intervals overlap widely as a finding. slices.csv has {pluralize(len(divided), 'metric')}."
         )
     ]
     if numeric:

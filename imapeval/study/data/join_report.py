@@ -23,7 +23,8 @@ class JoinReport:
         not_rated: Ids of the others.
         by_dimension: Rated answers by dimension.
         raters: Number of raters; 0 if only averages are known.
-        raters_per_answer: Number of answers by their number of raters.
+        raters_per_answer: Number of answers by their number of raters, for each dimension: an answer may have more of
+            them in one dimension than in another.
         rated_ids: Different ids among the ratings.
         strays: Rated ids that are in no run.
         failures: Answers for which a metric failed, by metric, among the answers included.
@@ -40,7 +41,7 @@ class JoinReport:
     not_rated: tuple[str, ...]
     by_dimension: Mapping[str, int]
     raters: int
-    raters_per_answer: Mapping[int, int]
+    raters_per_answer: Mapping[str, Mapping[int, int]]
     rated_ids: int
     strays: tuple[str, ...]
     failures: Mapping[str, int]
@@ -99,8 +100,11 @@ def _enumerate(numbers: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in numbers.items())
 
 
-def _tell_raters(raters: int, per_answer: Mapping[int, int]) -> str:
+def _tell_raters(raters: int, per_answer: Mapping[str, Mapping[int, int]]) -> str:
     if raters == 0:
         return "The raters are not identified: ratings are treated as averages, and agreement among raters is unknown."
-    shares = ", ".join(f"by {number}: {answers}" for number, answers in per_answer.items())
-    return f"{raters} rater{'' if raters == 1 else 's'}. Answers rated {shares}."
+    shares = [
+        f"{dimension} " + ", ".join(f"{number} ({n} answer{'' if n == 1 else 's'})" for number, n in counts.items())
+        for dimension, counts in per_answer.items()
+    ]
+    return f"{raters} rater{'' if raters == 1 else 's'}. Raters of an answer: {'; '.join(shares)}."

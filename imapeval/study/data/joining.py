@@ -118,7 +118,7 @@ def join_ratings(
         not_rated=tuple(s.id for s, yes in zip(answers.samples, is_rated.tolist(), strict=True) if not yes),
         by_dimension={name: int(np.isfinite(rating[:, column]).sum()) for column, name in enumerate(named)},
         raters=len(seen),
-        raters_per_answer=_count_raters(given, place),
+        raters_per_answer={name: _count_raters(by_rater[name]) for name in named} if seen else {},
         rated_ids=len(given.ids),
         strays=tuple(id_ for id_, row in zip(given.ids, place.tolist(), strict=True) if row < 0),
         failures=_count(chosen, np.isnan(scores[kept]) & (found[kept] != _UNSEEN)),
@@ -285,14 +285,10 @@ def _read_imap_sizes(runs: Sequence[Run]) -> dict[str, int]:
     return sizes
 
 
-def _count_raters(ratings: Ratings, place: Counts) -> dict[int, int]:
-    """Return the number of joined answers by their number of raters."""
-    if not ratings.raters:
-        return {}
-    pairs = np.unique(np.stack([ratings.answer, ratings.rater]), axis=1)
-    raters = np.bincount(pairs[0], minlength=len(place))[place >= 0]
-    numbers: list[int] = raters[raters > 0].tolist()
-    return dict(sorted(Counter(numbers).items()))
+def _count_raters(table: Floats) -> dict[int, int]:
+    """Return the number of answers by their number of raters, in one dimension."""
+    numbers: list[int] = np.isfinite(table).sum(axis=1).tolist()
+    return {number: answers for number, answers in sorted(Counter(numbers).items()) if number}
 
 
 def _count(metrics: Sequence[str], missing: npt.NDArray[np.bool_]) -> dict[str, int]:

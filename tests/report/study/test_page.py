@@ -13,6 +13,7 @@ import pytest
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
 from imapeval.report.study.page import render_study, write_study
+from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.data.findings import ALL, Corrected, Heterogeneity, Study
 from imapeval.study.data.rated import Rated
 
@@ -384,3 +385,38 @@ def test_groups_that_differ_and_corrected_coefficients(small: Study):
     assert ["imapscore", "accuracy", "Spearman's ρ", ".570", ".633", ".500 to .700"] in page.rows["raters"]
     page = Page(render_study(replace(found, heterogeneities=(same,))))
     assert "No difference between groups is significant" in page.texts["slices"]
+
+
+def test_holm_corrects_by_dimension_and_the_page_says_so(big: Study, page: Page):
+    assert {
+        len([row for row in big.comparisons if row.dimension == name]) for name in (ALL, *big.rated.dimensions)
+    } == {1431}
+    said = (
+        "Holm's correction over the 1,431 comparisons of each dimension, and over those of their mean, each by itself"
+    )
+    assert said in page.texts["methods"]
+    assert said in page.texts["comparisons"]
+    one = replace(big, comparisons=tuple(row for row in big.comparisons if row.dimension == ALL))
+    assert "Holm's correction over the 1,431 comparisons." in Page(render_study(one)).texts["methods"]
+
+
+def test_what_intervals_and_tests_speak_about(big: Study, page: Page):
+    assert "interval (for these systems on other questions), and n" in page.texts["metrics"]
+    assert "perm-inputs, for these systems on other questions" in page.texts["comparisons"]
+    others = replace(
+        big, correlations=tuple(replace(row, units="systems", interval="jackknife") for row in big.correlations)
+    )
+    texts = Page(render_study(others)).texts
+    assert "interval (for other systems on these questions), and n" in texts["metrics"]
+    assert "one system after the other left out" in texts["methods"]
+    assert "Tukey 1958" in texts["methods"]
+
+
+def test_the_metric_that_others_are_compared_with_has_plots_and_groups(big: Study):
+    named = big.rated.metrics[-1]
+    study = replace(big, against=named)
+    assert named not in select_top_metrics(big)
+    assert select_top_metrics(study) == [*select_top_metrics(big)[:-1], named]
+    source = render_study(study)
+    assert f"The best metrics, and {named}: " in Page(source).texts["scatter"]
+    assert f"Scatter plot of {named} against" in source

@@ -97,8 +97,8 @@ def test_a_file_of_several_raters(run: Run, tmp_path: Path):
     np.testing.assert_array_equal(rated.ratings, [[4.5], [2]])
     np.testing.assert_array_equal(rated.by_rater["accuracy"], [[4, 5], [2, np.nan]])
     assert rated.scales == {"accuracy": Scale(0, 5)}
-    assert account.raters_per_answer == {1: 1, 2: 1}
-    assert "2 raters. Answers rated by 1: 1, by 2: 1." in account.to_sentences()
+    assert account.raters_per_answer == {"accuracy": {1: 1, 2: 1}}
+    assert "2 raters. Raters of an answer: accuracy 1 (1 answer), 2 (1 answer)." in account.to_sentences()
     assert "2 of 4 rated ids are in no run and are left out: z1, z2." in account.to_sentences()
 
 
@@ -222,7 +222,15 @@ def test_ratings_that_overflow(tmp_path: Path):
 
 def test_one_rater(run: Run, tmp_path: Path):
     _, account = join_ratings([run], read(tmp_path / "r.csv", "id,rater,accuracy\nx1,anna,4\n"))
-    assert "1 rater. Answers rated by 1: 1." in account.to_sentences()
+    assert "1 rater. Raters of an answer: accuracy 1 (1 answer)." in account.to_sentences()
+
+
+def test_raters_who_left_out_a_dimension_are_counted(run: Run, tmp_path: Path):
+    text = "id,rater,accuracy,safety\nx1,anna,4,1\nx1,ben,5,\nx2,anna,2,1\nx2,ben,3,0\n"
+    _, account = join_ratings([run], read(tmp_path / "r.csv", text))
+    assert account.raters_per_answer == {"accuracy": {2: 2}, "safety": {1: 1, 2: 1}}
+    said = "2 raters. Raters of an answer: accuracy 2 (2 answers); safety 1 (1 answer), 2 (1 answer)."
+    assert said in account.to_sentences()
 
 
 def test_an_account_is_data(run: Run):
