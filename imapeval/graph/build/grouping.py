@@ -1,10 +1,10 @@
-"""Decides which records of different sources are one concept.
+"""Decides which records of different sources describe the same concept.
 
 A record joins a concept of earlier sources, in this order of precedence,
 
 1. if it has the same id;
-2. if a cross-reference says so and they share a name (of the Disease Ontology's references to MeSH one in ten is only
-   related);
+2. if a cross-reference says so and they share a name (one in ten references from the Disease Ontology to MeSH is to a
+   concept that is only related);
 3. if their preferred names have the same key;
 4. if its preferred name is a name, not an abbreviation, of exactly one concept;
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 SAMPLES = 10
 """Merged records listed for each source and reason."""
 
-# All that `spelling_variants` may change in a normal form: to try it on every name of millions takes minutes.
+# What `spelling_variants` may change in a normal form; it is too slow for all of millions of names.
 _NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
 
-# Different sources type the same thing either way ("fever"; "endoscopy" is diagnostic and therapeutic).
+# Types that sources use interchangeably ("fever"; "endoscopy", which is diagnostic and therapeutic).
 _INTERCHANGEABLE_TYPES: tuple[frozenset[ConceptType], ...] = (
     frozenset({"disease", "symptom"}),
     frozenset({"procedure", "test"}),
@@ -50,7 +50,7 @@ _INTERCHANGEABLE_TYPES: tuple[frozenset[ConceptType], ...] = (
 
 @dataclass(slots=True)
 class Group:
-    """Records that are one concept.
+    """Records of the same concept.
 
     Attributes:
         members: The records, those of the source with the highest precedence first.
@@ -129,7 +129,7 @@ class Grouping:
         """
         placed: list[tuple[Group, Record]] = []
         waiting = list(records)
-        # Each rule is applied to all records before the next, less reliable one.
+        # Each rule is applied to all records before the next rule, which is less reliable.
         for rule in self.list_rules() if self.groups else ():
             left: list[Record] = []
             for record in waiting:
@@ -148,7 +148,7 @@ class Grouping:
                 placed.append((group, record))
         if not searchable:
             return
-        # Only now, because records of one source are never merged.
+        # Registered only now, because records of one source are never merged.
         for group, record in placed:
             if label := make_key(record.label, record.type):
                 self.by_label[label].append(group)
@@ -159,8 +159,8 @@ class Grouping:
 
     def _join(self, source: str, record: Record, group: Group, why: str) -> None:
         self.counts[source, why] += 1
-        if len(shown := self.samples.setdefault((source, why), [])) < SAMPLES:
-            shown.append((record.id, record.label, group.id, group.members[0].label))
+        if len(samples := self.samples.setdefault((source, why), [])) < SAMPLES:
+            samples.append((record.id, record.label, group.id, group.members[0].label))
         group.members.append(record)
         group.sources.append(source)
         self.by_id[record.id] = group
@@ -172,7 +172,7 @@ class Grouping:
         linked = {group.id: group for target in targets if (group := self.by_id.get(target))}
         if not linked:
             return None
-        # Lay names and brands are also used for related concepts.
+        # Lay names and brands may be shared by related concepts.
         keys = set(list_keys(record, but=("lay", "brand", "abbreviation")))
         groups = [
             group
@@ -201,7 +201,7 @@ class Grouping:
                 yield group
 
     def find_parent(self, text: str, kind: ConceptType | None) -> Group | None:
-        """Return the group that a parent's name means, preferring compatible types, then labels over other names."""
+        """Return the group with a parent's name, preferring compatible types, then labels over other names."""
         key = make_key(text, kind)
         found = [*self.by_label.get(key, ()), *self.by_name.get(key, ())]
         return next((group for group in found if are_compatible(group.type, kind)), next(iter(found), None))
@@ -223,7 +223,7 @@ def may_join(group: Group, record: Record) -> bool:
 
 
 def shares_qualifiers(group: Group, record: Record) -> bool:
-    """Return whether a record's label has the qualifiers of one in a group ("acute"); True where labels are missing."""
+    """Return whether a record's label has the qualifiers ("acute") of one in a group; True if a label is missing."""
     return not record.label or any(
         not member.label or have_same_qualifiers(member.label, record.label) for member in group.members
     )
@@ -237,7 +237,7 @@ def only_group(groups: Iterable[Group]) -> Group | None:
 
 @lru_cache(maxsize=1 << 16)
 def make_key(text: str, kind: ConceptType | None) -> str:
-    """Return the key by which a name is compared (see the module docstring); "" for punctuation only."""
+    """Return the key by which a name is compared (see the module docstring); "" if it is only punctuation."""
     norm = normalise(text)
     if _NUMERAL.search(norm):
         # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
@@ -279,17 +279,18 @@ def list_qualifiers(name: str) -> frozenset[str]:
 def have_same_qualifiers(one: str, other: str) -> bool:
     """Return whether two names have the same qualifiers.
 
-    "Type II" is "type 2" where both names say so, but Pompe disease need not say that it is "type II" of something.
+    "Type II" and "type 2" are the same, and a name without a type may be the same as one with "type II": Pompe disease
+    is glycogen storage disease type II.
     """
-    return list_qualifiers(one) == list_qualifiers(other) or list_qualifiers(_write_digits(one)) == list_qualifiers(
-        _write_digits(other)
+    return list_qualifiers(one) == list_qualifiers(other) or list_qualifiers(_use_digits(one)) == list_qualifiers(
+        _use_digits(other)
     )
 
 
 def invert_qualifiers(name: str) -> tuple[str, str]:
     """Return a name in lower case, and the same with every qualifier replaced by its opposite.
 
-    >>> turn_qualifiers("Acute bronchitis")
+    >>> invert_qualifiers("Acute bronchitis")
     ('acute bronchitis', 'chronic bronchitis')
     """
     folded = _normalise_non(name)
@@ -300,5 +301,5 @@ def _normalise_non(name: str) -> str:
     return re.sub(r"\bnon[- ]", "non", name.lower())
 
 
-def _write_digits(name: str) -> str:
+def _use_digits(name: str) -> str:
     return _ROMAN_TYPE.sub(lambda found: f"type {len(found[1])}", name.lower())

@@ -1,4 +1,4 @@
-"""Merges the records of several sources into one graph; `grouping` decides which are one concept."""
+"""Merges the records of several sources into one graph; `grouping` decides which are the same concept."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Merged:
         samples: {(source, why): the first (record's id, its label, concept's id, its label)}.
         unknown_parents: (concept id, parent) of the is-a and part-of edges to ids that no source describes.
         unknown_names: (concept id, name) of the parents given by a name that no concept has.
-        foreign_parents: (concept id, parent id) of the is-a edges left out because merging changed a type, and the
+        incompatible_parents: (concept id, parent id) of the is-a edges left out because merging changed a type, and the
             two are no longer compatible.
-        cycles: Is-a cycles that were cut, as in `WriteReport.cycles`; the edge of the least trusted source goes.
-        nameless: Ids of records left out because no source names them.
+        cycles: Is-a cycles that were cut, as in `WriteReport.cycles`, at the edge of the least trusted source.
+        unnamed: Ids of records left out because no source names them.
         inherited: Number of concepts that took the type of their nearest typed ancestor.
     """
 
@@ -179,7 +179,7 @@ class _ConceptBuilder:
             if parent is None:
                 self._unknown.append((group.id, parent_id))
             elif parent is group and parent_id != member.id:
-                continue  # this source distinguishes what another one merges
+                continue  # this source distinguishes concepts that another one merges
             elif may_be_compatible(group.type, parent.type) or (
                 _keeps_type(group, member.id) and _keeps_type(parent, parent_id)
             ):
@@ -225,12 +225,12 @@ def _list_names(group: Group, label: str) -> list[Name]:
             member.names.append(Name(member.label, "en", "name", member.source))
     if len(group.members) == 1:
         return group.members[0].names
-    outright = normalise(label)
+    label_norm = normalise(label)
     return [
-        # Only the concept's own label is its name outright: what another source prefers may be a word that is the
-        # label of something else ("surgery" for the department).
+        # Only the concept's own label stays of the kind "name": the preferred name in another source may be the label
+        # of something else ("surgery" for the department).
         name._replace(kind="synonym")
-        if name.lang == "en" and name.kind == "name" and normalise(name.text) != outright
+        if name.lang == "en" and name.kind == "name" and normalise(name.text) != label_norm
         else name
         for member in group.members
         for name in member.names

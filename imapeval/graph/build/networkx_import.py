@@ -1,4 +1,4 @@
-"""Writes a networkx graph as a compiled graph; `Graph.to_networkx` is the way back."""
+"""Writes a networkx graph as a compiled graph; `Graph.to_networkx` is the inverse."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ALLOWED = {"lang": get_args(Lang), "kind": get_args(NameKind), "scope": get_arg
 def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
     """Write a networkx graph as a compiled graph.
 
-    What `Graph.to_networkx` returns for a whole graph gives a graph with the same hash, unless a concept is both a kind
-    and a part of another.
+    The result of `Graph.to_networkx` for a whole graph gives a graph with the same hash, unless a concept is both a
+    kind and a part of another.
 
     Args:
         graph: Nodes are concepts by id. Their attributes: `label` (else the id is the label), `type` (else "other"),
@@ -64,7 +64,7 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
                 tuple(attributes.get("aliases", ())),
             )
         )
-        names += ((node, _read_name(node, name)) for name in attributes.get("names", ()))
+        names += ((node, _make_name(node, name)) for name in attributes.get("names", ()))
         if "general" in attributes:
             marked[bool(attributes["general"])].append(node)
     path.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
     return written
 
 
-def _read_name(node: str, given: object) -> Name:
+def _make_name(node: str, given: object) -> Name:
     if isinstance(given, str):
         return Name(given, "zh" if has_chinese(given) else "en", "synonym", "networkx")
     try:

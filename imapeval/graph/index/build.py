@@ -24,7 +24,7 @@ from imapeval.graph.index.files import (
     read_description,
     write_index,
 )
-from imapeval.graph.index.preprocessing import RunningMean, centre, fold_case
+from imapeval.graph.index.preprocessing import centre, fold_case
 from imapeval.graph.index.tuning import QUERIES, ExactNeighbours, choose_probes, choose_recipe, drop_character
 from imapeval.types import Lang
 
@@ -43,13 +43,16 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 BATCH = 4_096
-"""Names encoded between two calls of `progress`; the most that is lost when a build is stopped."""
+"""Names encoded between two calls of `progress`; at most so many are encoded again after a build was stopped."""
 
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 
-# FAISS asks for 39 vectors a cell at least; product quantisation gains nothing from more than 65,536 in all.
+# FAISS recommends at least 39 vectors per cell; product quantisation gains nothing from more than 65,536 in all.
 _SAMPLE_PER_CELL = 64
 _SAMPLE = 65_536
+
+_SHRINKAGE = 50
+"""Zero vectors counted into the mean of each language, so that a few names of a language are not all equal to it."""
 
 
 def build_index(
@@ -88,7 +91,7 @@ def _writing_to(path: Path) -> Generator[None]:
     except OSError as error:
         raise ResourceError(
             f"the name index cannot be written to {path.parent} ({error}). Free some space or make the folder "
-            "writable; the work so far is kept there, and the same call continues it."
+            "writable, and try again: the vectors encoded so far are kept there."
         ) from error
 
 
@@ -110,7 +113,7 @@ class _IndexBuilder:
         self._draft = draft
         self._recipe = recipe
         self._device = FaissDevice()
-        # Always the same sample and queries, so that the same names give the same index.
+        # The same sample and queries each time, so that the same names give the same index.
         self._rng = np.random.default_rng(0)
         langs = (_LANGS.index(lang) for *_, lang in graph.all_names())
         self._langs = np.fromiter(langs, dtype=np.uint8, count=graph.name_count)
@@ -136,11 +139,11 @@ class _IndexBuilder:
             digest=digest,
             means=encode_means(self._means),
         )
-        described = new.with_suffix(".json")
-        described.write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        # Renamed when both are complete, so that nobody opens half an index.
+        new_description = new.with_suffix(".json")
+        new_description.write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        # Renamed when both are complete, so that no process opens half an index.
         new.replace(path)
-        described.replace(path.with_suffix(".json"))
+        new_description.replace(path.with_suffix(".json"))
 
     def _make_index(self) -> tuple[Any, Recall | None]:
         sample = self._read_sample()
@@ -156,7 +159,7 @@ class _IndexBuilder:
                 nearest.add(centred)
         index = self._device.to_cpu(index)
         if self._recipe.uses_pca:
-            # 1 MB at 512 dimensions that only a second training would need.
+            # Only needed for training; 1 MB at 512 dimensions.
             transform: Any = faiss.downcast_VectorTransform(index.chain.at(0))
             transform.PCAMat.clear()
         if nearest is None:
@@ -164,23 +167,21 @@ class _IndexBuilder:
         return index, choose_probes(index, nearest, lambda numbers: self._centre(self._draft.rows_at(numbers), numbers))
 
     def _read_sample(self) -> Rows:
-        """Compute the mean of each language, and return rows to train on."""
+        """Compute the mean of each language, and return a sample of rows for training."""
         names, cells = len(self._draft), self._recipe.cells
         wanted = min(names, max(_SAMPLE, _SAMPLE_PER_CELL * cells)) if cells else 0
         chosen = np.sort(self._rng.choice(names, wanted, replace=False))
         sample = np.empty((wanted, self._encoder.dimension), dtype=np.float32)
-        counters = [RunningMean(self._encoder.dimension) for _ in _LANGS]
+        sums = np.zeros((len(_LANGS), self._encoder.dimension))
         for start, rows in self._draft.read():
             low, high = np.searchsorted(chosen, [start, start + len(rows)])
             sample[low:high] = rows[chosen[low:high] - start]
-            spoken = self._langs[start : start + len(rows)]
-            for number, counter in enumerate(counters):
-                counter.add(rows[spoken == number])
-        self._means = {
-            lang: counter.mean
-            for number, (lang, counter) in enumerate(zip(_LANGS, counters, strict=True))
-            if (self._langs == number).any()
-        }
+            langs = self._langs[start : start + len(rows)]
+            for number in range(len(_LANGS)):
+                sums[number] += rows[langs == number].sum(axis=0, dtype=np.float64)
+        counts = np.bincount(self._langs, minlength=len(_LANGS))
+        means = (sums / (counts + _SHRINKAGE)[:, None]).astype(np.float32)
+        self._means = {lang: mean for lang, mean, count in zip(_LANGS, means, counts, strict=True) if count}
         return self._centre(sample, chosen)
 
     def _make_queries(self) -> Rows:
@@ -192,8 +193,8 @@ class _IndexBuilder:
         return rows[rows.any(axis=1)]
 
     def _centre(self, rows: Rows, numbers: Numbers) -> Rows:
-        spoken = self._langs[numbers]
+        langs = self._langs[numbers]
         result = np.empty_like(rows)
-        for number in np.unique(spoken):
-            result[spoken == number] = centre(rows[spoken == number], self._means[_LANGS[number]])
+        for number in np.unique(langs):
+            result[langs == number] = centre(rows[langs == number], self._means[_LANGS[number]])
         return result

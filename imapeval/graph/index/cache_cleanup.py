@@ -1,7 +1,6 @@
 """Deleting indexes: those of a graph that was replaced, and those in the user's cache.
 
-An index records its graph and is rejected for any other, so a stale one does no harm; but it can take gigabytes, and
-nothing else removes it.
+An index records its graph and is rejected for any other, so a stale one does no harm; but it may take gigabytes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _INDEX_FILE = re.compile(r"(?P<graph>[0-9a-f]{16})-(?P<encoder>.+)-\d+(?:\.faiss|\.json|\.faiss\.part)")
-"""What `imapeval.graph.index.names` calls the files of an index in the cache."""
+"""Names of the files of an index in the cache; see `imapeval.graph.index.names`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +27,11 @@ class CachedIndex:
     """An index in the user's cache.
 
     Attributes:
-        kind: "letters" or "names" (of the nearest names by an encoder).
+        kind: "letters" for an n-gram index, "names" for an index of vectors.
         graph: The first 16 characters of the hash of the graph it was made from.
-        encoder: What the names were encoded with; "" for letters.
+        encoder: Identity of the encoder; "" for letters.
         bytes: Its size on disk.
-        paths: Its files and folders; one that ends in ".part" is of a build that was stopped.
+        paths: Its files and folders; those that end in ".part" belong to a build that was stopped.
     """
 
     kind: str
@@ -43,7 +42,7 @@ class CachedIndex:
 
 
 def remove_stale_indexes(folder: Path, graph: str) -> None:
-    """Remove the indexes in the folder of a graph that were made from a graph that was there before.
+    """Remove the indexes in the folder of a graph that were made from another graph.
 
     Args:
         folder: The folder of the graph and its indexes.
@@ -53,18 +52,18 @@ def remove_stale_indexes(folder: Path, graph: str) -> None:
         ResourceError: One cannot be removed.
     """
     names, draft = folder / "names.faiss", folder / "names.faiss.part"
-    # The description of an index is removed last, so that a call after a killed one still finds the rest.
-    for described, files in (
+    # Descriptions are removed last, so that a call after an interrupted one still finds the other files.
+    for description, files in (
         (folder / "grams.json", sorted(folder.glob("grams-*.npy"))),
         (draft / "journal.json", [draft]),
         (names.with_suffix(".json"), [names]),
     ):
-        if not _is_of_graph(described, graph):
-            _remove([*files, described])
+        if not _is_of_graph(description, graph):
+            _remove([*files, description])
 
 
 def list_cached_indexes() -> list[CachedIndex]:
-    """Return the indexes in the user's cache, by kind, graph and encoder; nothing where there is no cache."""
+    """Return the indexes in the user's cache, by kind, graph and encoder."""
     found = {("letters", folder.name, ""): [folder] for folder in sorted((cache_folder() / "grams").glob("*"))}
     for path in sorted((cache_folder() / "index").glob("*")):
         if parts := _INDEX_FILE.fullmatch(path.name):
@@ -84,9 +83,9 @@ def clear_cached_indexes() -> list[CachedIndex]:
     return found
 
 
-def _is_of_graph(described: Path, graph: str) -> bool:
+def _is_of_graph(description: Path, graph: str) -> bool:
     try:
-        return json.loads(described.read_bytes())["graph"] == graph
+        return json.loads(description.read_bytes())["graph"] == graph
     except (OSError, ValueError, KeyError, TypeError):  # missing or damaged: the index could not be opened anyway
         return False
 
@@ -105,5 +104,5 @@ def _remove(paths: Iterable[Path]) -> None:
                 path.unlink(missing_ok=True)
         except OSError as error:
             raise ResourceError(
-                f"{path} cannot be removed ({error.strerror}). Is another process using it? Remove it by hand."
+                f"{path} cannot be removed ({error.strerror}). Remove it when no other process uses it."
             ) from error

@@ -1,4 +1,4 @@
-"""The vectors encoded so far for an index being built, kept on disk so that a stopped build can be resumed."""
+"""Vectors for an index being built, kept on disk so that a stopped build can be resumed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _POLL_SECONDS = 0.2
 
 
 class Journal(BaseModel):
-    """Which vectors a checkpoint holds, and how many.
+    """Description of the vectors in a checkpoint.
 
     Attributes:
         graph: Hash of the graph.
@@ -49,8 +49,8 @@ class Journal(BaseModel):
 class VectorCheckpoint:
     """The folder `NAME.part` beside an index that is being built; a context manager that holds its lock.
 
-    It holds the vectors of the names as float16 and a journal of how many there are. A build that is stopped in any way
-    leaves it behind, and the next build for the same graph and encoder resumes from it.
+    It contains the vectors of the names as float16 and a journal. A build that is stopped in any way leaves it behind,
+    and the next build for the same graph and encoder resumes from it.
 
     Args:
         path: The index to be built.
@@ -60,7 +60,7 @@ class VectorCheckpoint:
 
     Attributes:
         folder: Where the checkpoint is; other temporary files may be put there.
-        waited: Whether another process was building the same index, and has finished or was stopped.
+        waited: Whether another process was building the same index, which has finished or was stopped.
 
     Raises:
         OSError: On entering, and whenever rows are added: the folder cannot be written.
@@ -85,10 +85,10 @@ class VectorCheckpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # a full disk was already reported when it was written
+        with suppress(OSError):  # a full disk was reported while writing
             self._file.close()
         if kind is None:
-            # Before the lock is released: a process waiting for it must find the folder gone (see _wait_for_lock).
+            # Before the lock is released, so that a waiting process finds the folder removed (see _wait_for_lock).
             shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.close()
 
@@ -129,7 +129,7 @@ class VectorCheckpoint:
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                         return file
-                # Locked, but the file belongs to a finished checkpoint that was removed.
+                # The locked file belongs to a finished checkpoint that was removed.
                 file.close()
 
     def _resume(self) -> None:
@@ -144,7 +144,7 @@ class VectorCheckpoint:
             self._rows_path.write_bytes(b"")
             self._write_journal(0)
         else:
-            # Drops what a process wrote before it was killed and could write the journal.
+            # Drops rows written by a process that was killed before it updated the journal.
             os.truncate(self._rows_path, before.rows * row)
             self._journal = before
 
@@ -156,7 +156,7 @@ class VectorCheckpoint:
 
 
 def _try_lock(file: IO[bytes]) -> bool:
-    # The system releases the lock however the process ends.
+    # The operating system releases the lock when the process ends, however it ends.
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -1,4 +1,4 @@
-"""Where FAISS computes: on a GPU if its build supports one and one is present, otherwise on the CPU."""
+"""The device of FAISS: a GPU if its build supports one and one is present, otherwise the CPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FaissDevice:
     """Trains and fills indexes, and searches exactly.
 
     Attributes:
-        gpu: Whether it is a GPU: the first one that FAISS sees.
+        gpu: Whether it is a GPU, the first that FAISS finds.
     """
 
     def __init__(self) -> None:
@@ -32,14 +32,14 @@ class FaissDevice:
         self._resources: Any = _faiss.StandardGpuResources() if self.gpu else None
 
     def to_device(self, index: Any) -> Any:
-        """Return an index ready to be trained and filled on this device; `to_cpu` undoes it."""
+        """Return an index to be trained and filled on this device; `to_cpu` is the inverse."""
         # FAISS has no GPU code for the compressed indexes, and the exact ones are small.
         if self.gpu and isinstance(index, faiss.IndexIVFScalarQuantizer):
             return _faiss.index_cpu_to_gpu(self._resources, 0, index)
         return index
 
     def to_cpu(self, index: Any) -> Any:
-        """Return an index as it is written to a file."""
+        """Return an index that can be written to a file."""
         return _faiss.index_gpu_to_cpu(index) if hasattr(index, "getDevice") else index
 
     def score_nearest(self, queries: Rows, rows: Rows, *, k: int) -> Rows:
@@ -51,9 +51,9 @@ class FaissDevice:
 
 @contextmanager
 def single_threaded() -> Generator[None]:
-    """Let FAISS use one thread.
+    """Limit FAISS to one thread.
 
-    Training then gives the same index on every machine, and is faster than with two on busy cores (2 s against 35 s).
+    Training then gives the same index on every machine, and is faster than two threads on busy cores (2 s, not 35 s).
     """
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

@@ -1,7 +1,7 @@
-"""The two files of a name index: writing them, and checking them before use.
+"""Writes the two files of a name index, and checks them before use.
 
-`names.faiss` is in FAISS's own format; `names.json` beside it holds the graph and the encoder it was made with, its
-recall, and the mean vector of each language.
+`names.faiss` is in FAISS's format; `names.json` beside it has the graph and the encoder of the index, its recall, and
+the mean vector of each language.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ HOW_TO_FIX = "Rebuild it with: python kg/build_index.py (in a checkout), or Name
 _HASHED_BYTES = 1 << 20
 """Bytes hashed at each end of the file: hashing 2 GB would take seconds at every opening."""
 
-# FAISS memory-maps the lists of an IVF index, which are nearly all of the file, and reads the rest. It does not support
-# this on Windows, where the whole file is read.
+# FAISS memory-maps the lists of an IVF index, which are nearly all of the file; on Windows it reads the whole file.
 _READ_FLAGS = 0 if sys.platform == "win32" else faiss.IO_FLAG_MMAP | faiss.IO_FLAG_READ_ONLY
 
 
@@ -60,15 +59,15 @@ class Recall(BaseModel):
 
 
 class IndexDescription(BaseModel):
-    """What `names.json` holds.
+    """Content of `names.json`.
 
     Attributes:
         format: Version of the two files.
         graph: Hash of the graph.
         encoder: Identity of the encoder.
         dimension: Length of a vector.
-        names: How many.
-        recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
+        names: Number of names.
+        recipe: Specification for FAISS's `index_factory`; "Flat" is exact.
         recall: Its recall; None where it is exact.
         faiss: Version of FAISS that wrote it.
         size: Bytes of `names.faiss`.
@@ -92,7 +91,7 @@ class IndexDescription(BaseModel):
 
     @model_validator(mode="after")
     def _check_means(self) -> Self:
-        # Checked here, so that the error names the file; otherwise it would surface at the first query.
+        # Checked here, so that the error names the file and is not raised by the first query.
         for lang, mean in self.decode_means().items():
             if mean.shape != (self.dimension,):
                 raise ValueError(f"the mean of {lang!r} has {len(mean)} of {self.dimension} numbers")
@@ -104,34 +103,34 @@ class IndexDescription(BaseModel):
 
 
 def encode_means(means: Mapping[Lang, Rows]) -> dict[str, str]:
-    """Return means as `IndexDescription.means` holds them."""
+    """Return means in the form of `IndexDescription.means`."""
     return {lang: base64.b64encode(mean.astype("<f4").tobytes()).decode() for lang, mean in sorted(means.items())}
 
 
 def read_description(path: Path) -> IndexDescription | None:
-    """Return the description of the index at this path; None where there is none.
+    """Return the description of the index at this path; None if there is none.
 
     Raises:
         ResourceError: It is damaged or of another format.
     """
-    described = path.with_suffix(".json")
+    description = path.with_suffix(".json")
     try:
-        content = described.read_bytes()
+        content = description.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ResourceError(f"{described} cannot be read ({error.strerror}). {HOW_TO_FIX}") from error
+        raise ResourceError(f"{description} cannot be read ({error.strerror}). {HOW_TO_FIX}") from error
     try:
         found = _FormatOnly.model_validate_json(content).format
         if found != FORMAT:
             raise ResourceError(f"the name index {path} has format {found}; this version reads {FORMAT}. {HOW_TO_FIX}")
         return IndexDescription.model_validate_json(content)
     except ValidationError as error:
-        raise ResourceError(f"{described} does not describe a name index ({error}). {HOW_TO_FIX}") from error
+        raise ResourceError(f"{description} does not describe a name index ({error}). {HOW_TO_FIX}") from error
 
 
 class _FormatOnly(BaseModel):
-    """The one field that every format has."""
+    """The field that all versions of the format have."""
 
     format: int
 
@@ -140,7 +139,7 @@ def open_index(path: Path, description: IndexDescription) -> Any:
     """Open a `.faiss` file, its lists mapped into memory, and check it against its description.
 
     Raises:
-        ResourceError: It is absent, cut short, damaged or another index.
+        ResourceError: It is missing, truncated, damaged or another index.
     """
     try:
         size, digest = fingerprint_file(path)
@@ -196,7 +195,7 @@ def write_index(index: Any, path: Path) -> None:
                 failure = error
                 raise
 
-        # Not written by FAISS itself, which does not report that the last bytes of a file did not fit on the disk.
+        # FAISS itself does not report that the last bytes of a file did not fit on the disk.
         try:
             _faiss.write_index(index, _faiss.PyCallbackIOWriter(write))
         except RuntimeError:

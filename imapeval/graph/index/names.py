@@ -38,9 +38,9 @@ class NameIndex:
     Row r of the index is the name with row id r + 1 of `Graph.all_names`. May be shared between threads.
 
     Attributes:
-        encoder: What the names were encoded with; queries must be as well.
+        encoder: Encoder of the names, which queries must use as well.
         path: The file.
-        recipe: The index in the words of FAISS's `index_factory`; "Flat" is exact.
+        recipe: Specification for FAISS's `index_factory`; "Flat" is exact.
         recall: Its recall relative to exact search; None where it is exact.
     """
 
@@ -84,13 +84,13 @@ class NameIndex:
     def open_or_build(
         cls, graph: Graph, encoder: Encoder, *, progress: Callable[[int, int], None] | None = None
     ) -> Self:
-        """Open the index beside the graph or in the user's cache; where neither matches, build one in the cache.
+        """Open the index beside the graph or in the user's cache; if neither matches, build one in the cache.
 
         Building encodes every name once: 40 s for 92,000 with the shipped encoder on two cores.
 
         Args:
-            graph: The graph whose names to find.
-            encoder: What to encode them with.
+            graph: The graph.
+            encoder: The encoder.
             progress: Called while building, with the number of names encoded so far and of all names.
 
         Raises:
@@ -114,16 +114,16 @@ class NameIndex:
     ) -> Self:
         """Encode all names of a graph, write the index and open it.
 
-        The vectors are kept beside the index, in the folder `NAME.part`, until it is written, so that a further call
-        resumes a build that was stopped. Where another process is building the same index, this one waits and opens
-        the result.
+        The vectors are kept beside the index, in the folder `NAME.part`, until it is written, so that another call
+        resumes a build that was stopped. If another process is building the same index, this one waits and opens the
+        result.
 
         Args:
-            graph: Whose names to index.
-            encoder: What to encode them with.
+            graph: The graph.
+            encoder: The encoder.
             path: Where to write the `.faiss` file; its description goes beside it, with the suffix `.json`.
-            max_bytes: Maximum size of the `.faiss` file; vectors are compressed as far as needed. None keeps them
-                exactly where there are few names, and at one or two bytes a dimension where there are many.
+            max_bytes: Maximum size of the `.faiss` file; vectors are compressed as far as needed. With None they are
+                kept exactly for few names, and with one or two bytes per dimension for many.
             progress: Called with the number of names encoded so far and of all names.
 
         Raises:
@@ -147,11 +147,11 @@ class NameIndex:
 
         Args:
             vectors: Shape (n, dimension), centred.
-            k: How many names; fewer where the graph has fewer.
+            k: Number of names; fewer if the graph has fewer.
 
         Returns:
-            Two arrays of shape (n, k). Similarities are cosines, off by some hundredths where the stored vectors are
-            compressed. Where nothing is found the row id is 0.
+            Two arrays of shape (n, k). Similarities are cosines; with compressed vectors they are off by some
+            hundredths. The row id is 0 if nothing is found.
         """
         if not len(vectors):
             return np.zeros((0, k), dtype=np.int64), np.zeros((0, k), dtype=np.float32)

@@ -1,12 +1,10 @@
 """Finds names by their character n-grams: an inverted index with TF-IDF weights, searched by cosine.
 
-It consists of four arrays: the keys of all features (see `imapeval.graph.index.ngrams`), where the names of each key
-begin, the names, and the length of the vector of each name. They are memory-mapped, so that an index of millions of
-names opens at once.
+It consists of four memory-mapped arrays: the keys of all features (see `imapeval.graph.index.ngrams`), the start of the
+names of each key, the names, and the length of the vector of each name.
 
-SQLite's full-text index with its trigram tokenizer was tried in its place, on 1,000 synonyms of `benchmarks/linking.py`
-(80,133 names): the right concept was among 60 names for .833 against .859 of them, first for .505 against .664, and a
-query took 240 ms of processor time against 1.2. It finds nothing for the two characters of most Chinese words.
+SQLite's FTS5 with its trigram tokenizer is slower and finds fewer concepts (docs/graph.md, "Candidates and their
+likelihood").
 """
 
 from __future__ import annotations
@@ -42,27 +40,27 @@ FORMAT = 1
 
 _DESCRIPTION_FILE = "grams.json"
 _DRAFT = re.compile(r"\.(\d+)(?:\.npy)?$")
-"""End of the name of a file that the process with this number is still writing."""
+"""End of the name of a file that the process with this id is still writing."""
 _ARRAYS = ("keys", "starts", "rows", "lengths")
 
 _CHUNK = 20_000
-"""Names processed at once while building: about 100 MB of arrays."""
+"""Names processed at a time while building: about 100 MB of arrays."""
 
 _MAX_PENDING_KEYS = 4_000_000
-"""Keys gathered before they are counted together: 64 MB."""
+"""Keys collected before they are merged: 64 MB."""
 
 _SCANNED_POSTINGS = 20_000
-"""Entries of the inverted index added up for a query, rarest features first; the others only for the best names."""
+"""Entries of the inverted index summed for all names, rarest features first; others only for the best names."""
 
 _KEPT_FACTOR = 3
-"""The others are added for this many times the number of names wanted."""
+"""Number of best names, as a multiple of the number of names to be found."""
 
 MAX_CHARACTERS = 200
-"""Characters of a text that are searched for; longer texts are not names."""
+"""Characters of a text that are used; longer texts are not names."""
 
 
 class _Description(BaseModel):
-    """What `grams.json` holds."""
+    """Content of `grams.json`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,7 +72,7 @@ class _Description(BaseModel):
 
 
 class NgramIndex:
-    """Names by their letters; safe to share between threads. Create one with `open_or_build`, `build` or `open`."""
+    """Finds names by n-grams; safe to share between threads. Create one with `open_or_build`, `build` or `open`."""
 
     def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
         """Do not call this; use `NgramIndex.open_or_build`."""
@@ -88,14 +86,14 @@ class NgramIndex:
 
     @classmethod
     def open_or_build(cls, graph: Graph, *, progress: Callable[[int, int], None] | None = None) -> Self:
-        """Open the index beside the graph or in the user's cache; where there is none, build it.
+        """Open the index beside the graph or in the user's cache; if there is none, build it.
 
         It is written to the cache, or kept in memory if the cache is not writable.
 
         Args:
-            graph: Whose names to find.
-            progress: Called while building, with the number of names read so far and of those to be read (each
-                counts twice, for it is read twice).
+            graph: The graph.
+            progress: Called while building, with the number of names read so far and the total; each is read twice and
+                counts twice.
         """
         cached = cache_folder() / "grams" / graph.hash[:16]
         for folder in (graph.path.parent, cached):
@@ -116,18 +114,18 @@ class NgramIndex:
         meta = _read_description(folder)
         if meta.graph != graph.hash:
             raise ResourceError(
-                f"the index of letters in {folder} was made from the graph {meta.graph[:12]}, but open is "
-                f"{graph.hash[:12]}. {_how_to_fix(folder)}"
+                f"the n-gram index in {folder} was made from the graph {meta.graph[:12]}, but the open "
+                f"graph is {graph.hash[:12]}. {_how_to_fix(folder)}"
             )
         try:
             arrays = [np.asarray(np.load(_path(folder, name), mmap_mode="r")) for name in _ARRAYS]
         except (OSError, ValueError, EOFError) as error:
             raise ResourceError(
-                f"the index of letters in {folder} cannot be read ({error}). {_how_to_fix(folder)}"
+                f"the n-gram index in {folder} cannot be read ({error}). {_how_to_fix(folder)}"
             ) from error
         if [len(array) for array in arrays] != [meta.keys, meta.keys + 1, meta.entries, meta.names + 1]:
             raise ResourceError(
-                f"the index of letters in {folder} is damaged: its files do not match. {_how_to_fix(folder)}"
+                f"the n-gram index in {folder} is damaged: its files do not match. {_how_to_fix(folder)}"
             )
         return cls(*arrays)
 
@@ -138,7 +136,7 @@ class NgramIndex:
         """Build an index.
 
         Args:
-            graph: Whose names to find.
+            graph: The graph.
             folder: Where to write it; None keeps it in memory.
             progress: See `open_or_build`.
 
@@ -146,33 +144,33 @@ class NgramIndex:
             ResourceError: The folder cannot be written.
         """
         names = graph.name_count
-        told = _Progress(progress, 2 * names)
-        keys, counts = _count_keys(graph, told)
+        counter = _ProgressCounter(progress, 2 * names)
+        keys, counts = _count_keys(graph, counter)
         starts = np.concatenate([[0], np.cumsum(counts)])
         if folder is None:
             rows = np.empty(int(starts[-1]), dtype=np.int32)
-            return cls(keys, starts, rows, _fill_postings(graph, keys, starts, rows, told))
+            return cls(keys, starts, rows, _fill_postings(graph, keys, starts, rows, counter))
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _remove_drafts(folder, lambda process: not is_process_running(process))
             draft = _path(folder, f"rows.{os.getpid()}")
             rows = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
             _reserve(draft)
-            lengths = _fill_postings(graph, keys, starts, rows, told)
+            lengths = _fill_postings(graph, keys, starts, rows, counter)
             rows.flush()
             draft.replace(_path(folder, "rows"))
             for name, array in (("keys", keys), ("starts", starts), ("lengths", lengths)):
                 draft = _path(folder, f"{name}.{os.getpid()}")
                 np.save(draft, array)
                 draft.replace(_path(folder, name))
-            # The description is written last: without it the other files are not taken for an index.
+            # The description is written last: without it the other files are ignored.
             meta = _Description(format=FORMAT, graph=graph.hash, names=names, keys=len(keys), entries=len(rows))
             draft = folder / f".{_DESCRIPTION_FILE}.{os.getpid()}"
             draft.write_text(meta.model_dump_json(indent=1) + "\n")
             draft.replace(folder / _DESCRIPTION_FILE)
         except OSError as error:
             _remove_drafts(folder, lambda process: process == os.getpid())
-            raise ResourceError(f"the index of letters cannot be written to {folder} ({error}).") from error
+            raise ResourceError(f"the n-gram index cannot be written to {folder} ({error}).") from error
         return cls.open(graph, folder)
 
     def __len__(self) -> int:
@@ -180,26 +178,21 @@ class NgramIndex:
         return self._names
 
     def search(self, norm: str, k: int) -> tuple[Integers, Floats]:
-        """Return the row ids (see `Graph.all_names`) of the names nearest by their letters, and the cosines.
+        """Return the row ids (see `Graph.all_names`) of the nearest names, and their cosines.
 
         Args:
             norm: A normal form.
-            k: How many names at most; fewer where fewer share a feature.
+            k: Maximum number of names; fewer if fewer share a feature.
 
         Returns:
-            Two arrays, nearest first; names as near as each other by row id.
+            Two arrays, nearest first; names with the same cosine by row id.
         """
-        groups, words, _ = extract_features([norm[:MAX_CHARACTERS]])
-        [found] = self.search_many(make_feature_sets(1, groups, words), k)
+        ngrams, words, _ = extract_features([norm[:MAX_CHARACTERS]])
+        [found] = self.search_many(make_feature_sets(1, ngrams, words), k)
         return found
 
     def search_many(self, texts: FeatureSets, k: int) -> list[tuple[Integers, Floats]]:
-        """Return what `search` returns, for texts that have been taken apart.
-
-        Args:
-            texts: Their groups of letters and words (see `imapeval.graph.index.ngrams`).
-            k: How many names of each at most.
-        """
+        """Return the result of `search` for each text, given its features."""
         begins, ends = self._find_spans(texts.keys)
         weights = self.squared_idf(texts.keys).astype(np.float32)
         return [
@@ -208,7 +201,7 @@ class NgramIndex:
         ]
 
     def _find_nearest(self, begins: Integers, ends: Integers, weights: Floats, k: int) -> tuple[Integers, Floats]:
-        """Return the nearest names, given where those of each feature of the text begin and end, and its weight."""
+        """Return the nearest names, given the span of the names of each feature of the text, and its weight."""
         length = float(np.sqrt(weights.sum()))
         counts = ends - begins
         order = np.argsort(counts, kind="stable")
@@ -227,29 +220,28 @@ class NgramIndex:
         )
         found = scores[rows]
         for begin, end, weight in spans[few:]:
-            held = self._rows[begin:end]
-            places = np.minimum(np.searchsorted(held, rows), len(held) - 1)
-            found[held[places] == rows] += weight
+            postings = self._rows[begin:end]
+            places = np.minimum(np.searchsorted(postings, rows), len(postings) - 1)
+            found[postings[places] == rows] += weight
         cosines = found / (self._lengths[rows] * length)
         order = np.lexsort((rows, -cosines))[:k]
         return rows[order].astype(np.int64), cosines[order].astype(np.float32)
 
     def rows_with(self, keys: Integers, limit: int) -> list[Rows]:
-        """Return the row ids of the names with each feature, `limit` at most."""
+        """Return the row ids of at most `limit` names with each feature."""
         begins, ends = self._find_spans(keys)
         ends = np.minimum(ends, begins + limit)
         return [self._rows[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
     def rows_with_initials(self, words: Integers, limit: int) -> list[Rows]:
-        """Return the row ids of the names whose initials make each word, `limit` at most."""
+        """Return the row ids of at most `limit` names whose initials are each word."""
         return self.rows_with(initials_keys(words), limit)
 
     def squared_idf(self, keys: Integers) -> npt.NDArray[np.float64]:
-        """Return the squared inverse document frequencies of features.
+        """Return the squared inverse document frequencies of features, the squares of scikit-learn's TfidfVectorizer.
 
-        That is the square of ln((1 + names) / (1 + names with the feature)) + 1.
-
-        These are the weights of scikit-learn's TfidfVectorizer; the squares add up to the squared length of a vector.
+        They are the squares of ln((1 + names) / (1 + names with the feature)) + 1, and add up to the squared length of
+        a vector.
         """
         return self._squared_idf[self._find(keys)]
 
@@ -258,32 +250,32 @@ class NgramIndex:
         return self._lengths[rows]
 
     def _find(self, keys: Integers) -> Integers:
-        """Return the places of features; unknown ones stand behind the last."""
+        """Return the positions of features; that of unknown ones is after the last."""
         places = np.searchsorted(self._keys, keys)
         inside = places < len(self._keys)
         inside[inside] = self._keys[places[inside]] == keys[inside]
         return np.where(inside, places, len(self._keys))
 
     def _find_spans(self, keys: Integers) -> tuple[Integers, Integers]:
-        """Return where the names of each feature begin and end."""
+        """Return the start and the end of the names of each feature."""
         places = self._find(keys)
         return self._starts[places], self._starts[np.minimum(places + 1, len(self._keys))]
 
 
 def _select_best(rows: Rows, ratings: Floats, count: int, *, repeats: int) -> Rows:
-    """Return the rows with the best ratings, each once, sorted: `count` or some more, or all where there are fewer.
+    """Return at least `count` distinct rows with the best ratings, sorted, or all if there are fewer.
 
     Args:
-        rows: Some stand there more than once.
+        rows: Rows, which may be repeated.
         ratings: Their ratings.
-        count: How many different rows are wanted.
-        repeats: How often a row stands there at most.
+        count: Number of distinct rows.
+        repeats: Maximum number of repetitions of a row.
     """
     last = len(rows) - count * repeats
     return np.unique(rows[ratings >= np.partition(ratings, last)[last]] if last > 0 else rows)
 
 
-class _Progress:
+class _ProgressCounter:
     """Counts names for a progress report."""
 
     def __init__(self, progress: Callable[[int, int], None] | None, total: int) -> None:
@@ -295,20 +287,22 @@ class _Progress:
             self._progress(self._done, self._total)
 
 
-def _read_chunks(graph: Graph, told: _Progress) -> Iterator[tuple[int, Occurrences, Occurrences, Occurrences]]:
+def _read_chunks(
+    graph: Graph, counter: _ProgressCounter
+) -> Iterator[tuple[int, Occurrences, Occurrences, Occurrences]]:
     """Yield the row id before the first name of each chunk, and the features of its names."""
     for first in range(0, graph.name_count, _CHUNK):
         norms = graph.norms(first + 1, first + _CHUNK)
-        groups, words, initials = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
-        yield first, groups, words, initials._replace(keys=initials_keys(initials.keys))
-        told.add(len(norms))
+        ngrams, words, initials = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
+        yield first, ngrams, words, initials._replace(keys=initials_keys(initials.keys))
+        counter.add(len(norms))
 
 
-def _count_keys(graph: Graph, told: _Progress) -> tuple[Integers, Integers]:
+def _count_keys(graph: Graph, counter: _ProgressCounter) -> tuple[Integers, Integers]:
     """Return all keys, sorted, and how many names have each."""
     pending: list[tuple[Integers, Integers]] = []
-    for _, *letters in _read_chunks(graph, told):
-        keys, counts = np.unique(unique_pairs(*letters)[0], return_counts=True)
+    for _, *features in _read_chunks(graph, counter):
+        keys, counts = np.unique(unique_pairs(*features)[0], return_counts=True)
         pending.append((keys, counts))
         if sum(len(keys) for keys, _ in pending[1:]) > _MAX_PENDING_KEYS:
             pending = [_add_counts(pending)]
@@ -324,20 +318,20 @@ def _add_counts(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integ
     return keys, counts
 
 
-def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, told: _Progress) -> Floats:
+def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, counter: _ProgressCounter) -> Floats:
     """Write the names of each key, in order, and return the lengths of the names' vectors."""
     free = starts[:-1].copy()
     lengths = np.ones(graph.name_count + 1, dtype=np.float32)
     squares = _inverse_frequency(np.diff(starts), graph.name_count) ** 2
-    for first, groups, words, initials in _read_chunks(graph, told):
-        for parts in ((groups, words), (initials,)):
+    for first, ngrams, words, initials in _read_chunks(graph, counter):
+        for parts in ((ngrams, words), (initials,)):
             found, owners = unique_pairs(*parts)
             places = np.searchsorted(keys, found)
             begins = np.flatnonzero(np.diff(places, prepend=-1))
             counts = np.diff(begins, append=len(places))
             rows[np.repeat(free[places[begins]] - begins, counts) + np.arange(len(places))] = owners + first + 1
             free[places[begins]] += counts
-            if parts[0] is groups:
+            if parts[0] is ngrams:
                 sums = np.bincount(owners, weights=squares[places])
                 lengths[first + 1 : first + 1 + len(sums)] = np.sqrt(np.where(sums > 0, sums, 1))
     return lengths
@@ -353,7 +347,7 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def _reserve(path: Path) -> None:
-    """Reserve the disk space of a mapped file: if the disk fills up later, the process is killed (SIGBUS).
+    """Reserve the disk space of a mapped file: if the disk were full later, the process would be killed (SIGBUS).
 
     Raises:
         OSError: There is not enough space.
@@ -363,20 +357,20 @@ def _reserve(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
-def _remove_drafts(folder: Path, of: Callable[[int], bool]) -> None:
+def _remove_drafts(folder: Path, is_owner: Callable[[int], bool]) -> None:
     """Remove the drafts of some processes.
 
-    A process on another machine may own one of them; it then finds its draft missing and keeps the index in memory.
+    If a process on another machine owns one, it finds its draft missing and keeps the index in memory.
     """
     for path in folder.glob(".grams*"):
         number = _DRAFT.search(path.name)
-        if number is not None and of(int(number[1])):
+        if number is not None and is_owner(int(number[1])):
             with suppress(OSError):
                 path.unlink()
 
 
 def _how_to_fix(folder: Path) -> str:
-    return f"Delete the files grams* in {folder}: they will be rebuilt."
+    return f"Delete the files grams* in {folder}; they will be rebuilt."
 
 
 def _is_of_graph(folder: Path, graph: Graph) -> bool:
@@ -388,9 +382,9 @@ def _read_description(folder: Path) -> _Description:
     try:
         meta = _Description.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise ResourceError(f"there is no index of letters in {folder} ({error}).") from error
+        raise ResourceError(f"there is no n-gram index in {folder} ({error}).") from error
     except ValidationError as error:
-        raise ResourceError(f"{path} does not describe an index of letters ({error}). {_how_to_fix(folder)}") from error
+        raise ResourceError(f"{path} does not describe an n-gram index ({error}). {_how_to_fix(folder)}") from error
     if meta.format != FORMAT:
         raise ResourceError(f"{path} has format {meta.format}; this version reads {FORMAT}. {_how_to_fix(folder)}")
     return meta

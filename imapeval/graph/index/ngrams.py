@@ -1,8 +1,8 @@
 """Search features of normal forms: character n-grams, words and initials, computed for whole arrays of names.
 
-Every feature is a 64-bit key. An English word gives its trigrams, with a space at either end, and itself; Chinese,
-which is written without spaces, gives its characters and pairs of characters; a name of several words gives its
-initials, by which an abbreviation finds it.
+Every feature is a 64-bit key. An English word has its trigrams, with a space at either end, and itself as features;
+Chinese, which is written without spaces, its characters and pairs of characters; a name of several words also its
+initials, by which abbreviations are found.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SPACE, _END = ord(" "), ord("\n")
 
 _CODE_BITS = 21
-"""Bits of a Unicode code point: three of them leave the highest bit of a key for those that are hashes."""
+"""Bits of a Unicode code point: three code points leave the highest bit of a key, which marks hashes."""
 
 _HASHED = np.uint64(1 << 63)
 
@@ -33,17 +33,17 @@ _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 
 _INITIALS_FACTOR = np.uint64(0x2545F4914F6CDD1D)
-"""Odd: keeps the initials "copd" apart from the word "copd" (the multiplier of xorshift*, Vigna 2016)."""
+"""Distinguishes the initials "copd" from the word "copd"; odd (the multiplier of xorshift*, Vigna 2016)."""
 
 _STOP_WORDS = ("a", "an", "and", "by", "due", "for", "from", "in", "of", "on", "or", "the", "to", "with")
-"""Words that abbreviations usually leave out."""
+"""Words that abbreviations usually omit."""
 
 
 class Occurrences(NamedTuple):
-    """Features of many texts, one entry an occurrence, in no order.
+    """Occurrences of features in many texts, in any order.
 
     Attributes:
-        owners: Place of the text among the texts.
+        owners: Number of the text.
         keys: The feature.
     """
 
@@ -52,10 +52,10 @@ class Occurrences(NamedTuple):
 
 
 class FeatureSets(NamedTuple):
-    """The different features of many texts, one text after the other.
+    """The distinct features of many texts.
 
     Attributes:
-        bounds: Where the features of each text begin, and behind the last one; one more than there are texts.
+        bounds: Start of the features of each text, and the end of the last one.
         keys: The features, sorted within each text.
     """
 
@@ -64,20 +64,20 @@ class FeatureSets(NamedTuple):
 
     @property
     def owners(self) -> Integers:
-        """Place of the text of each feature."""
+        """Number of the text of each feature."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
 
 def extract_features(norms: Sequence[str]) -> tuple[Occurrences, Occurrences, Occurrences]:
-    """Return the groups of letters, the words and the initials of normal forms.
+    """Return the n-grams, the words and the initials of normal forms.
 
     Args:
         norms: Normal forms (see `imapeval.text.normalise`).
 
     Returns:
-        Groups: of three letters in every word with a space before and behind it, Chinese characters, and pairs of
-        characters of which one is Chinese. Words: those without Chinese characters. Initials: one key a text that has
-        two such words or more beside small ones ("of"): that of the abbreviation they make, as a word.
+        N-grams: trigrams of every word with a space at either end, Chinese characters, and pairs of characters of which
+        one is Chinese. Words: those without Chinese characters. Initials: for a text with at least two such words,
+        stop words ("of") excepted, the key of its abbreviation as a word.
     """
     codes = _to_code_points(norms)
     ends = codes == _END
@@ -88,21 +88,21 @@ def extract_features(norms: Sequence[str]) -> tuple[Occurrences, Occurrences, Oc
 
 
 def initials_keys(words: Integers) -> Integers:
-    """Return the keys under which an index keeps initials apart from words, given those of the abbreviations."""
+    """Return the keys of initials in an index, given the keys of the abbreviations as words."""
     return ((words.view(np.uint64) * _INITIALS_FACTOR) | _HASHED).view(np.int64)
 
 
-def make_feature_sets(texts: int, *letters: Occurrences) -> FeatureSets:
-    """Return the different features of so many texts."""
-    keys, owners = unique_pairs(*letters)
+def make_feature_sets(texts: int, *features: Occurrences) -> FeatureSets:
+    """Return the distinct features of a number of texts."""
+    keys, owners = unique_pairs(*features)
     order = np.argsort(owners, kind="stable")
     return FeatureSets(np.searchsorted(owners[order], np.arange(texts + 1)), keys[order])
 
 
-def unique_pairs(*letters: Occurrences) -> tuple[Integers, Integers]:
-    """Return the different pairs of key and owner, sorted by key, then owner: first the keys, then the owners."""
-    keys = np.concatenate([part.keys for part in letters])
-    owners = np.concatenate([part.owners for part in letters])
+def unique_pairs(*features: Occurrences) -> tuple[Integers, Integers]:
+    """Return the keys and the owners of the distinct pairs of both, sorted by key, then owner."""
+    keys = np.concatenate([part.keys for part in features])
+    owners = np.concatenate([part.owners for part in features])
     order = np.lexsort((owners, keys))
     keys, owners = keys[order], owners[order]
     new = np.ones(len(keys), dtype=np.bool_)
@@ -119,13 +119,13 @@ def _find_ngrams(codes: Integers, owners: Integers, chinese: Mask) -> Occurrence
     bounds = (codes == _SPACE) | (codes == _END)
     before, here, after = codes[:-2], codes[1:-1], codes[2:]
     latin = ~bounds[1:-1] & ~(chinese[:-2] | chinese[1:-1] | chinese[2:])
-    threes = (before << 2 * _CODE_BITS | here << _CODE_BITS | after)[latin]
+    trigrams = (before << 2 * _CODE_BITS | here << _CODE_BITS | after)[latin]
     paired = (chinese[:-1] | chinese[1:]) & (codes[:-1] != _END)
     pairs = (codes[:-1] << 2 * _CODE_BITS | codes[1:] << _CODE_BITS)[paired]
     singles = codes[chinese] << _CODE_BITS
     return Occurrences(
         np.concatenate([owners[1:-1][latin], owners[:-1][paired], owners[chinese]]),
-        np.concatenate([threes, pairs, singles]),
+        np.concatenate([trigrams, pairs, singles]),
     )
 
 
@@ -140,9 +140,9 @@ def _find_words(codes: Integers, owners: Integers, bounds: Mask) -> tuple[Occurr
 
 
 def _find_initials(words: Occurrences, first: Integers) -> Occurrences:
-    small = _stop_word_keys()
-    large = small[np.minimum(np.searchsorted(small, words.keys), len(small) - 1)] != words.keys
-    owners, letters = words.owners[large], first[large].view(np.uint64)
+    stop_words = _stop_word_keys()
+    kept = stop_words[np.minimum(np.searchsorted(stop_words, words.keys), len(stop_words) - 1)] != words.keys
+    owners, letters = words.owners[kept], first[kept].view(np.uint64)
     begins = np.flatnonzero(np.diff(owners, prepend=-1))
     counts = np.diff(begins, append=len(owners))
     if not len(begins):
@@ -169,7 +169,7 @@ def word_keys(norms: Sequence[str]) -> Integers:
 
 
 def _powers(base: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return the powers of a number from the 0th on, modulo 2**64."""
+    """Return the first powers of a number, from the 0th, modulo 2**64."""
     powers = np.full(count, base, dtype=np.uint64)
     powers[:1] = 1
     return np.cumprod(powers, dtype=np.uint64)

@@ -1,6 +1,6 @@
 """Preparing texts and vectors for the name index: case folding, and subtracting the mean vector of a language.
 
-What all names share distinguishes none of them, and would make all pairs look alike (Mu and Viswanath 2018,
+The component that all names share does not distinguish them, but makes all pairs similar (Mu and Viswanath 2018,
 "All-but-the-Top").
 """
 
@@ -14,31 +14,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Rows = npt.NDArray[np.float32]
-
-_SHRINKAGE = 50
-"""Zero vectors counted into each mean, so that the mean of a language with five names is not all it has."""
-
-
-class RunningMean:
-    """Computes the mean of many rows, added in batches.
-
-    Args:
-        dimension: Length of a row.
-    """
-
-    def __init__(self, dimension: int) -> None:
-        self._sum = np.zeros(dimension, dtype=np.float64)
-        self._count = 0
-
-    def add(self, rows: Rows) -> None:
-        """Add rows of shape (n, dimension)."""
-        self._sum += rows.sum(axis=0, dtype=np.float64)
-        self._count += len(rows)
-
-    @property
-    def mean(self) -> Rows:
-        """The mean of all rows so far, shrunk slightly towards zero."""
-        return (self._sum / (self._count + _SHRINKAGE)).astype(np.float32)
 
 
 def centre(rows: Rows, mean: Rows | None) -> Rows:

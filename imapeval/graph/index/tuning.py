@@ -1,4 +1,4 @@
-"""Chooses the FAISS index for a number of names and bytes, and how many of its cells are searched.
+"""Chooses the FAISS index for a number of names and bytes, and the number of its cells to search.
 
 The recall of an approximate index is measured on names of the graph itself while the index is built.
 """
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 EXACT = "Flat"
-"""The recipe that keeps every vector unchanged and searches all of them."""
+"""The recipe with unchanged vectors, all of which are searched."""
 
 _MIN_NAMES_FOR_CELLS = 20_000
-"""Names from which vectors are sorted into cells; fewer are kept exactly. They take 40 MB and 5 ms a query."""
+"""Number of names from which vectors are sorted into cells; fewer are kept exactly, in 40 MB and 5 ms per query."""
 
 _MIN_BYTE_DIMENSION = 256
-"""Dimensions from which one byte each is enough; with fewer, neighbours are too close together."""
+"""Number of dimensions from which one byte each is enough; with fewer, neighbours are too close together."""
 
 # (dimensions kept, bytes a vector), best first; docs/graph-files.md has the recall of each on the shipped graph.
 _COMPRESSED = ((256, 64), (192, 48), (128, 32))
@@ -45,12 +45,12 @@ _OVERHEAD = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How an index is to be made.
+    """Specification of an index.
 
     Attributes:
-        factory: Description for FAISS's `index_factory`.
+        factory: Specification for FAISS's `index_factory`.
         cells: Number of cells that the vectors are sorted into; 0 for none.
-        turned: Whether the vectors are first rotated and shortened by PCA.
+        uses_pca: Whether the vectors are first reduced by PCA.
         size: Upper bound on the bytes of the file, to a few percent.
     """
 
@@ -69,7 +69,7 @@ def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recip
         max_bytes: Maximum size of the file; None for no limit.
 
     Raises:
-        UsageError: No recipe gives so small a file.
+        UsageError: The smallest index exceeds the limit.
     """
     recipes = [_make_exact(names, dimension)] if names < _MIN_NAMES_FOR_CELLS else []
     if names >= _MIN_NAMES_FOR_CELLS:
@@ -89,16 +89,16 @@ def _make_exact(names: int, dimension: int) -> Recipe:
 
 
 def _make_cells(names: int, dimension: int) -> Recipe:
-    # 2 sqrt(n), where FAISS's guidelines say 4 to 16 sqrt(n): training and filling take time by the cell.
+    # 2 sqrt(n), although FAISS's guidelines say 4 to 16 sqrt(n): training and filling take time for each cell.
     cells = 2 ** round(log2(2 * sqrt(names)))
     code, width = ("SQfp16", 2) if dimension < _MIN_BYTE_DIMENSION else ("SQ8", 1)
-    # 8 bytes for the number of the name.
+    # 8 bytes for the id of the name.
     size = names * (dimension * width + 8) + cells * dimension * 4 + _OVERHEAD
     return Recipe(f"IVF{cells},{code}", cells, uses_pca=False, size=size)
 
 
 def _make_compressed(names: int, dimension: int, kept: int, code: int) -> Recipe:
-    # 4 bits for every two dimensions that are left; "fs" for FAISS's fast scan, which fills cells up to 32 names.
+    # 4 bits for every two remaining dimensions; "fs" for FAISS's fast scan, which pads cells to multiples of 32 names.
     return Recipe(
         f"PCAR{kept},IVF{_COMPRESSED_CELLS},PQ{code * 2}x4fs",
         _COMPRESSED_CELLS,
@@ -108,22 +108,22 @@ def _make_compressed(names: int, dimension: int, kept: int, code: int) -> Recipe
 
 
 NEIGHBOURS = 10
-"""Nearest names that are compared with those of exact search."""
+"""Number of nearest names that are compared with those of exact search."""
 
 QUERIES = 1_000
-"""Names used as queries. The standard error of the recall is then about .004."""
+"""Number of names used as queries, with which the standard error of the recall is about .004."""
 
 TARGET_RECALL = 0.96
-"""Recall to reach: .95 plus two standard errors, so that other queries reach .95 as well."""
+"""Recall to be reached: .95 plus two standard errors, so that other queries reach .95 as well."""
 
 _PROBE_COUNTS = (1, *sorted(step << power for step in (2, 3) for power in range(20)))
 """Numbers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
 
 _MIN_GAIN = 0.003
-"""Where a step gains less recall than this, compression is what limits it."""
+"""If a step gains less recall than this, compression limits it."""
 
 _TIE_MARGIN = 1e-5
-"""Similarities that differ by less count as equal: names with the same words, any ten of which will do."""
+"""Similarities that differ by less count as equal, as those of names with the same words."""
 
 
 class ExactNeighbours:
@@ -159,9 +159,9 @@ def drop_character(text: str, rng: np.random.Generator) -> str:
 
 
 def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Numbers], Rows]) -> Recall:
-    """Make an index search as few cells as reach the target, and return its recall.
+    """Set the smallest number of cells to search that reaches the target, and return the recall.
 
-    Where compression keeps it from reaching the target, it searches as many cells as still improve recall.
+    If compression prevents the target, the largest number that still improves recall is set.
 
     Args:
         index: A FAISS index of cells, filled.

@@ -1,7 +1,7 @@
-"""Finds the concepts that a text may mean: by n-grams, by the encoder, by initials, and by place in a series.
+"""Finds the concepts that a text may mean: by n-grams, by the encoder, by initials, and by position in a series.
 
-N-grams find misspellings and other forms of a word, the encoder finds other words; neither distinguishes a synonym from
-a sibling alone. So both propose, and `imapeval.graph.linking.ranking` weighs the evidence.
+N-grams find misspellings and inflections, the encoder finds other words; neither alone distinguishes a synonym from a
+sibling. `imapeval.graph.linking.ranking` combines the evidence.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _BATCH = 64
 """Texts processed at a time: about 50 MB of arrays."""
 
 NGRAM_NEIGHBOURS = 10
-"""Names by letters alone."""
+"""Number of names found by n-grams alone."""
 
 NGRAM_HITS = 60
 ENCODER_HITS = 30
 INITIALS_HITS = 20
-"""Names taken from each method; more take time and gain little (docs/graph.md)."""
+"""Number of names taken from each method; twice as many did not help (docs/graph.md)."""
 
 _MIN_ABBREVIATION, _MAX_ABBREVIATION = 2, 6
 """Length of an abbreviation: a single letter is too ambiguous, and longer ones are rare."""
@@ -56,7 +56,7 @@ class CandidateFinder:
         graph: Where the concepts are.
         encoder: Encodes the texts.
         index: The index over the graph's names, made with the same encoder.
-        grams: The index over their letters.
+        ngrams: The n-gram index over the names.
     """
 
     def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex) -> None:
@@ -66,19 +66,16 @@ class CandidateFinder:
         self._ngrams = ngrams
 
     def find_by_ngrams(self, norms: Sequence[str]) -> list[list[tuple[NameRow, float]]]:
-        """Return the names nearest to each normal form by their letters alone, nearest first, and the cosines.
-
-        There are `NGRAM_NEIGHBOURS` of each, or fewer.
-        """
-        groups, words, _ = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
-        found = self._ngrams.search_many(make_feature_sets(len(norms), groups, words), NGRAM_NEIGHBOURS)
+        """Return the `NGRAM_NEIGHBOURS` names nearest to each normal form by n-grams, with their cosines."""
+        ngrams, words, _ = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
+        found = self._ngrams.search_many(make_feature_sets(len(norms), ngrams, words), NGRAM_NEIGHBOURS)
         names: list[list[tuple[NameRow, float]]] = []
         for rows, cosines in found:
             names.append(list(zip(self._graph.names_at(rows.tolist()), cosines.tolist(), strict=True)))
         return names
 
     def find_many(self, texts: Sequence[str], *, lang: Lang) -> list[CandidateSet]:
-        """Return the candidates of each text, in no order.
+        """Return the candidates of each text, unordered.
 
         Args:
             texts: Short phrases.
@@ -93,18 +90,20 @@ class CandidateFinder:
         norms = [normalise(text)[:MAX_CHARACTERS] for text in texts]
         norms = [norm if any(map(str.isalnum, norm)) else "" for norm in norms]
         vectors = self._index.centre(self._encoder.encode([fold_case(text) for text in texts]), lang)
-        groups, words, initials = extract_features(norms)
-        features = make_feature_sets(len(norms), groups, words)
-        letters = [rows for rows, _ in self._ngrams.search_many(features, NGRAM_HITS)]
-        near, cosines = self._index.search(vectors, ENCODER_HITS)
-        # A text that the encoder maps to zero is near nothing.
-        near[~vectors.any(axis=1)] = 0
-        near[np.array([not norm for norm in norms])] = 0
+        ngrams, words, initials = extract_features(norms)
+        features = make_feature_sets(len(norms), ngrams, words)
+        by_ngrams = [rows for rows, _ in self._ngrams.search_many(features, NGRAM_HITS)]
+        by_encoder, cosines = self._index.search(vectors, ENCODER_HITS)
+        # A text with a zero vector has no neighbours.
+        by_encoder[~vectors.any(axis=1)] = 0
+        by_encoder[np.array([not norm for norm in norms])] = 0
         series = [
             find_in_series(self._graph, self._ngrams, norm, rows.tolist())
-            for norm, rows in zip(norms, letters, strict=True)
+            for norm, rows in zip(norms, by_ngrams, strict=True)
         ]
-        hits = self._combine_hits(letters, (near, cosines), self._find_abbreviated(texts, norms, initials), series)
+        hits = self._combine_hits(
+            by_ngrams, (by_encoder, cosines), self._find_abbreviated(texts, norms, initials), series
+        )
         if not len(hits.rows):
             return [CandidateSet([], [], np.zeros((0, len(FEATURES)))) for _ in texts]
         rows = np.unique(hits.rows).tolist()
@@ -112,9 +111,9 @@ class CandidateFinder:
         return compute_features(norms, features, hits, [known[row] for row in hits.rows.tolist()], ngrams=self._ngrams)
 
     def _find_abbreviated(self, texts: Sequence[str], norms: Sequence[str], initials: Occurrences) -> list[Integers]:
-        """Return the rows of names that each text abbreviates, or that abbreviate it."""
+        """Return the row ids of names that each text abbreviates, or that abbreviate it."""
         found: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in norms]
-        # In its original form, too: the last letter of "PLS" is not a plural.
+        # The original form as well: the last letter of "PLS" is not a plural.
         short = [
             (place, word)
             for place, (text, norm) in enumerate(zip(texts, norms, strict=True))
@@ -134,8 +133,8 @@ class CandidateFinder:
 
     def _combine_hits(
         self,
-        letters: Sequence[Integers],
-        encoded: tuple[Integers, Cosines],
+        by_ngrams: Sequence[Integers],
+        by_encoder: tuple[Integers, Cosines],
         abbreviated: Sequence[Integers],
         series: Sequence[tuple[Integers, Cosines]],
     ) -> Hits:
@@ -145,18 +144,18 @@ class CandidateFinder:
         def number(rows: Sequence[Integers] | Integers) -> Integers:
             return np.repeat(np.arange(len(rows)), [len(some) for some in rows]) * base + np.concatenate(rows)
 
-        near, cosines = encoded
-        ways = [number(rows) for rows in (letters, near, abbreviated, [rows for rows, _ in series])]
-        # Sorted, so that neighbours on disk are read together and ties fall the same way every time.
-        numbers = np.unique(np.concatenate(ways))
+        near, cosines = by_encoder
+        found = [number(rows) for rows in (by_ngrams, near, abbreviated, [rows for rows, _ in series])]
+        # Sorted, so that neighbours on disk are read together and ties are broken in the same way each time.
+        numbers = np.unique(np.concatenate(found))
         numbers = numbers[numbers % base > 0]
         texts = numbers // base
-        heard = near > 0
-        least = np.where(heard, cosines, 1.0).min(axis=1, initial=1.0)
-        encoder = np.where(heard.any(axis=1), least, 0.0)[texts]
-        encoder[np.searchsorted(numbers, ways[1][heard.ravel()])] = cosines[heard]
+        is_near = near > 0
+        lowest = np.where(is_near, cosines, 1.0).min(axis=1, initial=1.0)
+        encoder = np.where(is_near.any(axis=1), lowest, 0.0)[texts]
+        encoder[np.searchsorted(numbers, found[1][is_near.ravel()])] = cosines[is_near]
         in_series = np.zeros(len(numbers))
         np.maximum.at(
-            in_series, np.searchsorted(numbers, ways[3]), np.concatenate([nearness for _, nearness in series])
+            in_series, np.searchsorted(numbers, found[3]), np.concatenate([similarity for _, similarity in series])
         )
-        return Hits(texts, numbers % base, np.clip(encoder, 0.0, 1.0), np.isin(numbers, ways[2]), in_series)
+        return Hits(texts, numbers % base, np.clip(encoder, 0.0, 1.0), np.isin(numbers, found[2]), in_series)

@@ -1,4 +1,4 @@
-"""What is known of a candidate concept before it is ranked: similarities by n-grams, words and encoder, and more."""
+"""Features of candidate concepts for ranking: similarities by n-grams, words, encoder and others."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ FEATURES = (
 )
 """Evidence for a concept, in 0..1; the maximum over its names that were found unless stated otherwise.
 
-same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of groups of letters and words; of text,
-of name: share of the text's (the name's) letters that the other has. words: the same for whole words, the first as a
-Dice coefficient. encoder: cosine; of names that the encoder did not find, the least of those it found. first word, last
-word: equal (in Chinese, the character). initials: one abbreviates the other. series: the name is what the text stands
-for as a code (see `imapeval.graph.linking.series`). marks differ: numbers, single letters or opposites differ in the
-nearest name (see `find_distinctive_parts`). of all names: share of the text's letters and words that occur in any of
-the names found. names found: their number, n / (n + 1).
+same: a name has the text's normal form. letters: cosine of the TF-IDF vectors of n-grams and words; of text, of name:
+share of the features of the text (or the name) that the other has. words: the same for words only, the first as a Dice
+coefficient. encoder: cosine; for names that the encoder did not find, the lowest of those it found. first word, last
+word: equal (in Chinese, the character). initials: one abbreviates the other. series: similarity to the expansion of the
+text as a code (see `imapeval.graph.linking.series`). marks differ: the nearest name has other numbers, single letters
+or opposites (see `find_distinctive_parts`). of all names: share of the text's features that occur in any of the names
+found. names found: their number n, as n / (n + 1).
 """
 
 
@@ -77,14 +77,14 @@ class CandidateSet(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """The names that texts may mean, sorted by text, then row id.
+    """The names found for texts, sorted by text, then row id.
 
     Attributes:
-        texts: Place of the text.
+        texts: Number of the text.
         rows: Row id of the name.
-        encoder: Cosine of the two, in 0..1; of names that the encoder did not find, the least of those it found.
+        encoder: Cosine of the two, in 0..1; for names that the encoder did not find, the lowest of those it found.
         abbreviated: Whether one of the two abbreviates the other.
-        in_series: How near the name is to what the text stands for as a code, in 0..1.
+        in_series: Similarity of the name to the expansion of the text as a code, in 0..1.
     """
 
     texts: Integers
@@ -101,32 +101,32 @@ def compute_features(
 
     Args:
         norms: Normal forms of the texts.
-        features: Their n-grams and words.
+        features: The features of the texts.
         hits: The names found for them.
         names: The name of each hit.
-        ngrams: Gives the weights of n-grams and words.
+        ngrams: The n-gram index, which has the weights of features.
     """
-    groups, words, _ = extract_features([name.norm for name in names])
-    shared = _SharedFeatures(features, hits.texts, groups, words)
-    meant = _group_by_concept(hits.texts, names)
+    name_ngrams, words, _ = extract_features([name.norm for name in names])
+    shared = _SharedFeatures(features, hits.texts, name_ngrams, words)
+    groups = _group_by_concept(hits.texts, names)
     weights = ngrams.squared_idf(features.keys)
-    letters = shared.compare(weights, ngrams.vector_lengths(hits.rows).astype(np.float64) ** 2, meant)
-    # A word counts once a name, however often it stands there.
+    by_all = shared.compare(weights, ngrams.vector_lengths(hits.rows).astype(np.float64) ** 2, groups)
+    # A word counts once per name, however often it occurs in it.
     keys, holders = unique_pairs(words)
     masses = np.bincount(holders, weights=ngrams.squared_idf(keys), minlength=len(names)).astype(np.float64)
-    whole = shared.compare(np.where(features.keys < 0, weights, 0.0), masses, meant)
-    nearest = letters.cosine + hits.encoder
+    by_words = shared.compare(np.where(features.keys < 0, weights, 0.0), masses, groups)
+    nearest = by_all.cosine + hits.encoder
     texts = hits.texts.tolist()
     firsts, lasts = [_first_word(norm) for norm in norms], [_last_word(norm) for norm in norms]
     of_names: dict[str, npt.ArrayLike] = {
         "same": [name.norm == norms[text] for name, text in zip(names, texts, strict=True)],
-        "letters": letters.cosine,
-        "letters squared": letters.cosine**2,
-        "letters of text": letters.of_text,
-        "letters of name": letters.of_name,
-        "words": whole.dice,
-        "words of text": whole.of_text,
-        "words of name": whole.of_name,
+        "letters": by_all.cosine,
+        "letters squared": by_all.cosine**2,
+        "letters of text": by_all.of_text,
+        "letters of name": by_all.of_name,
+        "words": by_words.dice,
+        "words of text": by_words.of_text,
+        "words of name": by_words.of_name,
         "encoder": hits.encoder,
         "encoder squared": hits.encoder**2,
         "letters and encoder": nearest / 2,
@@ -138,22 +138,22 @@ def compute_features(
     table = np.zeros((len(names), len(FEATURES)))
     for feature, values in of_names.items():
         table[:, FEATURES.index(feature)] = values
-    table = np.maximum.reduceat(table[meant.order], meant.begins)
+    table = np.maximum.reduceat(table[groups.order], groups.begins)
     # The last write wins, so the nearest name is written last.
-    best = np.zeros(len(meant.begins), dtype=np.int64)
+    best = np.zeros(len(groups.begins), dtype=np.int64)
     order = np.argsort(nearest, kind="stable")
-    best[meant.owners[order]] = order
+    best[groups.owners[order]] = order
     likely = [names[place] for place in best.tolist()]
     marks = [find_distinctive_parts(norm) for norm in norms]
-    asked = hits.texts[best]
+    text_of = hits.texts[best]
     table[:, FEATURES.index("marks differ")] = [
-        find_distinctive_parts(name.norm) != marks[text] for name, text in zip(likely, asked.tolist(), strict=True)
+        find_distinctive_parts(name.norm) != marks[text] for name, text in zip(likely, text_of.tolist(), strict=True)
     ]
-    table[:, FEATURES.index("letters of all names")] = letters.together
-    table[:, FEATURES.index("words of all names")] = whole.together
-    counts = np.bincount(meant.owners)
+    table[:, FEATURES.index("letters of all names")] = by_all.together
+    table[:, FEATURES.index("words of all names")] = by_words.together
+    counts = np.bincount(groups.owners)
     table[:, FEATURES.index("names found")] = counts / (counts + 1)
-    bounds = np.searchsorted(asked, np.arange(len(norms) + 1)).tolist()
+    bounds = np.searchsorted(text_of, np.arange(len(norms) + 1)).tolist()
     return [
         CandidateSet([name.concept for name in likely[low:high]], likely[low:high], table[low:high])
         for low, high in pairwise(bounds)
@@ -161,12 +161,12 @@ def compute_features(
 
 
 class _ConceptGroups(NamedTuple):
-    """Which hits of a text are names of one concept: its group. Groups are sorted by text.
+    """The hits of each text grouped by concept; groups are sorted by text.
 
     Attributes:
         owners: The group of each hit.
         order: The hits, sorted by group.
-        begins: Where each group begins in that order.
+        begins: Start of each group in that order.
     """
 
     owners: Integers
@@ -178,53 +178,53 @@ def _group_by_concept(texts: Integers, names: Sequence[NameRow]) -> _ConceptGrou
     numbers: dict[str, int] = {}
     concepts = np.array([numbers.setdefault(name.concept, len(numbers)) for name in names])
     _, firsts, owners = np.unique(texts * len(numbers) + concepts, return_index=True, return_inverse=True)
-    # In the order of the names of a text, whatever the other texts are.
+    # In the order of the names of a text, which does not depend on the other texts.
     owners = np.argsort(np.argsort(firsts))[owners]
     order = np.argsort(owners, kind="stable")
     return _ConceptGroups(owners, order, np.flatnonzero(np.diff(owners[order], prepend=-1)))
 
 
 class _SharedFeatures:
-    """Which features of its text each name has.
+    """The features of its text that each name has.
 
     Args:
         texts: The features of the texts.
-        asked: The text of each name.
-        letters: The features of the names.
+        text_of: The text of each name.
+        features: The features of the names.
     """
 
-    def __init__(self, texts: FeatureSets, asked: Integers, *letters: Occurrences) -> None:
-        self._asked = asked
+    def __init__(self, texts: FeatureSets, text_of: Integers, *features: Occurrences) -> None:
+        self._text_of = text_of
         self._owners = texts.owners
         self._places = np.arange(len(texts.keys)) - texts.bounds[self._owners]
         self._shape = (len(texts.bounds) - 1, int(self._places.max()) + 1)
         known, numbers = np.unique(texts.keys, return_inverse=True)
         table = np.full((len(texts.bounds) - 1, len(known)), -1, dtype=np.int64)
         table[self._owners, numbers] = self._places
-        self._has = np.zeros((len(asked), self._shape[1]), dtype=np.bool_)
-        for part in letters:
+        self._has = np.zeros((len(text_of), self._shape[1]), dtype=np.bool_)
+        for part in features:
             found = np.minimum(np.searchsorted(known, part.keys), len(known) - 1)
             equal = known[found] == part.keys
             holders = part.owners[equal]
-            places = table[asked[holders], found[equal]]
+            places = table[text_of[holders], found[equal]]
             self._has[holders[places >= 0], places[places >= 0]] = True
 
-    def compare(self, weights: Floats, masses: Floats, meant: _ConceptGroups) -> _Overlaps:
+    def compare(self, weights: Floats, masses: Floats, groups: _ConceptGroups) -> _Overlaps:
         """Compare texts with names, and with all names of a concept together.
 
         Args:
             weights: Weight of each feature of the texts.
             masses: Total weight of the features of each name.
-            meant: The names of each concept.
+            groups: The names of each concept.
         """
         spread = np.zeros(self._shape)
         spread[self._owners, self._places] = weights
         totals = np.maximum(spread.sum(axis=1), 1e-9)
-        total = totals[self._asked]
-        common = np.einsum("ij,ij->i", self._has, spread[self._asked])
+        total = totals[self._text_of]
+        common = np.einsum("ij,ij->i", self._has, spread[self._text_of])
         masses = np.maximum(masses, 1e-9)
-        together = np.logical_or.reduceat(self._has[meant.order], meant.begins)
-        texts = self._asked[meant.order[meant.begins]]
+        together = np.logical_or.reduceat(self._has[groups.order], groups.begins)
+        texts = self._text_of[groups.order[groups.begins]]
         return _Overlaps(
             cosine=np.minimum(common / np.sqrt(masses * total), 1.0),
             dice=2 * common / (masses + total),

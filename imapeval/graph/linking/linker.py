@@ -1,4 +1,4 @@
-"""Links values to concepts: by name, without words that do not matter, by likelihood, by the head."""
+"""Links values to concepts: by name, by core, by likelihood, by head."""
 
 from __future__ import annotations
 
@@ -36,42 +36,43 @@ if TYPE_CHECKING:
     from imapeval.types import Lang
 
 HEAD_SHARE = 0.3
-"""Minimum share of a value's characters that the name of its head must cover; less is a mention, not the subject."""
+"""Minimum share of a value's characters in its head; with less it only mentions the concept."""
 
 _CORE_SCORE = 0.95
 _INSIDE_SCORE = 0.9
 _TREATMENT_SCORE = 0.9
 
 _HEAD_TYPES: tuple[ConceptType, ...] = ("disease", "symptom", "drug", "procedure", "test", "lifestyle")
-"""Types that a value can be a kind of. A left knee is a kind of knee as well, but that is of no interest."""
+"""Types that a value can be a kind of. That a left knee is a kind of knee is not relevant."""
 
 _RANKED = 10
-"""Candidates of a value that are ranked: those that share the name of the likeliest one are linked as well."""
+"""Number of candidates that are ranked: those with the name of the likeliest one are linked as well."""
 
 _CACHED_LINKS = 20_000
-"""Values whose links are cached: about 20 MB. Samples of one study share many."""
+"""Number of values whose links are cached: about 20 MB. Samples of a study share many."""
 
 _MIN_SYNONYM_COSINE = 0.6
-"""Letters' cosine of a name below which no value is its synonym by `LINK_THRESHOLD`: of 36 such links among 3,861
-names none was below .65 (docs/graph.md)."""
+"""Cosine of n-grams below which a value is not ranked as a synonym of a name (docs/graph.md has the links that this
+loses)."""
 
 _MIN_MODIFIER_COUNT = 3
-"""Number of names with a word before the last one that make it a modifier."""
+"""Minimum number of names with a word before their last one for it to be a modifier."""
 
 
 class Linker:
     """Links values to the concepts of a graph.
 
     These are tried in order until one succeeds: the value is a name, perhaps in another spelling; a name is outside or
-    inside its brackets; a name remains after removing words that do not matter or expanding an abbreviation; it is a
-    treatment with a drug; it most likely means a concept (`search`); a name is its head. Only the last, a name before
-    brackets that narrow it, and a narrower synonym give a broader concept (`Link.how`). Safe to share between threads.
+    inside its brackets; a name remains after removing words that do not change the meaning or expanding an
+    abbreviation; it is a treatment with a drug; it most likely means a concept (`search`); its head is a name. Only the
+    last, a name before narrowing brackets, and a narrower synonym give a broader concept (`Link.how`). Safe to share
+    between threads.
 
     Args:
         graph: Where the concepts are.
         encoder: Encodes the values.
         index: The index over the graph's names, made with the same encoder.
-        grams: The n-gram index over the names; None opens or builds one when first needed.
+        ngrams: The n-gram index over the names; None opens or builds one when first needed.
     """
 
     def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex | None = None) -> None:
@@ -151,8 +152,8 @@ class Linker:
         """Return the links of distinct values, and cache them."""
         links = {value: self._link_by_name(value, types) for value in values}
         unknown = [value for value in values if not links[value] and phrases.is_phrase(normalise(value))]
-        hopeful = self._prefilter(unknown)
-        ranked = dict(zip(hopeful, self.search_many(hopeful, lang=lang, types=types, k=_RANKED), strict=True))
+        promising = self._prefilter(unknown)
+        ranked = dict(zip(promising, self.search_many(promising, lang=lang, types=types, k=_RANKED), strict=True))
         for value in unknown:
             links[value] = self._link_likely(normalise(value), ranked.get(value, ()))
             if not links[value] and not phrases.is_enumeration(value):
@@ -197,8 +198,8 @@ class Linker:
         return _make_links([(concept, norm, _CORE_SCORE) for concept, scope in scoped if scope == "narrow"], "kind")
 
     def _link_treatments(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
-        for remedy in phrases.find_treatment_agents(norm):
-            if found := self._name_links(remedy, "treatment", _TREATMENT_SCORE, _intersect_types(types, "drug")):
+        for agent in phrases.find_treatment_agents(norm):
+            if found := self._name_links(agent, "treatment", _TREATMENT_SCORE, _intersect_types(types, "drug")):
                 return found
         return ()
 
@@ -217,12 +218,12 @@ class Linker:
     def _get_finder(self) -> CandidateFinder:
         with self._lock:
             if self._finder is None:
-                grams = self._ngrams or NgramIndex.open_or_build(self._graph)
-                self._finder = CandidateFinder(self._graph, self._encoder, self._index, grams)
+                ngrams = self._ngrams or NgramIndex.open_or_build(self._graph)
+                self._finder = CandidateFinder(self._graph, self._encoder, self._index, ngrams)
             return self._finder
 
     def _prefilter(self, values: Sequence[str]) -> list[str]:
-        """Return the values worth ranking, judged by n-grams alone: ranking takes five times as long."""
+        """Return the values worth ranking, by n-grams alone: ranking takes several times as long."""
         if not values:
             return []
         norms = [normalise(value) for value in values]
@@ -238,24 +239,21 @@ class Linker:
         ]
 
     def _link_likely(self, norm: str, candidates: Sequence[Candidate]) -> tuple[Link, ...]:
-        """Link a value to the likeliest concept, where it is misspelt or the likelihood is high enough.
-
-        All concepts that share the nearest name are linked.
-        """
+        """Link a value to all concepts with the nearest name, if it is misspelt or the likelihood is high enough."""
         if not candidates:
             return ()
         near = normalise(candidates[0].name)
         meant = [candidate for candidate in candidates if normalise(candidate.name) == near]
         rating = rate_similarity(norm, near, candidates[0].evidence["encoder"])
         likely = min(1.0, sum(candidate.score for candidate in meant))
-        slip = (
+        is_misspelt = (
             not _is_abbreviation(candidates[0].name)
             and may_be_misspelling(norm, near, known=self._words)
             and is_similar_enough(norm, rating)
         )
-        if not slip and (likely < LINK_THRESHOLD or not _may_be_synonyms(norm, near)):
+        if not is_misspelt and (likely < LINK_THRESHOLD or not _may_be_synonyms(norm, near)):
             return ()
-        score = rating if slip else likely
+        score = rating if is_misspelt else likely
         exact = self._lookup(near)
         narrower = {concept for concept, scope in self._graph.lookup_scoped(near) if scope == "narrow"}
         links: list[Link] = []
@@ -268,7 +266,7 @@ class Linker:
 
     def _link_by_head(self, norm: str, types: tuple[ConceptType, ...] | None) -> tuple[Link, ...]:
         allowed = _HEAD_TYPES if types is None else tuple(kind for kind in _HEAD_TYPES if kind in types)
-        # Without the stage, which takes as many characters beside an abbreviation as beside a long name: "stage 4 CKD".
+        # Without the stage, which would be most of the characters of a value such as "stage 4 CKD".
         subject = strip_stage(norm)
         for head, modifier in phrases.find_heads(norm):
             if len(head) < HEAD_SHARE * len(subject):
@@ -279,30 +277,28 @@ class Linker:
         return ()
 
     def _is_modifier(self, modifier: str) -> bool:
-        """Return whether words before a head narrow it, as in "duodenal lymphoma"."""
+        """Return whether words before a head only narrow it, as in "duodenal lymphoma"."""
         if phrases.blocks_head(modifier):
             return False
         if not has_chinese(modifier):
             return all((self._words.modifier_count(word) or 0) >= _MIN_MODIFIER_COUNT for word in modifier.split())
-        # Chinese has no spaces: 慢 + 性病 must not pass for a kind of 性病, so the modifier must itself be known.
+        # Chinese has no spaces: 慢性病 is not a kind of 性病, so the modifier must itself be a name.
         rest = phrases.strip_qualifier(modifier)
         return not rest or bool(self._lookup(rest) or self._lookup(rest.rstrip("性的型")))
 
 
 def _may_be_synonyms(value: str, name: str) -> bool:
-    """Return whether two normal forms may be synonyms: neither merely adds words to the other.
+    """Return whether two normal forms may be synonyms: neither only adds words to the other.
 
-    Not in Chinese: the likelihood's weights were learned on English names.
+    False for Chinese: the weights of the likelihood were learned on English names.
     """
-    given, named = set(value.split()), set(name.split())
-    one_says_more = given < named or named < given
-    return (
-        not one_says_more and not has_chinese(value) and find_distinctive_parts(value) == find_distinctive_parts(name)
-    )
+    ours, theirs = set(value.split()), set(name.split())
+    is_extended = ours < theirs or theirs < ours
+    return not is_extended and not has_chinese(value) and find_distinctive_parts(value) == find_distinctive_parts(name)
 
 
 def _is_abbreviation(name: str) -> bool:
-    """Return whether a name is an abbreviation, which another letter changes: "CDGIId" and "CDGIIdi"."""
+    """Return whether a name is an abbreviation, where one letter more is another name: "CDGIId" and "CDGIIdi"."""
     return " " not in name and sum(map(str.isupper, name)) > 1
 
 
@@ -324,7 +320,7 @@ def _intersect_types(types: tuple[ConceptType, ...] | None, kind: ConceptType | 
 
 
 def _make_links(hits: Sequence[tuple[str, str, float]], how: LinkKind) -> tuple[Link, ...]:
-    """Make links out of (concept, name, score), best first; each with the next best other concept."""
+    """Make links from (concept, name, score), best first; each has the best other concept as its runner-up."""
     scored = [(concept, round(score, 3)) for concept, _, score in hits]
     return tuple(
         Link(concept, name, how, round(score, 3), next((other for other in scored if other[0] != concept), None))

@@ -1,7 +1,7 @@
-"""Analyses the wording of a value before any name is looked up: brackets, words that do not matter, its head.
+"""Analyses the wording of a value before names are looked up: brackets, words that do not change the meaning, the head.
 
-Pure functions over normal forms. The tables are conservative: a word is listed only where a clinician would judge the
-value the same without it. Severity, course, side and dose change the meaning, and are not listed.
+Pure functions over normal forms. The tables are conservative: a word is listed only if a clinician would consider the
+value the same without it. Severity, course, side and dose change the meaning and are not listed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _LATIN = re.compile(r"[a-z][a-z0-9+-]*")
 _LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
 
 MAX_WORDS = 6
-"""Maximum number of words of an English value that may name one thing; longer ones are clauses."""
+"""Maximum number of words of an English noun phrase; longer values are clauses."""
 
 MAX_LETTERS = 80
-"""Maximum length of such a value: kg/cleaning.py takes no longer names into the graph."""
+"""Maximum length of an English noun phrase, that of the names in the graph (kg/cleaning.py)."""
 
 MAX_CHARACTERS = 16
-"""Maximum length of a value with Chinese in it."""
+"""Maximum length of a Chinese noun phrase."""
 
-# Words that negate the name in a value, or make the value about something else: "avoid aspirin" is no kind of aspirin.
+# Words that negate a name, or make the value about something else: "avoid aspirin" is not a kind of aspirin.
 _BLOCKING = re.compile(
     r"\b(?:no|not|non|never|without|avoid\w*|stop\w*|discontinu\w*|withdraw\w*|absence|absent|lack|exclud\w*|rule|ruled"
     r"|prevent\w*|prophyla\w*|risk|history|family|suspect\w*|possibl[ey]|probabl[ey]|unlikely|negative|anti|vaccin\w*"
@@ -46,7 +46,7 @@ _LIGHT_FIRST = re.compile(
     r"|(?:例如|比如|包括|如|由于|请|应该?|需要?|可|服用|口服|使用|应用|采用|采取|给予|进行|接受|患有|确诊为|诊断为|建议|可以|考虑做|去做|做|行|用|吃|挂|查))(?=\S)"
 )
 _AND_SO_ON = re.compile(r"(?: etc| and so on| and other|等等?)$")
-# By type of the concept, because the same word may carry meaning elsewhere ("drug test", 心脏病).
+# By type of the concept, because the same word may be meaningful elsewhere ("drug test", 心脏病).
 _LIGHT_LAST: dict[ConceptType, re.Pattern[str]] = {
     "drug": re.compile(
         r"^oral |(?: (?:oral|medicine|medication|agent|tablet|capsule|pill|granule)| oral (?:tablet|capsule|solution)"
@@ -68,7 +68,7 @@ _TREATMENT = re.compile(
     r"|^(?P<first>.+?) (?:therapy|treatment|injection|infusion|course|regimen)"
     r"|^(?:[用以]|使用|应用|采用)?(?P<zh>.+?)(?:药物)?(?:治疗|疗法|注射))$"
 )
-# "cancer of the colon", "swelling due to injury": the head stands before the preposition.
+# "cancer of the colon", "swelling due to injury": the head comes before the preposition.
 _PREPOSITION = re.compile(
     r" (?:of|in|from|with|without|after|before|during|for|on|at|to|by|due|because|caused|secondary|associated|against) "
 )
@@ -93,7 +93,7 @@ def is_phrase(norm: str) -> bool:
 def blocks_head(norm: str) -> bool:
     """Return whether a word in a normal form negates, prevents or joins what is named beside it.
 
-    >>> turns_away("avoid aspirin"), turns_away("severe asthma"), turns_away("不需要手术")
+    >>> blocks_head("avoid aspirin"), blocks_head("severe asthma"), blocks_head("不需要手术")
     (True, False, True)
     """
     return _BLOCKING.search(norm) is not None
@@ -119,8 +119,8 @@ def split_brackets(value: str) -> tuple[str, ...]:
 def find_latin_abbreviation(norm: str) -> str:
     """Return the only run of Latin letters in a Chinese normal form, which may be an abbreviation; "" if none.
 
-    >>> find_latin("hp感染"), find_latin("ct或mri检查"), find_latin("b超")
-    ('hp', '', '')
+    >>> [find_latin_abbreviation(norm) for norm in ("hp感染", "ct或mri检查", "b超")]
+    ['hp', '', '']
     """
     runs = _LATIN.findall(norm) if has_chinese(norm) else []
     return runs[0] if len(runs) == 1 and len(runs[0]) > 1 else ""
@@ -129,7 +129,7 @@ def find_latin_abbreviation(norm: str) -> str:
 def invert_genitive(norm: str) -> str:
     """Return the compound form of an English phrase with "of"; "" where there is none.
 
-    >>> turn_genitive("cancer of the lung")
+    >>> invert_genitive("cancer of the lung")
     'lung cancer'
     """
     head, of, owner = norm.partition(" of ")
@@ -137,10 +137,10 @@ def invert_genitive(norm: str) -> str:
 
 
 def is_enumeration(value: str) -> bool:
-    """Return whether a value lists several things by punctuation, which a normal form no longer has.
+    """Return whether a value lists several things, as shown by punctuation, which normal forms lack.
 
-    >>> [enumerates(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "amoxicillin, 500 mg", "asthma, stage IV")]
-    [True, True, False, False]
+    >>> [is_enumeration(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "asthma, stage IV")]
+    [True, True, False]
     """
     return _LISTING.search(find_stages(value)[1]) is not None
 
@@ -148,9 +148,9 @@ def is_enumeration(value: str) -> bool:
 def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
     """Yield a normal form without words that do not change its meaning, and the type that it must then have.
 
-    >>> list(strip_light("ct scan"))
+    >>> list(strip_light_words("ct scan"))
     [('ct', 'test')]
-    >>> list(strip_light("服用布洛芬胶囊"))
+    >>> list(strip_light_words("服用布洛芬胶囊"))
     [('布洛芬胶囊', None), ('布洛芬', 'drug')]
     """
     bare = norm
@@ -168,22 +168,22 @@ def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
 
 
 def find_treatment_agents(norm: str) -> tuple[str, ...]:
-    """Return what a treatment is a treatment with, as normal forms; empty where the value is no such treatment.
+    """Return the normal forms of the agent of a treatment; empty if the value is not a treatment with something.
 
-    >>> find_remedies("antibiotic therapy"), find_remedies("用青霉素治疗")
+    >>> find_treatment_agents("antibiotic therapy"), find_treatment_agents("用青霉素治疗")
     (('antibiotic',), ('青霉素',))
     """
     found = _TREATMENT.match(norm)
     if found is None:
         return ()
-    remedy = found["with"] or found["first"] or found["zh"]
-    return (remedy, *(rest for rest, kind in strip_light_words(remedy) if kind in (None, "drug")))
+    agent = found["with"] or found["first"] or found["zh"]
+    return (agent, *(rest for rest, kind in strip_light_words(agent) if kind in (None, "drug")))
 
 
 def find_heads(norm: str) -> Iterator[tuple[str, str]]:
-    """Yield (possible head, what narrows it) of a noun phrase, the longest head first.
+    """Yield (possible head, its modifier) of a noun phrase, the longest head first.
 
-    In both languages the head stands last, but before a dose or a stage, and in English before a preposition.
+    In both languages the head comes last, but before a dose or a stage, and in English before a preposition.
 
     >>> list(find_heads("cancer of the colon"))
     [('cancer', '')]
@@ -201,12 +201,12 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
         yield from find_heads(whole)
         return
     if has_chinese(norm):
-        # A single character is never taken for a head: too many words end in 病 or 炎.
+        # A single character is never a head: too many words end in 病 or 炎.
         for start in range(1, len(norm) - 1):
             yield norm[start:], norm[:start]
         return
     if found := _PREPOSITION.search(norm):
-        # "aspirin to be avoided" is no kind of aspirin; "pneumonia without fever" is one of pneumonia.
+        # "aspirin to be avoided" is not a kind of aspirin, but "pneumonia without fever" is a kind of pneumonia.
         if not advises_against(norm[found.start() :]):
             yield norm[: found.start()], ""
         return
@@ -216,7 +216,7 @@ def find_heads(norm: str) -> Iterator[tuple[str, str]]:
 
 
 def strip_qualifier(chinese: str) -> str:
-    """Return a Chinese modifier without a qualifier at its start: "急性" of 急性化脓性 goes.
+    """Return a Chinese modifier without qualifiers at its start.
 
     >>> strip_qualifier("急性化脓性")
     '化脓性'

@@ -1,10 +1,10 @@
-"""How likely a text means each of its candidates: a conditional logit over their features.
+"""Ranks the candidates of a text by their probability: a conditional logit over their features.
 
-The probability of a candidate is exp(w.x) over the sum of this over all candidates and over "none of them", whose
-weight is `NONE_LOGIT` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
-learned on synonyms held out of DOID and Mondo, each once as it is and once with its concept taken from the candidates,
-so a probability holds where every other text means nothing in the graph:
-`python benchmarks/linking.py --fit` prints them. The benchmark's own 2,000 concepts were not used for it.
+The probability of a candidate is exp(w.x) divided by the sum of this over all candidates and "none of them", whose
+logit is `NONE_LOGIT` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
+learned on synonyms held out of DOID and Mondo, each once with and once without its concept among the candidates, so
+probabilities are calibrated for texts of which half mean no concept in the graph. `python benchmarks/linking.py --fit`
+prints them; it does not use the 2,000 concepts of the benchmark.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 RELATIVE_FEATURES = ("letters", "encoder", "letters of all names", "words of all names")
-"""Features whose distance to the best candidate is a feature as well."""
+"""Features whose difference from the best candidate is a feature as well."""
 
 WEIGHTS: dict[str, float] = {
     "same": 0.944,
@@ -54,21 +54,21 @@ WEIGHTS: dict[str, float] = {
     "letters of all names behind": -0.728,
     "words of all names behind": 0.284,
 }
-"""Weight of each feature. Correlated features share their weight, so a single sign means little."""
+"""Weight of each feature. The features are correlated, so that the sign of a single weight means little."""
 
 NONE_LOGIT = 2.614
-"""Weight of "none of them"."""
+"""Logit of "none of them"."""
 
 LINK_THRESHOLD = 0.8
-"""Probability from which a value is linked to its likeliest concept (docs/graph.md has the precision)."""
+"""Minimum probability of a link (docs/graph.md has the precision)."""
 
 _PREFERRED_TYPE_LOGIT = math.log(4)
-"""Logit added for a preferred type, as if its concepts were four times as frequent. Chosen, not measured."""
+"""Added for a preferred type, as if its concepts were four times as frequent. Chosen, not measured."""
 
 MODEL_FEATURES = (*FEATURES, *(f"{feature} behind" for feature in RELATIVE_FEATURES))
 """The weighted features: the columns that `add_relative_features` returns."""
 
-_WEIGHT_VECTOR = np.array([WEIGHTS[sign] for sign in MODEL_FEATURES])
+_WEIGHT_VECTOR = np.array([WEIGHTS[feature] for feature in MODEL_FEATURES])
 _RELATIVE_COLUMNS = [FEATURES.index(feature) for feature in RELATIVE_FEATURES]
 
 
@@ -79,9 +79,9 @@ class Candidate:
     Attributes:
         concept: Id of the concept.
         name: The nearest of its names, as the graph writes it.
-        score: Estimated probability that it is the one that is meant, in 0..1; those of all candidates of a text and of
-            "none of them" add up to 1.
-        evidence: What speaks for it, each in 0..1 (see `imapeval.graph.linking.features.FEATURES`).
+        score: Estimated probability that the text means it, in 0..1; those of all candidates of a text and of "none of
+            them" add up to 1.
+        evidence: Its features, each in 0..1 (see `imapeval.graph.linking.features.FEATURES`).
     """
 
     concept: str
@@ -91,7 +91,7 @@ class Candidate:
 
 
 def add_relative_features(features: Floats) -> Floats:
-    """Return the features of a text's candidates, and how far each is behind the best; see `MODEL_FEATURES`."""
+    """Return the features of a text's candidates and their differences from the best; see `MODEL_FEATURES`."""
     compared = features[:, _RELATIVE_COLUMNS]
     return np.hstack([features, compared.max(axis=0, initial=0.0) - compared])
 
@@ -104,12 +104,12 @@ def rank_candidates(
     Args:
         found: The candidates and their features.
         preferred: Whether each is of an expected type; None where no type is expected.
-        k: How many at most; None returns all.
+        k: Maximum number; None returns all.
     """
     logits = add_relative_features(found.features) @ _WEIGHT_VECTOR
     if preferred is not None:
         logits = logits + _PREFERRED_TYPE_LOGIT * np.array(preferred, dtype=float)
-    # Subtracted from all, which keeps the exponentials finite and changes nothing.
+    # Subtracted to keep the exponentials finite; it cancels out.
     top = max(float(logits.max(initial=NONE_LOGIT)), NONE_LOGIT)
     masses = np.exp(logits - top)
     scores = masses / (masses.sum() + math.exp(NONE_LOGIT - top))

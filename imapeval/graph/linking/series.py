@@ -1,7 +1,7 @@
-"""Names by their place in a series: "IMD80" is to "immunodeficiency 80" what "IMD79" is to "immunodeficiency 79".
+"""Finds names by position in a series: "IMD80" is to "immunodeficiency 80" what "IMD79" is to "immunodeficiency 79".
 
-Catalogues number the diseases of a family and abbreviate the family. N-grams find other members of the series, and
-their names show how the one in question is named.
+Catalogues number the diseases of a family and abbreviate the family. N-grams find other members of the series, whose
+names show how the code is to be expanded.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"([a-z]{2,})(\d[\da-z]*)")
 
 _MAX_SIBLINGS = 8
-"""Names of a series that are examined."""
+"""Number of other members of a series that are used."""
 
 _MAX_GUESSES = 3
-"""Expansions of a code that are searched for, most frequent first."""
+"""Number of expansions of a code that are searched for, most frequent first."""
 
 _NAMES_PER_GUESS = 10
-"""Names taken for each expansion."""
+"""Number of names found for each expansion."""
 
 
 def is_series_code(norm: str) -> bool:
     """Return whether a normal form is a code: the letters of a family and the number of a member.
 
-    >>> is_code("imd80"), is_code("type 2"), is_code("covid")
-    (True, False, False)
+    >>> [is_series_code(norm) for norm in ("imd80", "type 2", "covid")]
+    [True, False, False]
     """
     return _CODE.fullmatch(norm) is not None
 
 
-def find_in_series(graph: Graph, grams: NgramIndex, norm: str, near: Sequence[int]) -> Found:
-    """Return the row ids of names that a code may stand for, and its similarity to an expansion of the code, in 0..1.
+def find_in_series(graph: Graph, ngrams: NgramIndex, norm: str, near: Sequence[int]) -> Found:
+    """Return the row ids of names that a code may stand for, and their similarities to an expansion of it, in 0..1.
 
     Args:
-        graph: Where the names are.
-        grams: The index over their letters.
-        norm: Normal form of a text; without effect where it is not a code.
-        near: Row ids of the names nearest to it by their letters.
+        graph: The graph.
+        ngrams: The n-gram index over its names.
+        norm: Normal form of a text; if it is not a code, nothing is found.
+        near: Row ids of the names nearest to it by n-grams.
     """
     code = _CODE.fullmatch(norm)
-    wordings = _guess_names(graph, code[1], code[2], near) if code else []
-    if not code or not wordings:
+    expansions = _expand_code(graph, code[1], code[2], near) if code else []
+    if not code or not expansions:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-    groups, words, _ = extract_features(wordings)
-    found = grams.search_many(make_feature_sets(len(wordings), groups, words), _NAMES_PER_GUESS)
+    expanded, words, _ = extract_features(expansions)
+    found = ngrams.search_many(make_feature_sets(len(expansions), expanded, words), _NAMES_PER_GUESS)
     rows = np.concatenate([rows for rows, _ in found])
     cosines = np.concatenate([cosines for _, cosines in found])
     names = graph.names_at(rows.tolist())
@@ -68,7 +68,7 @@ def find_in_series(graph: Graph, grams: NgramIndex, norm: str, near: Sequence[in
     return rows[kept], cosines[kept]
 
 
-def _guess_names(graph: Graph, family: str, number: str, near: Sequence[int]) -> list[str]:
+def _expand_code(graph: Graph, family: str, number: str, near: Sequence[int]) -> list[str]:
     others = [
         (name.concept, code[2])
         for name in graph.names_at(near)
@@ -80,4 +80,4 @@ def _guess_names(graph: Graph, family: str, number: str, near: Sequence[int]) ->
             words = normalise(name.text).split(" ")
             if len(words) > 1 and words.count(other) == 1:
                 counts[" ".join(number if word == other else word for word in words)] += 1
-    return [wording for wording, _ in counts.most_common(_MAX_GUESSES)]
+    return [expansion for expansion, _ in counts.most_common(_MAX_GUESSES)]

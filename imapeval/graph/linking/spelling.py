@@ -1,12 +1,10 @@
-"""Spelling: how similar a value is to a name (misspelt, joined, reordered), and other spellings of a wording.
+"""Similarity of a value to a name by spelling (misspelt, joined, reordered), and other spellings of a value.
 
-An encoder cannot tell a misspelling from a sibling, nor a synonym from a narrower kind: of the synonyms held out of the
-graph, the nearest other name was of the right concept in 57% of the cases where their cosine was at least .75, and
-names of concepts that were held out altogether found a neighbour as near in 54% (docs/graph.md). So the encoder
-proposes, and the letters decide.
+An encoder cannot distinguish a misspelling from a sibling, nor a synonym from a narrower kind, so a link by similarity
+also needs a similar spelling.
 
-Other spellings are those that a normal form does not unify because their parts have other meanings: "IV" is four in
-"stage IV" and a route of administration elsewhere, so both are tried, and a spelling counts only where it is a name.
+Other spellings are those that a normal form does not unify, because their parts may have another meaning: "IV" is four
+in "stage IV" and a route of administration elsewhere. All are looked up, and those that are names count.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from imapeval.text.stages import CHINESE_NUMERALS, ROMAN_NUMERALS
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-# What turns a name into that of another concept with nearly the same letters.
+# Parts that distinguish names of different concepts with nearly the same letters.
 _DISTINCTIVE = re.compile(
     r"\d+(?:\.\d+)?|(?<![a-z])(?:[a-z]|i{2,3}|iv|vi{1,3}|ix)(?![a-z])|[一二三四五六七八九十甲乙丙丁戊]"
     r"|hyper|hypo|inter|intra|macro|micro|poly|oligo|pre|post|supra|infra|brady|tachy|endo|exo"
@@ -32,22 +30,22 @@ _DISTINCTIVE = re.compile(
 
 
 MIN_SIMILARITY = 0.6
-"""Similarity from which an English value is taken for the name: nine in ten are right (docs/graph.md)."""
+"""Minimum similarity of an English value and a name that are linked (docs/graph.md has the precision)."""
 
 MIN_CHINESE_SIMILARITY = 0.85
-"""The same for Chinese, where word boundaries do not rule out siblings that differ in one character."""
+"""The same for Chinese, where siblings may differ in one character."""
 
 
 def is_similar_enough(value: str, rating: float) -> bool:
-    """Return whether a similarity is high enough to take a value for a name."""
+    """Return whether a similarity is high enough to link a value to a name."""
     return rating >= (MIN_CHINESE_SIMILARITY if has_chinese(value) else MIN_SIMILARITY)
 
 
 def may_be_misspelling(value: str, name: str, *, known: Container[str]) -> bool:
-    """Return whether a value may be a misspelling of a name, provided that their vectors are near.
+    """Return whether a value may be a misspelling of a name, if their vectors are near.
 
-    Not with other numbers or opposites ("hyper" and "hypo"); in English not with a word more or less, or with a word
-    that names use otherwise ("cefepime" is no misspelling of "cefixime").
+    It is not if numbers or opposites differ ("hyper", "hypo"), or in English if a word is added or missing, or is
+    itself a word of names ("cefepime" is not a misspelling of "cefixime").
 
     Args:
         value: Normal form of the value.
@@ -75,32 +73,32 @@ def rate_similarity(value: str, name: str, cosine: float) -> float:
 def _is_variant(value: str, name: str, known: Container[str]) -> bool:
     if value.replace(" ", "") == name.replace(" ", ""):
         return True
-    given, meant = Counter(value.split()), Counter(name.split())
-    odd, missed = sorted((given - meant).elements()), sorted((meant - given).elements())
-    if len(odd) != len(missed):
+    ours, theirs = Counter(value.split()), Counter(name.split())
+    added, missing = sorted((ours - theirs).elements()), sorted((theirs - ours).elements())
+    if len(added) != len(missing):
         return False
-    return all(word not in known and _is_misspelt(word, right) for word, right in zip(odd, missed, strict=True))
+    return all(word not in known and _is_misspelt(word, right) for word, right in zip(added, missing, strict=True))
 
 
 def _is_misspelt(word: str, right: str) -> bool:
     """Return whether a word is one edit away from another, or two if it is long; the first letter must be the same."""
     if any(map(str.isdigit, word + right)):
-        return False  # codes of genes and types: one letter makes another code
-    # Shorter words are abbreviations too often: "OCP" and "OCPD", "FAD" and "FADS" (benchmarks/linking.py).
+        return False  # in codes of genes and types, one letter more or less is another code
+    # Shorter words are often abbreviations: "OCP" and "OCPD", "FAD" and "FADS" (benchmarks/linking.py).
     allowed = 2 if len(right) >= 10 else 1 if min(len(word), len(right)) >= 5 else 0
     return word[0] == right[0] and abs(len(word) - len(right)) <= allowed and _edit_distance(word, right) <= allowed
 
 
 def _edit_distance(a: str, b: str) -> int:
-    """Number of letters put in, left out, replaced or swapped with their neighbour (optimal string alignment)."""
-    before: list[int] = []
+    """Return the number of insertions, deletions, substitutions and transpositions (optimal string alignment)."""
+    previous: list[int] = []
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, start=1):
-        last, before, row = before, row, [i]
+        before_previous, previous, row = previous, row, [i]
         for j, y in enumerate(b, start=1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (x != y))
             if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, last[j - 2] + 1)
+                cost = min(cost, before_previous[j - 2] + 1)
             row.append(cost)
     return row[-1]
 
@@ -137,7 +135,7 @@ _COUNTED_NOUNS = frozenset(
 _LETTERS = frozenset("ivx")
 _CHINESE_NUMERAL = re.compile(rf"(?:[{''.join(CHINESE_NUMERALS)}]|(?<![a-z0-9.])(?:[ivx]{{1,4}}|1?\d))(?=[型期级度类])")
 
-# Pairs that are always synonymous; texts use one and names the other.
+# Pairs of synonyms, one of which is used in texts and the other in names.
 _EQUIVALENT_TERMS = (
     ("综合症", "综合征"),
     ("症候群", "综合征"),
@@ -157,11 +155,11 @@ _EQUIVALENT_TERMS = (
 def spelling_variants(norm: str) -> Iterator[str]:
     """Yield other spellings of a normal form; never the form itself.
 
-    >>> list(respell("type ii diabetes"))
+    >>> list(spelling_variants("type ii diabetes"))
     ['type 2 diabetes']
-    >>> list(respell("二型糖尿病"))
+    >>> list(spelling_variants("二型糖尿病"))
     ['2型糖尿病', 'ii型糖尿病']
-    >>> list(respell("vitamin k")), list(respell("trisomy x"))
+    >>> list(spelling_variants("vitamin k")), list(spelling_variants("trisomy x"))
     ([], [])
     """
     seen = {norm}
@@ -179,20 +177,20 @@ def spelling_variants(norm: str) -> Iterator[str]:
 
 
 def _rewrite_numerals(norm: str, numerals: tuple[str, ...]) -> str:
-    """Return a normal form with its numerals in another system; unchanged where that has no such numeral."""
+    """Return a normal form with its numerals in another system; those that it lacks stay."""
 
-    def turn(numeral: str) -> str:
+    def rewrite(numeral: str) -> str:
         value = _VALUES.get(numeral, len(numerals))
         return numerals[value] if value < len(numerals) else numeral
 
     if not norm.isascii():
-        return _CHINESE_NUMERAL.sub(lambda found: turn(found.group()), norm)
+        return _CHINESE_NUMERAL.sub(lambda found: rewrite(found.group()), norm)
     if numerals is CHINESE_NUMERALS:
         return norm
     words = norm.split(" ")
     for place, word in enumerate(words):
-        # A numeral anywhere, unless one of its spellings is a single letter, which is ambiguous.
-        plain = word in _VALUES and ROMAN_NUMERALS[_VALUES[word]] not in _LETTERS
-        if plain or (place and words[place - 1] in _COUNTED_NOUNS):
-            words[place] = turn(word)
+        # Numerals with a spelling of a single letter are ambiguous.
+        is_numeral = word in _VALUES and ROMAN_NUMERALS[_VALUES[word]] not in _LETTERS
+        if is_numeral or (place and words[place - 1] in _COUNTED_NOUNS):
+            words[place] = rewrite(word)
     return " ".join(words)

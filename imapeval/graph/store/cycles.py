@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
     """Find the edges that close a cycle with edges before them.
 
-    Linear in the number of edges; only edges between nodes on a cycle, or between two cycles, are examined one by one.
+    Takes linear time except for edges between nodes that are on a cycle or between two cycles.
 
     Args:
         nodes: Number of nodes; they are numbered from 0.
@@ -25,7 +25,7 @@ def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, 
 
     Returns:
         The cycles, in the order of the edges that close them. Each begins with the child and the parent of that edge
-        and continues upwards until the child would recur; a node that is its own parent is a cycle of one.
+        and continues upwards to the node below the child; a node that is its own parent is a cycle of one.
     """
     if not edges:
         return []
@@ -48,20 +48,20 @@ def find_broad(nodes: int, edges: Sequence[tuple[int, int]], *, more_than: int) 
     Args:
         nodes: Number of nodes; they are numbered from 0.
         edges: (child, parent) without cycles.
-        more_than: The largest number of descendants that is not enough.
+        more_than: Number of descendants to be exceeded.
     """
     if len(edges) <= more_than:
         return []
     child, parent = np.array(edges, dtype=np.int64).T
-    # Upper bound on the descendants of each node, counting a node once for each path down to it (float, because there
-    # may be very many), and the length of the longest path down.
+    # Upper bound on the descendants of each node, which counts a node once for each path down to it (as float, because
+    # there may be very many paths), and the length of the longest path down.
     bound, depth = np.zeros(nodes), np.zeros(nodes, dtype=np.int64)
     for low, high in _topological_levels(nodes, child, parent):
         np.add.at(bound, high, bound[low] + 1)
         np.maximum.at(depth, high, depth[low] + 1)
     upwards, downwards = _Adjacency(nodes, child, parent), _Adjacency(nodes, parent, child)
     broad: set[int] = set()
-    # From the top: ancestors of a broad node are broad themselves, so most need not be counted.
+    # From the top: a node can only be broad if all its parents are, so that few need to be counted.
     likely = np.flatnonzero(bound > more_than)
     for node in likely[np.argsort(-depth[likely], kind="stable")]:
         if (

@@ -41,7 +41,7 @@ class GraphDatabase:
         self.path = path
         self.meta = meta
         self._connection = connection
-        # One connection for all threads, which SQLite allows without a lock only in some builds.
+        # One connection for all threads; without a lock only some builds of SQLite allow that.
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class GraphDatabase:
             except sqlite3.ProgrammingError:
                 raise UsageError(f"the graph {self.path} is closed. Open it again with Graph.open().") from None
             except sqlite3.DatabaseError as error:
-                raise_unusable(self.path, f"is damaged ({error})")
+                _raise_unusable(self.path, f"is damaged ({error})")
 
     def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
         """Return the rows of SELECT <clause> IN (numbers), in as many statements as it takes."""
@@ -122,7 +122,7 @@ def open_database(path: Path | None) -> GraphDatabase:
         uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     except sqlite3.Error as error:
-        raise_unusable(path, f"cannot be opened ({error})")
+        _raise_unusable(path, f"cannot be opened ({error})")
     try:
         connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
         meta = dict(connection.execute("SELECT key, value FROM meta"))
@@ -130,12 +130,12 @@ def open_database(path: Path | None) -> GraphDatabase:
             meta[key]
     except (sqlite3.Error, KeyError) as error:
         connection.close()
-        raise_unusable(path, f"has no readable metadata ({error})")
+        _raise_unusable(path, f"has no readable metadata ({error})")
     return GraphDatabase(path, connection, meta)
 
 
-def raise_unusable(path: Path, problem: str) -> NoReturn:
-    """Raise a ResourceError with what is wrong with a file, and the fix."""
+def _raise_unusable(path: Path, problem: str) -> NoReturn:
+    """Raise a ResourceError that names the file, the problem and the fix."""
     raise ResourceError(
         f"the graph {path} {problem}. Reinstall imapeval, or rebuild the file: 'imapeval kg build' for your own graph, "
         "'python kg/build.py' in a checkout for the shipped one."
@@ -143,22 +143,21 @@ def raise_unusable(path: Path, problem: str) -> NoReturn:
 
 
 def _check_header(path: Path) -> None:
-    # Read from the header itself, so that an incomplete download is reported at opening and not by the first query
-    # that reads a missing page.
+    # Checked here, so that an incomplete download is reported at opening and not by the first query of a missing page.
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
         size = path.stat().st_size
     except OSError as error:
-        raise_unusable(path, f"cannot be read ({error.strerror})")
+        _raise_unusable(path, f"cannot be read ({error.strerror})")
     if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
-        raise_unusable(path, "is not an SQLite file")
+        _raise_unusable(path, "is not an SQLite file")
     page = int.from_bytes(header[16:18], "big")
     expected = (1 << 16 if page == 1 else page) * int.from_bytes(header[28:32], "big")
     if size != expected:
-        raise_unusable(path, f"is truncated: it has {size} of {expected} bytes")
+        _raise_unusable(path, f"is truncated: it has {size} of {expected} bytes")
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
-        raise_unusable(path, "is an SQLite file, but not a graph of imapeval")
+        _raise_unusable(path, "is an SQLite file, but not a graph of imapeval")
     version = int.from_bytes(header[60:64], "big")
     if version != SCHEMA_VERSION:
-        raise_unusable(path, f"has schema version {version}, but this imapeval reads version {SCHEMA_VERSION}")
+        _raise_unusable(path, f"has schema version {version}, but this imapeval reads version {SCHEMA_VERSION}")

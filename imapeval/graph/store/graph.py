@@ -205,7 +205,7 @@ class Graph(Hierarchy):
         return [norm for (norm,) in rows]
 
     def modifier_count(self, word: str) -> int | None:
-        """Return how many names have a word before their last one; None where no name has the word at all.
+        """Return the number of names with a word before the last one; None if no name has the word.
 
         Args:
             word: In normal form. Words with Chinese characters are not counted: Chinese is written without spaces.
@@ -249,7 +249,7 @@ class Graph(Hierarchy):
         return self._tables[lang]
 
     def is_stopped(self, text: str) -> bool:
-        """Return whether a wording is never taken for a mention: an everyday word, a number, or too short."""
+        """Return whether a text is never a mention: an everyday word, a number, or too short."""
         key = normalise(text)
         return is_too_short(key) or bool(self._database.query("SELECT 1 FROM stop WHERE norm = ?", (key,)))
 
@@ -282,8 +282,7 @@ class Graph(Hierarchy):
         `imapeval.graph.build.networkx_import.from_networkx` turns it back into a compiled graph.
 
         Args:
-            ids: Concepts to start from; None exports the whole graph, which suits small ones: a million concepts take
-                gigabytes.
+            ids: Concepts to start from; None exports the whole graph: a million concepts take gigabytes.
             depth: Number of steps from `ids`, up and down, to include; 0 includes only `ids`.
 
         Returns:
@@ -297,11 +296,11 @@ class Graph(Hierarchy):
         import networkx as nx
 
         wanted = dict.fromkeys(self.all_ids() if ids is None else map(self.resolve, ids))
-        rim = list(wanted) if ids is not None else []
+        frontier = list(wanted) if ids is not None else []
         for _ in range(depth):
-            near = dict.fromkeys(other for concept_id in rim for other in self._neighbours(concept_id))
-            rim = [concept_id for concept_id in near if concept_id not in wanted]
-            wanted.update(dict.fromkeys(rim))
+            near = dict.fromkeys(other for concept_id in frontier for other in self._list_neighbours(concept_id))
+            frontier = [concept_id for concept_id in near if concept_id not in wanted]
+            wanted.update(dict.fromkeys(frontier))
         result: nx.DiGraph[str] = nx.DiGraph(sources=self.stats()["sources"], stop=self.stop_list())
         concepts = [self.concept(concept_id) for concept_id in wanted]
         for concept in concepts:
@@ -318,7 +317,7 @@ class Graph(Hierarchy):
                 result.add_edges_from((concept.id, other, {"kind": kind}) for other in above if other in wanted)
         return result
 
-    def _neighbours(self, concept_id: str) -> tuple[str, ...]:
+    def _list_neighbours(self, concept_id: str) -> tuple[str, ...]:
         concept = self.concept(concept_id)
         return (*concept.parents, *concept.wholes, *self.children(concept_id), *self.parts(concept_id))
 

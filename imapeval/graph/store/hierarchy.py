@@ -1,7 +1,6 @@
-"""Is-a and part-of in a compiled graph: what lies right below or anywhere above a concept, and the paths to it.
+"""Is-a and part-of in a compiled graph: children, parts, ancestors and the paths to them.
 
-The search is written out rather than left to networkx, which takes 190 microseconds a concept in place of 33 for the
-same result, and a quarter of a second to import.
+networkx would take 190 microseconds per concept instead of 33 for the same result, and a quarter of a second to import.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from imapeval.graph.store.database import GraphDatabase
 
 CACHED_CONCEPTS = 1 << 14
-"""Concepts kept in memory, with their ancestors (some 30 each) and wholes: 100 MB."""
+"""Concepts cached with their ancestors (some 30 each) and wholes: 100 MB."""
 
 Ancestors = dict[tuple[int, bool], tuple[int, tuple[int, bool]]]
 """{(concept, whether the path to it has a part-of step): (number of steps, the one below it on the path)}."""

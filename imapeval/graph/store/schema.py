@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from imapeval.graph.model import NameKind, Scope
 
 APPLICATION_ID = 0x696D6170
-"""SQLite application id ("imap" in ASCII): tells our files from other SQLite files."""
+"""SQLite application id ("imap" in ASCII), which distinguishes our files from other SQLite files."""
 
 SCHEMA_VERSION = 2
 """SQLite user version; files of other versions are rejected."""
@@ -52,9 +52,9 @@ _LATIN_OR_NUMBER = re.compile(r"[\d .%+]*|[a-z0-9+%]{1,2}")
 
 
 def is_too_short(norm: str) -> bool:
-    """Return whether a normal form is too short to be taken for a mention in running text.
+    """Return whether a normal form is too short to be a mention in running text.
 
-    That is: nothing, only digits, fewer than three Latin letters or digits, or one character of any other script.
+    It is empty, has only digits, fewer than three Latin letters or digits, or one character of another script.
     """
     return len(norm) < 2 or _LATIN_OR_NUMBER.fullmatch(norm) is not None
 

@@ -102,7 +102,7 @@ def write_graph(
         concepts: The concepts. Their order decides between equally good hits at lookup.
         names: Pairs of concept id and name. Of names of one concept with the same normal form and language only the
             one with the best scope and kind (then the first) is kept; names without a letter or digit are left out.
-        stop: Wordings that must never be taken for a mention; normalised here.
+        stop: Texts that are never mentions; normalised here.
         general: Ids of concepts that are general however few descendants they have, such as the roots of a source.
         specific: Ids of concepts that are not general however many descendants they have, because answers name them.
         sources: Origin of the data, as {source name: version}.
@@ -226,8 +226,8 @@ def _make_rows(
             text, lang, kind, _, scope = name
             if norm := normalise(text):
                 candidate = (ranks[scope], KIND_RANKS[kind], lang, norm, name)
-                held = best.setdefault((norm, lang), candidate)
-                if held is not candidate and candidate[:2] < held[:2]:
+                known = best.setdefault((norm, lang), candidate)
+                if candidate[:2] < known[:2]:
                     best[norm, lang] = candidate
         if not best:
             label = Name(concept.label, "en", "name", "label")
@@ -264,9 +264,9 @@ class _HashingInserter:
         self._connection = connection
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        left = iter(rows)
+        remaining = iter(rows)
         self.digest.update(table.encode())
-        while batch := list(islice(left, _BATCH)):
+        while batch := list(islice(remaining, _BATCH)):
             self.digest.update(json.dumps(batch, ensure_ascii=False, separators=(",", ":")).encode())
             self.counts[table] += len(batch)
             marks = ",".join("?" * len(batch[0]))
@@ -282,7 +282,7 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
         draft = Path(name)
         try:
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                # Nothing reads this file before it is complete, and a broken one is deleted: no journal, no syncing.
+                # No journal and no syncing: the file is not read before it is complete, and deleted if that fails.
                 connection.executescript(
                     "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; "
