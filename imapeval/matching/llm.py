@@ -11,19 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from imapeval.errors import ExtractionError, ProviderError
+from imapeval.extraction.repeated import TEMPERATURE
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.llm.structured.json_objects import find_json_object, unreadable_error
 from imapeval.redaction import get_logger
 from imapeval.text.normalise import normalise
+from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Lang, Pair, Relation
 
 if TYPE_CHECKING:
@@ -117,16 +121,27 @@ class LLMMatcher:
         self._inner = inner
         self._model = model
         self._asker = StructuredOutputClient(model)
+        self._seed: int | None = None
+
+    def sample(self, seed: int) -> LLMMatcher:
+        """Return a matcher whose completions are sampled with this seed, for repeated relating of the same imaps."""
+        matcher = copy(self)
+        matcher._seed = seed
+        return matcher
 
     @property
     def signature(self) -> str:
         """The signature of the inner matcher, with the model and the prompts."""
+        sampling: dict[str, str | int] = {}
+        if self._seed is not None:
+            sampling = {"temperature": f"{TEMPERATURE}", "seed": self._seed}
         return self._inner.make_signature(
             "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
             prompt=templates.prompt_identity(_TASK, _VERSION),
             retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
             facts=MAX_FACTS,
+            **sampling,
         )
 
     async def match(
@@ -161,7 +176,7 @@ class LLMMatcher:
         """Return the matches with the relations that the model sees."""
         if isinstance(judged, Failure) or imap.relations is not None:
             return judged
-        references, responses = _list_facts_to_ask(judged)
+        references, responses = await run_in_thread(lambda: _list_facts_to_ask(judged), size=len(judged))
         settled = {(*_reference(match), *_response(match)): match for match in judged}
         for ours, theirs in product(_split_into_parts(references), _split_into_parts(responses)):
             try:
@@ -170,9 +185,8 @@ class LLMMatcher:
                 return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
             except ProviderError as error:
                 return Failure(error.stage, error.kind, str(error), error.raw)
-            for (i, reference), (j, response) in product(enumerate(ours, 1), enumerate(theirs, 1)):
-                key = (*reference, *response)
-                settled[key] = _apply_verdict(settled[key], (i, j), answer, lang)
+            apply = partial(_apply_verdicts, settled, ours, theirs, answer, lang)
+            await run_in_thread(apply, size=len(judged))
         return tuple(settled.values())
 
     async def _ask_model(
@@ -193,6 +207,8 @@ class LLMMatcher:
                 schema_name=_TASK,
                 json=form is OutputFormat.JSON,
                 max_tokens=_MAX_TOKENS,
+                temperature=0.0 if self._seed is None else TEMPERATURE,
+                seed=self._seed,
             )
 
         def understand(completion: Completion) -> RelationReply:
@@ -232,6 +248,18 @@ def _list_facts_to_ask(matches: Sequence[Match]) -> tuple[list[_Fact], list[_Fac
 
 def _split_into_parts(facts: Sequence[_Fact]) -> list[Sequence[_Fact]]:
     return [facts[start : start + MAX_FACTS] for start in range(0, len(facts), MAX_FACTS)]
+
+
+def _apply_verdicts(
+    settled: dict[tuple[str, str, str, str], Match],
+    references: Sequence[_Fact],
+    responses: Sequence[_Fact],
+    answer: RelationReply,
+    lang: Lang,
+) -> None:
+    for (i, reference), (j, response) in product(enumerate(references, 1), enumerate(responses, 1)):
+        key = (*reference, *response)
+        settled[key] = _apply_verdict(settled[key], (i, j), answer, lang)
 
 
 def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply, lang: Lang) -> Match:

@@ -273,6 +273,17 @@ async def test_instructions_in_question_and_givens_open_no_list(make_imap, write
         assert (sent.count(f"<{mark}"), sent.count(f"</{mark}")) == (1, 1)
 
 
+async def test_relations_can_be_sampled_with_several_seeds(inner, make_imap, write_relations):
+    model = ScriptedModel(lambda request: write_relations((1, 1, "exact" if request.seed == 2 else "belonging")))
+    greedy = LLMMatcher(inner, model)
+    case = make_imap(OPEN[:1], OPEN[1:2])
+    found = [await matcher.match([case], langs=["en"]) for matcher in (greedy, greedy.sample(1), greedy.sample(2))]
+    assert [match.relation for ((match,),) in found] == [Relation.BELONGING, Relation.BELONGING, Relation.EXACT]
+    assert [(request.temperature, request.seed) for request in model.requests] == [(0.0, None), (0.9, 1), (0.9, 2)]
+    assert "|temperature:0.9|seed:2|" in greedy.sample(2).signature
+    assert "seed" not in greedy.signature
+
+
 def test_the_signature_names_order_model_and_prompts(inner):
     signature = LLMMatcher(inner, ScriptedModel([], identity="openai:m")).signature
     assert signature.startswith("matcher|order:same-wording/llm/text/graph/encoder|graph:")
