@@ -51,6 +51,12 @@ class ScoredAnswer:
         rows = [] if self.record is None else compare(self.record)
         return write_sentence(rows) if rows else ""
 
+    @property
+    def reason(self) -> str:
+        """The first metric's score and the facts that the answer has and lacks; or why there is no score."""
+        metric, outcome = next(iter(self.outcomes.items()))
+        return describe_outcome(metric, outcome or _PENDING, self.facts)
+
 
 _PENDING = Failure("metric", "pending", "The run was interrupted. Repeat the command that started it.")
 
@@ -66,6 +72,14 @@ def collect_answers(
     return [
         _make_answer(sample, {name: outcomes.get((sample.id, name)) for name in metrics}, records) for sample in samples
     ]
+
+
+def describe_outcome(metric: str, outcome: Outcome, facts: str) -> str:
+    """Return a score with its parts and a sentence on facts; or why there is no score."""
+    if isinstance(outcome, Failure):
+        return describe_failure(outcome)
+    parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
+    return f"{metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}. {facts}".rstrip()
 
 
 def describe_failure(failure: Failure) -> str:

@@ -141,8 +141,13 @@ def _find_span(pair: Pair, text: str) -> tuple[int, int]:
     """Return the position of the value in UTF-16 units; (-1, -1) if it is not in the text."""
     span = pair.span
     if span is None and pair.value.strip():
-        found = re.search(re.escape(pair.value), text, flags=re.IGNORECASE)
-        span = found.span() if found else None
+        lowered, value = text.lower(), pair.value.lower()
+        # A pattern finds it as well, but compiling one for each value takes more time than everything else.
+        if len(lowered) == len(text) and len(value) == len(pair.value):
+            start = lowered.find(value)
+            span = None if start < 0 else (start, start + len(value))
+        elif found := re.search(re.escape(pair.value), text, flags=re.IGNORECASE):
+            span = found.span()
     if span is None or not 0 <= span[0] < span[1] <= len(text):
         return (-1, -1)
     start = _utf16_length(text[: span[0]])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.samples import system_label
+from imapeval.explain.answers import collect_answers
 from imapeval.explain.facts import imap_to_page_data
+from imapeval.metrics import registry
+from imapeval.report.histogram import Axis
 from imapeval.types import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Result
@@ -31,20 +35,37 @@ class _TextTable:
 
 
 def collect_explorer_data(
-    samples: Sequence[Sample], results: Sequence[Result], imaps: Sequence[ImapRecord], *, metrics: Sequence[str]
+    samples: Sequence[Sample],
+    results: Sequence[Result],
+    imaps: Sequence[ImapRecord],
+    *,
+    metrics: Sequence[str],
+    axes: Mapping[str, Axis] | None = None,
 ) -> dict[str, Any]:
     """Return what the page's script needs.
 
+    Args:
+        samples: The answers, in the order of the page.
+        results: Their outcomes.
+        imaps: Their facts.
+        metrics: The metrics, the most important first.
+        axes: The ends of each metric's bars and colours; None takes the range of the metric (`metric_axes`).
+
     Returns:
-        `metrics`: names; `texts`: the table that numbers refer to; `samples`: per sample `id`, `system`, `lang`,
-        `task`, `question`, `references`, `response`, `ratings`, `imaps` (see `show_imap`), and `scores`, one per
-        metric: null where there is no outcome, [value, parts] or [null, "stage", "kind", message, raw text | null].
+        `metrics`: names; `axes`: per metric [low, high, 1 if low is good else 0]; `texts`: the table that numbers
+        refer to; `columns`: names of the other columns of the data; `samples`: per sample `id`, `system`, `lang`,
+        `question`, `references`, `response`, `ratings`, `columns` (values in the order of `columns`, null where there
+        is none), `imaps` (see `imap_to_page_data`), `reason` (see `ScoredAnswer`) and `scores`, one per metric: null
+        where there is no outcome, [value, parts] or [null, "stage", "kind", message, raw text | null].
     """
     texts = _TextTable()
-    outcomes = {(result.id, result.metric): result.outcome for result in results}
+    if axes is None:
+        spans = {name: registry.get(name).range for name in metrics if name in registry.names()}
+        axes = metric_axes(results, metrics, spans)
     imaps_by_id: dict[str, list[ImapRecord]] = {}
     for record in imaps:
         imaps_by_id.setdefault(record.id, []).append(record)
+    columns = list(dict.fromkeys(name for sample in samples for name in sample.meta))
 
     def show_outcome(outcome: Outcome | None) -> list[Any] | None:
         if outcome is None:
@@ -54,22 +75,50 @@ def collect_explorer_data(
         raw = None if outcome.raw is None else texts.intern(outcome.raw)
         return [None, outcome.stage, outcome.kind, texts.intern(outcome.message), raw]
 
-    shown = [
-        {
-            "id": sample.id,
-            "system": system_label(sample),
-            "lang": sample.lang,
-            "task": _task_of(sample),
-            "question": texts.intern(sample.question),
-            "references": [texts.intern(reference) for reference in sample.references],
-            "response": texts.intern(sample.response),
-            "ratings": dict(sample.ratings),
-            "imaps": [imap_to_page_data(record, sample, texts.intern) for record in imaps_by_id.get(sample.id, ())],
-            "scores": [show_outcome(outcomes.get((sample.id, metric))) for metric in metrics],
-        }
-        for sample in samples
-    ]
-    return {"metrics": list(metrics), "samples": shown, "texts": list(texts.numbers)}
+    shown: list[dict[str, Any]] = []
+    for answer in collect_answers(samples, results, imaps, metrics=metrics):
+        sample = answer.sample
+        of_sample = imaps_by_id.get(sample.id, ())
+        shown.append(
+            {
+                "id": sample.id,
+                "system": system_label(sample),
+                "lang": sample.lang,
+                "question": texts.intern(sample.question),
+                "references": [texts.intern(reference) for reference in sample.references],
+                "response": texts.intern(sample.response),
+                "ratings": dict(sample.ratings),
+                "columns": [_show_cell(sample.meta.get(name)) for name in columns],
+                "imaps": [imap_to_page_data(record, sample, texts.intern) for record in of_sample],
+                "reason": texts.intern(answer.reason),
+                "scores": [show_outcome(answer.outcomes[metric]) for metric in metrics],
+            }
+        )
+    low_is_good = [name in registry.names() and not registry.get(name).higher_is_better for name in metrics]
+    return {
+        "metrics": list(metrics),
+        "axes": [[axes[name].low, axes[name].high, int(low)] for name, low in zip(metrics, low_is_good, strict=True)],
+        "columns": columns,
+        "samples": shown,
+        "texts": list(texts.numbers),
+    }
+
+
+def metric_axes(
+    results: Iterable[Result], metrics: Sequence[str], spans: Mapping[str, Sequence[float | None]]
+) -> dict[str, Axis]:
+    """Return the axis of each metric.
+
+    Args:
+        results: All outcomes.
+        metrics: Names of the metrics.
+        spans: Their ranges, where they are known.
+    """
+    values: dict[str, list[float]] = {name: [] for name in metrics}
+    for result in results:
+        if isinstance(result.outcome, Score) and result.metric in values:
+            values[result.metric].append(result.outcome.value)
+    return {name: Axis.of_metric(spans.get(name, (None, None)), values[name]) for name in metrics}
 
 
 def dump_for_script(payload: Any) -> str:
@@ -80,6 +129,10 @@ def dump_for_script(payload: Any) -> str:
     return text
 
 
-def _task_of(sample: Sample) -> str:
-    task = sample.meta.get("task")
-    return task if isinstance(task, str) else ""
+def _show_cell(value: Any) -> str | float | None:
+    """Return a cell as the page shows it: text, or a number to filter by."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)

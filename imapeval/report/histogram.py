@@ -19,7 +19,7 @@ _ROUND_NUMBERS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The common axis of a metric's histograms."""
+    """The axis of a metric: of its histograms, and of the bars and colours of single scores."""
 
     low: float
     high: float
@@ -28,6 +28,19 @@ class Axis:
     def around(cls, values: Sequence[float]) -> Axis:
         """Return an axis between round numbers that contains 0 and all values."""
         low, high = 0.0 - _round_up(-min(values, default=0.0)), _round_up(max(values, default=0.0))
+        return cls(low, high if high > low else low + 1.0)
+
+    @classmethod
+    def of_metric(cls, span: Sequence[float | None], values: Sequence[float]) -> Axis:
+        """Return the range of a metric; an open end is at a round number beyond all values, the upper one at 1 or more.
+
+        Args:
+            span: Lowest and highest possible score; None where there is none.
+            values: The scores.
+        """
+        drawn = cls.around([*values, 1.0])
+        low = drawn.low if span[0] is None else span[0]
+        high = drawn.high if span[1] is None else span[1]
         return cls(low, high if high > low else low + 1.0)
 
     def bin_of(self, value: float) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
 
 from imapeval.report.study.canvas import MARKERS
 
@@ -17,20 +18,14 @@ _MAX_ROOMY_COLUMNS = 5
 """Columns up to which a table is set wide."""
 
 
-class Markup(str):
-    """A text that is HTML. Any other text is escaped before it is put into a page."""
-
-    __slots__ = ()
-
-
 def escape_text(text: str) -> Markup:
-    """Return a text as HTML."""
-    return text if isinstance(text, Markup) else Markup(escape(text))
+    """Return a text as HTML; what is `Markup` is HTML already."""
+    return escape(text)
 
 
 def join(parts: Sequence[str], *, between: str = "") -> Markup:
     """Return texts joined together."""
-    return Markup(between.join(map(escape_text, parts)))
+    return Markup(between).join(parts)
 
 
 def render_section(name: str, title: str, *parts: str) -> Markup:

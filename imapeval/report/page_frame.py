@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from html import escape
+from functools import cache
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from imapeval import __version__
 from imapeval.errors import UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("dom.js", "list.js", "sample.js", "main.js")
+_SCRIPTS = ("dom.js", "find.js", "list.js", "facts.js", "sample.js", "main.js")
 
 
 def render_page(
@@ -50,26 +51,26 @@ def render_page(
     """
     style = "\n".join(_read(name) for name in ("style.css", *styles))
     script = "" if answers is None else "\n".join(map(_read, _SCRIPTS))
-    scripts = (
-        ""
-        if answers is None
-        else f'<script type="application/json" id="data">{dump_for_script(answers)}</script>\n'
-        f'<script type="module">{script}</script>\n'
-    )
-    return Template(_read("frame.html")).substitute(
-        title=escape(f"{heading}: {kind}"),
-        kind=escape(kind),
-        heading=escape(heading),
-        lead=escape(lead),
-        nav="".join(f'<a href="#{name}">{escape(title)}</a>' for name, title in sections.items()),
+    return render_template(
+        "frame.html",
+        heading=heading,
+        kind=kind,
+        lead=lead,
+        sections=sections,
         main=main,
         skip_to=skip_to,
         version=__version__,
         style=style,
         style_hash=_hash(style),
+        script=script,
         script_hash=_hash(script) if script else "'none'",
-        scripts=scripts,
+        data="" if answers is None else dump_for_script(answers),
     )
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Return a template of `page/` with its values, in which every text is escaped."""
+    return _templates().get_template(name).render(values)
 
 
 def load_explorer() -> str:
@@ -90,6 +91,13 @@ def write_page(page: str, path: Path) -> None:
         raise UsageError(
             f"cannot write {path} ({error.strerror}). Make the folder writable or free some space."
         ) from error
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
 
 
 def _read(name: str) -> str:

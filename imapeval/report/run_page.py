@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import shlex
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from imapeval.evaluation.runs import Run
+from imapeval.evaluation.runs import Run, is_being_written
 from imapeval.evaluation.samples import system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.redaction import redact
-from imapeval.report.explorer_data import collect_explorer_data
-from imapeval.report.histogram import Axis, draw_histogram
-from imapeval.report.markup import (
-    Markup,
-    escape_text,
-    render_code,
-    render_definitions,
-    render_heading,
-    render_note,
-    render_section,
-)
-from imapeval.report.page_frame import load_explorer, render_page, write_page
+from imapeval.report.explorer_data import collect_explorer_data, metric_axes
+from imapeval.report.histogram import draw_histogram
+from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
-from imapeval.report.summary import format_number, label_system, summarise
-from imapeval.types import Failure, Score
+from imapeval.report.summary import format_contradictions, format_number, label_system, summarise
+from imapeval.study.systems.answers import read_systems
+from imapeval.study.systems.differences import compare_systems
+from imapeval.study.systems.ranking import rank_systems
+from imapeval.types import Failure, Relation, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.evaluation.runs import Result
+    from imapeval.report.histogram import Axis
     from imapeval.report.summary import SummaryRow
     from imapeval.types import Sample
 
 _MESSAGES_SHOWN = 8
 """Different messages of one kind of failure that are listed; the others are counted."""
+
+_FIRST_ANSWERS = 200
+"""Answers on the page of a run that goes on: it is written anew every few seconds."""
+
+_COMPARISONS_SHOWN = 5
+"""Comparisons with the best system; `imapeval compare` has all."""
+
+WATCH_SECONDS = 5
+"""Time between two pages of a run that goes on."""
 
 
 def write_report(folder: Path) -> Path:
@@ -46,158 +55,254 @@ def write_report(folder: Path) -> Path:
         UsageError: The page cannot be written.
     """
     path = folder / "report.html"
-    write_page(render_report(Run(folder)), path)
+    page, _ = _render(folder)
+    write_page(page, path)
     return path
 
 
-def render_report(run: Run) -> str:
-    """Return the page."""
+def watch_run(folder: Path) -> Iterator[tuple[Path, RunStatus]]:
+    """Write `report.html` again and again while the run goes on, and once more when it has ended.
+
+    The page loads itself again from its file, so that nothing but a browser is needed to follow a run. The file is
+    replaced as a whole: a browser never sees half of it.
+
+    Yields:
+        The path, and how far the run is, after each writing; the next page is written some seconds later.
+
+    Raises:
+        InputError: The folder is not a run directory, or a file in it is malformed.
+        UsageError: The page cannot be written.
+    """
+    path = folder / "report.html"
+    while True:
+        began = time.monotonic()
+        page, status = _render(folder, seconds=WATCH_SECONDS)
+        write_page(page, path)
+        yield path, status
+        if status.kind != "live":
+            return
+        # Writing the page of a large run takes long, and must not take the computer from the run itself.
+        time.sleep(max(WATCH_SECONDS, 5 * (time.monotonic() - began)))
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is.
+
+    Attributes:
+        kind: "finished"; "live" if a process is working on it; "stopped" if it ended before.
+        done: Answers with an outcome by every metric.
+        total: All answers.
+        text: The same in words.
+    """
+
+    kind: str
+    done: int
+    total: int
+    text: str
+
+
+def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus]:
+    """Return the page, and how far the run is.
+
+    Args:
+        folder: The folder of the run.
+        seconds: How often the page of a run that goes on loads itself again; None if it does not.
+    """
+    # Before the files are read: what they say after the end of a run is final.
+    live = is_being_written(folder)
+    run = Run(folder)
     settings = run.manifest["settings"]
     metrics = list(settings["metrics"])
     samples, results = run.samples(), run.results()
     rows = summarise(samples, results, metrics=metrics, seed=settings["seed"])
-    sections = {
-        "scores": ("Scores", _render_scores(rows, samples, results)),
-        "failures": ("Failures", _render_failures(results)),
-        "answers": ("Answers", render_section("answers", "Answers", Markup(load_explorer()))),
-        "settings": ("How it was made", render_settings(run.manifest)),
-    }
-    shown = {name: section for name, section in sections.items() if section[1]}
+    axes = metric_axes(results, metrics, settings.get("ranges", {}))
+    status = _read_status(run, samples, results, live=live)
+    shown = samples
+    if status.kind == "live":
+        scored = {result.id for result in results}
+        shown = list(islice((sample for sample in samples if sample.id in scored), _FIRST_ANSWERS))
+    ids = {sample.id for sample in shown}
+    imaps = list(run.find_imaps(ids))
+    failures = _list_failures(results)
+    sections = {"findings": "What was found"} | ({"failures": "Failures"} if failures else {})
+    sections |= {"answers": "Answers", "settings": "How it was made"}
     counts = [
         (len(samples), "answer"),
         (len({sample.question for sample in samples}), "question"),
         (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
     ]
-    return render_page(
+    main = render_template(
+        "run.html",
+        status=status,
+        seconds=seconds,
+        findings=_list_findings(run, samples, results, imaps, rows, complete=len(shown) == len(samples)),
+        systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
+        means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
+        distributions=_draw_distributions(rows, samples, results, axes),
+        failures=failures,
+        shown_of=(
+            f"The first {len(shown)} of {len(samples)} answers. The page has all of them when the run has ended."
+            if len(shown) < len(samples)
+            else ""
+        ),
+        settings=describe_settings(run.manifest),
+        signatures=settings["metrics"],
+    )
+    page = render_page(
         Path(str(run.manifest["data"]["source"])).stem or run.folder.resolve().name,
-        "\n".join(markup for _, markup in shown.values()),
+        main,
         kind="imapeval report",
         lead=", ".join(pluralize(number, noun) for number, noun in counts),
-        sections={name: title for name, (title, _) in shown.items()},
+        sections=sections,
         skip_to="answers",
-        answers=collect_explorer_data(samples, results, run.imaps(), metrics=metrics),
+        styles=("study.css",),
+        answers=collect_explorer_data(
+            shown, [result for result in results if result.id in ids], imaps, metrics=metrics, axes=axes
+        ),
     )
+    return page, status
 
 
-def _render_scores(rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result]) -> Markup:
-    """Return the table of scores: per metric a row for all systems together and one for each."""
+def _read_status(run: Run, samples: Sequence[Sample], results: Sequence[Result], *, live: bool) -> RunStatus:
+    outcomes: dict[str, int] = {}
+    for result in results:
+        outcomes[result.id] = outcomes.get(result.id, 0) + 1
+    needed = len(run.manifest["settings"]["metrics"])
+    done, total = sum(count >= needed for count in outcomes.values()), len(samples)
+    if finished := run.manifest.get("finished"):
+        return RunStatus("finished", done, total, f"The run finished on {_format_time(finished)}.")
+    told = f"{done:,} of {pluralize(total, 'answer')} done"
+    if usage := run.manifest.get("usage"):
+        told += f"; language model: {format_report(usage)}"
+    if live:
+        now = _format_time(datetime.now(UTC).isoformat())
+        return RunStatus("live", done, total, f"The run goes on: {told} (as of {now}).")
+    text = f"The run was interrupted: {told}."
+    if command := run.manifest.get("command", []):
+        # Without the folder, the command would begin another run.
+        given = any(word.partition("=")[0] == "--out" for word in command)
+        text += f" To resume it: {_format_command(command if given else [*command, '--out', str(run.folder)])}"
+    return RunStatus("stopped", done, total, text)
+
+
+def _list_findings(
+    run: Run,
+    samples: Sequence[Sample],
+    results: Sequence[Result],
+    imaps: Sequence[ImapRecord],
+    rows: Sequence[SummaryRow],
+    *,
+    complete: bool,
+) -> list[dict[str, str]]:
+    """Return what the page says first, each with the address of the answers meant."""
+    found = [{"text": sentence, "link": ""} for sentence in _compare_systems(run, samples)] if complete else []
+    failed: dict[str, Failure] = {}
+    for result in results:
+        if isinstance(result.outcome, Failure):
+            failed.setdefault(result.id, result.outcome)
+    if failed:
+        of = pluralize(len(samples), "answer")
+        text = f"{len(failed):,} of {of} could not be scored by every metric."
+        found.append({"text": text, "link": "only.outcome=no+score"})
+    against = {
+        record.id for record in imaps if any(match.relation is Relation.CONTRADICTION for match in record.matches or ())
+    }
+    if against:
+        verb = "contradicts" if len(against) == 1 else "contradict"
+        text = f"{pluralize(len(against), 'answer')} {verb} the reference"
+        counted = [row for row in rows if row.system and row.contradictions]
+        if not complete:
+            text += ", of those below"
+        elif counted:
+            each = (f"{format_contradictions(row.contradictions)} of {row.system}" for row in counted)
+            text += f" (contradictions: {', '.join(each)})"
+        found.append({"text": f"{text}.", "link": "only.outcome=contradictions"})
+    elif imaps and complete:
+        found.append({"text": "No answer was found to contradict its reference.", "link": ""})
+    return found
+
+
+def _compare_systems(run: Run, samples: Sequence[Sample]) -> list[str]:
+    """Return sentences on the best system by the first metric, compared with each other one."""
+    first = next(iter(run.manifest["settings"]["metrics"]), None)
+    if first is None or len({label_system(sample) for sample in samples}) < 2:
+        return []
+    answers = read_systems([run], metrics=[first], by=[])
+    seed = run.manifest["settings"]["seed"]
+    differences = compare_systems(answers, seed=seed)
+    best = rank_systems(answers, differences, seed=seed)[0].system
+    sentences = [row.sentence for row in differences if best in (row.first, row.second)]
+    more = len(sentences) - _COMPARISONS_SHOWN
+    return sentences[:_COMPARISONS_SHOWN] + ([f"{more} more comparisons: imapeval compare."] if more > 0 else [])
+
+
+def _show_mean(row: SummaryRow) -> dict[str, Any]:
+    interval = "" if row.low is None or row.high is None else f"{_format(row.low)} to {_format(row.high)}, "
+    mean = "–" if row.mean is None else _format(row.mean)
+    return {"mean": mean, "below": f"{interval}n {row.n:,}", "failed": row.failed}
+
+
+def _draw_distributions(
+    rows: Sequence[SummaryRow], samples: Sequence[Sample], results: Sequence[Result], axes: Mapping[str, Axis]
+) -> dict[str, dict[str, Any]]:
+    """Return the histograms of each metric, for all systems together and for each."""
     system_by_id = {sample.id: label_system(sample) for sample in samples}
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         if isinstance(result.outcome, Score):
             for system in ("", system_by_id[result.id]):
                 values.setdefault((result.metric, system), []).append(result.outcome.value)
-    bodies: list[str] = []
-    for metric in dict.fromkeys(row.metric for row in rows):
-        of_metric = [row for row in rows if row.metric == metric]
-        axis = Axis.around(values.get((metric, ""), []))
-        lines = "".join(
-            _render_row(row, draw_histogram(values.get((metric, row.system), []), row, axis)) for row in of_metric
-        )
-        ends = f'<div class="ends" aria-hidden="true"><span>{axis.low:g}</span><span>{axis.high:g}</span></div>'
-        # The axis's numbers stand under the last of its histograms.
-        lines = f"{lines.removesuffix('</td></tr>')}{ends}</td></tr>"
-        head = f'<tr class="head"><th scope="rowgroup" colspan="6">{escape_text(metric)}</th></tr>'
-        bodies.append(f"<tbody>{head}{lines}</tbody>")
-    columns = ("scored", "failed", "mean", "95% interval")
-    titles = "".join(f'<th scope="col" class="number">{title}</th>' for title in columns)
-    return render_section(
-        "scores",
-        "Scores",
-        render_note(
-            "Failures have no score and are not part of means. Intervals are percentile bootstraps that resample "
-            "answers to the same question together; there is none if there is only one question. Bars show the "
-            "distribution of the scores on one axis per metric, each row scaled to its highest bar; the vertical line "
-            "is the mean, the horizontal one its interval."
-        ),
-        Markup(
-            f'<table class="scores"><thead><tr><th scope="col">system</th>{titles}<th scope="col">distribution</th>'
-            f"</tr></thead>{''.join(bodies)}</table>"
-        ),
-    )
+    return {
+        metric: {
+            "low": f"{axis.low:g}",
+            "high": f"{axis.high:g}",
+            "rows": [
+                {"system": row.system, "drawing": draw_histogram(values.get((metric, row.system), []), row, axis)}
+                for row in rows
+                if row.metric == metric
+            ],
+        }
+        for metric, axis in axes.items()
+    }
 
 
-def _render_row(row: SummaryRow, chart: str) -> str:
-    mean = "–" if row.mean is None else _format_number(row.mean)
-    interval = (
-        "–" if row.low is None or row.high is None else f"{_format_number(row.low)} to {_format_number(row.high)}"
-    )
-    return (
-        f'<tr class="{"one" if row.system else "all"}">'
-        f'<th scope="row">{escape_text(row.system or "all")}</th>'
-        f'<td class="number counted">{row.n}</td>'
-        f'<td class="number {"failed" if row.failed else "failed zero"}">{row.failed}</td>'
-        f'<td class="number mean-value">{mean}</td><td class="number interval-value">{interval}</td>'
-        f'<td class="chart">{chart}</td></tr>'
-    )
-
-
-def _render_failures(results: Sequence[Result]) -> Markup:
-    """Return the failures by stage and kind with their messages, or nothing where there are none."""
+def _list_failures(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return the failures by stage and kind, with their messages."""
     groups: dict[tuple[str, str], dict[str, list[Result]]] = {}
     for result in results:
         if isinstance(result.outcome, Failure):
             of_kind = groups.setdefault((result.outcome.stage, result.outcome.kind), {})
             of_kind.setdefault(result.outcome.message, []).append(result)
-    if not groups:
-        return Markup("")
-    rows = "".join(
-        f'<tr><td data-label="Kind"><code>{escape_text(stage)}/{escape_text(kind)}</code></td>'
-        f'<td class="number" data-label="Samples">{_count_samples(messages.values())}</td>'
-        f'<td data-label="Metrics">{escape_text(", ".join(_name_metrics(messages.values())))}</td>'
-        f'<td data-label="Message"><div>{_render_messages(messages)}</div></td></tr>'
+    return [
+        {
+            "kind": f"{stage}/{kind}",
+            "samples": len({result.id for of_message in messages.values() for result in of_message}),
+            "metrics": ", ".join(
+                dict.fromkeys(result.metric for of_message in messages.values() for result in of_message)
+            ),
+            "messages": [_show_message(text, messages[text]) for text in list(messages)[:_MESSAGES_SHOWN]],
+            "others": max(0, len(messages) - _MESSAGES_SHOWN),
+        }
         for (stage, kind), messages in groups.items()
-    )
-    return render_section(
-        "failures",
-        "Failures",
-        render_note(
-            "What could not be scored, and why. Undefined is not zero: these answers are not part of any mean."
-        ),
-        Markup(
-            '<table class="stack"><thead><tr><th scope="col">kind</th><th scope="col" class="number">samples</th>'
-            f'<th scope="col">metrics</th><th scope="col">message</th></tr></thead><tbody>{rows}</tbody></table>'
-        ),
-    )
-
-
-def _count_samples(groups: Iterable[Sequence[Result]]) -> int:
-    return len({result.id for group in groups for result in group})
-
-
-def _name_metrics(groups: Iterable[Sequence[Result]]) -> list[str]:
-    return list(dict.fromkeys(result.metric for group in groups for result in group))
-
-
-def _render_messages(messages: Mapping[str, Sequence[Result]]) -> str:
-    shown = [
-        f"<div>{escape_text(message)} {_render_link(of_message)}{_render_raw(of_message)}</div>"
-        for message, of_message in list(messages.items())[:_MESSAGES_SHOWN]
     ]
-    if len(messages) > _MESSAGES_SHOWN:
-        shown.append(f"<div>and {len(messages) - _MESSAGES_SHOWN} other messages</div>")
-    return "".join(shown)
 
 
-def _render_raw(results: Sequence[Result]) -> str:
-    """Return the text that could not be used, of the first sample, which is the one that is linked."""
-    raw = results[0].outcome.raw if isinstance(results[0].outcome, Failure) else None
-    if raw is None:
-        return ""
-    shown = f"<pre>{escape_text(raw)}</pre>"
-    return f'<details class="raw"><summary>The text that could not be used</summary>{shown}</details>'
-
-
-def _render_link(results: Sequence[Result]) -> str:
+def _show_message(text: str, results: Sequence[Result]) -> dict[str, Any]:
+    """Return a message with a link to the first sample that it is about, and the text of it that could not be used."""
     ids = list(dict.fromkeys(result.id for result in results))
-    more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
-    return (
-        f'(<a href="#sample={escape_text(quote(ids[0], safe="", errors="replace"))}">{escape_text(ids[0])}</a>{more})'
-    )
+    first = results[0].outcome
+    return {
+        "text": text,
+        "id": ids[0],
+        "link": quote(ids[0], safe="", errors="replace"),
+        "more": f" and {len(ids) - 1} more" if len(ids) > 1 else "",
+        "raw": first.raw if isinstance(first, Failure) else None,
+    }
 
 
-def render_settings(manifest: Mapping[str, Any]) -> Markup:
+def describe_settings(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return how the run was made: everything that can change a number."""
     settings: Mapping[str, Any] = manifest["settings"]
     resources: Mapping[str, str] = settings["resources"]
@@ -218,22 +323,7 @@ def render_settings(manifest: Mapping[str, Any]) -> Markup:
         ("Python", f"{manifest.get('python', '')} on {manifest.get('platform', '')}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in libraries.items())),
     ]
-    signatures = "".join(
-        f'<tr><td data-label="Metric">{escape_text(metric)}</td><td data-label="Signature">'
-        f"<code>{escape_text(signature)}</code></td></tr>"
-        for metric, signature in settings["metrics"].items()
-    )
-    return render_section(
-        "settings",
-        "How it was made",
-        render_note("Two numbers can be compared when their signatures are the same."),
-        render_definitions({name: render_code(str(value)) for name, value in lines if value is not None}),
-        render_heading("Signatures"),
-        Markup(
-            '<table class="stack"><thead><tr><th scope="col">metric</th><th scope="col">signature</th></tr></thead>'
-            f"<tbody>{signatures}</tbody></table>"
-        ),
-    )
+    return {name: str(value) for name, value in lines if value is not None}
 
 
 def _format_command(words: Sequence[str]) -> str:
@@ -244,5 +334,13 @@ def _format_command(words: Sequence[str]) -> str:
     return shlex.join(["imapeval", *map(redact, words[1:])])
 
 
-def _format_number(number: float) -> str:
+def _format_time(stamp: str) -> str:
+    """Return a time of the manifest (ISO 8601) as people write it."""
+    try:
+        return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M:%S UTC}"
+    except ValueError:  # a manifest edited by hand
+        return stamp
+
+
+def _format(number: float) -> str:
     return format_number(number).replace("-", "−")

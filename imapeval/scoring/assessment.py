@@ -89,13 +89,9 @@ class Assessment:
     @property
     def reason(self) -> str:
         """The first metric's score and the facts that the response has and lacks; or why there is no score."""
-        outcome = self.outcomes[self.metric]
-        if isinstance(outcome, Failure):
-            return answers.describe_failure(outcome)
-        parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
-        said = f"{self.metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}."
         rows = self.rows
-        return f"{said} {write_sentence(rows)}" if rows else said
+        facts = write_sentence(rows) if rows else ""
+        return answers.describe_outcome(self.metric, self.outcomes[self.metric], facts)
 
     @property
     def table(self) -> str:

@@ -1,6 +1,10 @@
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
@@ -73,3 +77,45 @@ def run(tmp_path: Path) -> Path:
         writer.add(imaps=[RECORD], results=RESULTS)
         writer.finish()
     return folder
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real browser. CI installs Debian's `chromium`; without one the tests are skipped.
+
+    A module at a time: Playwright's loop runs in this thread, where asynchronous tests need their own.
+    """
+    if CHROMIUM is None:
+        pytest.skip("no chromium on the PATH (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        # Root cannot use the sandbox.
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page from its file; afterwards, the browser must have complained of nothing and loaded only files."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+    requested: list[str] = []
+
+    def open_(path: Path, fragment: str = "", **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("request", lambda request: requested.append(request.url))
+        page.goto(path.resolve().as_uri() + fragment)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not complaints
+    assert {address.partition(":")[0] for address in requested} == {"file"}

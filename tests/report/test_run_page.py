@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError, UsageError
-from imapeval.report.explorer_data import dump_for_script
-from imapeval.report.run_page import write_report
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.llm.middleware.budget import Ledger
+from imapeval.llm.prices import Price
+from imapeval.llm.protocol import Usage
+from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
+from imapeval.report.run_page import describe_settings, write_report
+from imapeval.study.systems.answers import read_systems
+from imapeval.study.systems.differences import compare_systems
+from imapeval.types import Sample, Score
 
 
 class Page(HTMLParser):
@@ -59,13 +66,10 @@ def test_policy_allows_only_our_script_and_style(page: Page):
 def test_data_come_back_whole(page: Page):
     data = json.loads(page.content["script application/json"])
     first, hostile, chinese = data["samples"]
-    assert data["metrics"] == ["m"]
-    assert (first["id"], first["system"], first["task"], first["ratings"]) == (
-        "a/1 ü",
-        "D/one",
-        "treatment",
-        {"accuracy": 4.5},
-    )
+    assert (data["metrics"], data["axes"], data["columns"]) == (["m"], [[0.0, 1.0, 0]], ["task", "dataset"])
+    assert (first["id"], first["system"], first["ratings"]) == ("a/1 ü", "D/one", {"accuracy": 4.5})
+    assert (first["columns"], hostile["columns"]) == (["treatment", "D"], [None, None])
+    assert data["texts"][first["reason"]].startswith("m 0.800 (recall 0.9, reference 1). The response has 1 of 2 facts")
     assert first["scores"] == [[0.8, {"recall": 0.9, "reference": 1.0}]]
     assert data["texts"][hostile["response"]].startswith("</script><img")
     assert hostile["response"] == hostile["question"]  # a text stands in the page once
@@ -121,3 +125,45 @@ def test_page_that_cannot_be_written(run: Path):
     (run / "report.html").mkdir()
     with pytest.raises(UsageError, match=r"cannot write .*report\.html"):
         write_report(run)
+
+
+def test_what_the_model_cost_is_among_the_settings(run: Path):
+    assert "language model" not in describe_settings(Run(run).manifest)
+    ledger = Ledger(price=Price(1.0, 4.0))
+    ledger.record_call(Usage(1000, 100))
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) | {"usage": ledger.report()}
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    told = "1 call; 1,000 prompt and 100 completion tokens; USD 0.0014"
+    assert describe_settings(Run(run).manifest)["language model"] == told
+
+
+def test_systems_are_compared_first_and_histograms_are_folded(tmp_path: Path):
+    """The sentence is that of `imapeval compare`."""
+    samples = [
+        Sample(f"{n}{system}", f"q{n}", ("r",), "a", system=system) for n in range(8) for system in ("good", "bad")
+    ]
+    results = [Result(s.id, "m", Score(0.1 * int(s.id[0]) + 0.1 * (s.system == "good")), "m") for s in samples]
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m"}, ranges={"m": (0.0, 1.0)})) as writer:
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    (row,) = compare_systems(read_systems([Run(tmp_path / "run")]))
+    source = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    assert row.better == "good"
+    assert f"<li>{row.sentence}</li>" in source
+    assert source.index(row.sentence) < source.index('<details id="distributions"') < source.index("<svg")
+
+
+@pytest.mark.parametrize(("scores", "axis"), [((0.004, 0.002), [0.0, 1.0, 0]), ((3.1, 41.0), [0.0, 50.0, 0])])
+def test_a_metric_without_a_range_has_an_axis_that_ends_at_1_or_above(scores: tuple[float, float], axis: list[float]):
+    samples = [Sample(str(n), "q", ("r",), "a") for n in range(2)]
+    results = [Result(str(n), "theirs", Score(score), "s") for n, score in enumerate(scores)]
+    assert collect_explorer_data(samples, results, [], metrics=["theirs"])["axes"] == [axis]
+
+
+def test_a_metric_where_low_is_good_says_so():
+    samples = [Sample("a", "q", ("r",), "a")]
+    assert collect_explorer_data(samples, [], [], metrics=["perplexity", "bleu"])["axes"] == [
+        [1.0, 2.0, 1],
+        [0.0, 100.0, 0],
+    ]

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 def report(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the run.")],
     *,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Write the page every few seconds until the run ends: progress, failures, cost, first answers.",
+        ),
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     checks: CheckOptions,
 ) -> None:
@@ -24,13 +31,37 @@ def report(
     from imapeval.report.run_page import write_report
 
     checks.check_files()
+    if watch:
+        _watch_run(folder, open_=open_)
     verdicts = _check_run(folder, checks) if checks.given else []
-    page = write_report(folder)
+    page = folder / "report.html" if watch else write_report(folder)
     echo(str(page))
     print_verdicts(verdicts, quiet=False)
-    if open_:
+    if open_ and not watch:
         typer.launch(page.resolve().as_uri())
     raise typer.Exit(int(not all(verdict.met for verdict in verdicts)))
+
+
+def _watch_run(folder: Path, *, open_: bool) -> None:
+    """Write the page until the run has ended.
+
+    Raises:
+        typer.Exit: The run was interrupted (1), or the watching was (130).
+    """
+    from imapeval.report.run_page import watch_run, write_report
+
+    try:
+        for page, status in watch_run(folder):
+            echo(status.text, err=True)
+            if open_:
+                typer.launch(page.resolve().as_uri())
+                open_ = False
+            if status.kind == "stopped":
+                raise typer.Exit(1)
+    except KeyboardInterrupt:
+        # A page that is left behind must not go on loading itself.
+        write_report(folder)
+        raise typer.Exit(130) from None
 
 
 def _check_run(folder: Path, checks: CheckOptions) -> "list[AnyVerdict]":

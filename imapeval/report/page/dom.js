@@ -17,6 +17,34 @@ function show(number) {
   return number.toFixed(3).replace("-", "\u2212");
 }
 
+// The place of a score on the axis of its metric, 0..1; null for a number without an axis.
+function placeOf(value, axis) {
+  if (value === null || !axis) return null;
+  const [low, high] = axis;
+  return Math.min(1, Math.max(0, (value - low) / (high - low)));
+}
+
+// A bar of a score, from zero. Without a score there is none.
+function drawMeter(value, axis) {
+  const place = placeOf(value, axis);
+  if (place === null) return null;
+  const zero = placeOf(0, axis);
+  const bar = make("i");
+  bar.style.marginLeft = `${100 * Math.min(zero, place)}%`;
+  bar.style.width = `${100 * Math.abs(place - zero)}%`;
+  return make("span", { class: "meter", "aria-hidden": "true" }, bar);
+}
+
+const SHADES = 5;
+
+// The class of a score's colour, from shade-0 (bad) to shade-4 (good).
+function shadeOf(value, axis) {
+  const place = placeOf(value, axis);
+  if (place === null) return "";
+  const shade = Math.min(SHADES - 1, Math.floor(SHADES * place));
+  return `shade-${axis[2] ? SHADES - 1 - shade : shade}`;
+}
+
 const KINDS = {
   contradiction: ["\u2260", "contradiction", "both speak of the same thing and cannot both hold"],
   exact: ["=", "exact", "the same meaning"],
@@ -41,5 +69,5 @@ const LABELS = {
 };
 
 function drawLabels(labels) {
-  return labels.map(([kind, said]) => make("span", { class: `label ${kind}`, title: LABELS[kind] }, text(said)));
+  return labels.flatMap(([kind, said]) => [" ", make("span", { class: `label ${kind}`, title: LABELS[kind] }, text(said))]);
 }

@@ -1,46 +1,128 @@
-// Which answer is shown stands in the address (#sample=ID), so that it can be linked to and gone back to.
-let current = -1;
+// Which answer is shown, what the address says, and the keys.
+let current = -1; // -1: none.
 
-function select(index) {
+// At once, and not when the browser tells of the new address: keys may come faster than that.
+function go(index) {
+  state.sample = data.samples[index].id;
+  history.pushState(null, "", makeAddress({}));
+  showSample();
+  comeForward();
+}
+
+function step(by) {
+  const place = sequence.indexOf(current);
+  const target = sequence[place < 0 ? 0 : place + by];
+  if (target !== undefined) go(target);
+}
+
+// To the answer of another system to the same question.
+function turn(by) {
+  const { question, system } = data.samples[current] ?? {};
+  const others = placeInRows.size ? sequence.filter((index) => data.samples[index].question === question) : [];
+  others.sort((a, b) => systemNumber.get(data.samples[a].system) - systemNumber.get(data.samples[b].system) || a - b);
+  const target = others[others.indexOf(current) + by];
+  if (system !== undefined && target !== undefined) go(target);
+}
+
+// Shows the answer that `state` names.
+function showSample() {
+  const index = sequence.length ? indexOf.get(state.sample) ?? sequence[0] : -1;
+  const same = index === current;
   current = index;
-  const place = list.found.findIndex((entry) => entry.index === index);
-  const steps = [["Previous", -1], ["Next", 1]].map(([name, by]) => {
-    const target = place < 0 ? undefined : list.found[place + by];
-    const button = make("button", { type: "button", disabled: !target }, name);
-    button.addEventListener("click", () => { location.hash = `sample=${encodeURIComponent(target.sample.id)}`; });
-    return button;
-  });
-  if (place >= 0) list.page = Math.floor(place / PAGE);
-  drawSample(data.samples[index], steps);
-  drawList();
-  const rows = byId("list");
-  const row = rows.querySelector("[aria-current]")?.parentElement;
-  const hidden = row && (row.offsetTop < rows.scrollTop || row.offsetTop + row.offsetHeight > rows.scrollTop + rows.clientHeight);
-  if (hidden) rows.scrollTop = row.offsetTop - (rows.clientHeight - row.offsetHeight) / 2;
+  if (index < 0) {
+    byId("sample").replaceChildren(make("p", { class: "note" }, "No answer is like this. Take a filter away, or search for other words."));
+  } else if (same) {
+    updateSample(data.samples[index]);
+  } else {
+    state.sample = data.samples[index].id;
+    drawSample(data.samples[index]);
+  }
+  rows.reveal(placeInRows.get(index) ?? 0);
 }
 
-function fromAddress() {
-  if (!location.hash.startsWith("#sample=")) return -1;
-  let id = location.hash.slice("#sample=".length);
-  try { id = decodeURIComponent(id); } catch { /* An id with a bare % is taken as it is. */ }
-  return data.samples.findIndex((sample) => sample.id === id);
-}
-
+// Takes the address for what is wanted. An answer that the filters hide is shown among all answers.
 function follow() {
-  const index = fromAddress();
-  if (index < 0) return;
-  select(index);
-  const view = byId("sample");
-  view.focus({ preventScroll: true });
-  const top = view.getBoundingClientRect().top;
-  if (top < 0 || top > 0.6 * window.innerHeight) view.scrollIntoView({ block: "start" });
+  const before = makeAddress({ sample: "" });
+  const view = state.view;
+  readAddress();
+  if (makeAddress({ sample: "" }) !== before || !rows) {
+    drawControls();
+    if (!rows || view !== state.view) drawView();
+    refresh();
+    if (indexOf.has(state.sample) && !placeInRows.has(indexOf.get(state.sample))) {
+      Object.assign(state, { search: "", only: {} });
+      drawControls();
+      refresh();
+    }
+  }
+  showSample();
+}
+
+const indexOf = new Map(data.samples.map((sample, index) => [sample.id, index]).reverse());
+
+// Brings the answer into view where it stands below the list, or the reader has come from another section.
+function comeForward() {
+  const target = byId(location.hash.includes("sample=") ? "sample" : "explorer");
+  const { top } = target.getBoundingClientRect();
+  if (top >= 0 && top <= 0.6 * window.innerHeight) return;
+  target.scrollIntoView({ block: "start" });
+  if (!byId("view").contains(document.activeElement) || matchMedia("(max-width: 62rem)").matches) {
+    byId("sample").focus({ preventScroll: true });
+  }
+}
+
+// So that the first search is as quick as the next.
+function prepareSearch(deadline) {
+  if (deadline.timeRemaining() > 5 || deadline.didTimeout) searchText(0);
+  else requestIdleCallback(prepareSearch);
+}
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  "/": () => byId("search").focus(),
+};
+const ARROWS = { ArrowDown: () => step(1), ArrowUp: () => step(-1), ArrowRight: () => turn(1), ArrowLeft: () => turn(-1) };
+
+function press(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  // Arrows are for the list and the matrix; elsewhere they scroll.
+  const action = KEYS[event.key] ?? (byId("view").contains(event.target) ? ARROWS[event.key] : undefined);
+  if (!action) return;
+  event.preventDefault();
+  action();
+}
+
+function listen() {
+  byId("search").addEventListener("input", (event) => change({ search: event.target.value }));
+  byId("search").addEventListener("keydown", (event) => { if (event.key === "Escape") event.target.blur(); });
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("views").addEventListener("click", (event) => { if (event.target.value) change({ view: event.target.value }); });
+  document.addEventListener("keydown", press);
+  window.addEventListener("hashchange", () => {
+    const named = new URLSearchParams(location.hash.slice(1));
+    if (![...named.keys()].some((key) => key === "sample" || key.startsWith("only."))) return; // A section of the page.
+    follow();
+    comeForward();
+  });
 }
 
 if (data.samples.length) {
   byId("explorer").hidden = false;
-  drawControls();
-  find();
-  select(0);
+  listen();
   follow();
-  window.addEventListener("hashchange", follow);
+  globalThis.requestIdleCallback?.(prepareSearch, { timeout: 1000 });
+  const [{ type }] = performance.getEntriesByType("navigation");
+  if (type !== "reload" && /[#&](sample=|only\.)/.test(location.hash)) comeForward();
+}
+
+// While the run goes on, its file is written anew; a page from a file can be renewed only by loading it again.
+const live = byId("live");
+if (live) {
+  live.hidden = false;
+  const box = live.querySelector("input");
+  setInterval(() => {
+    const typing = document.activeElement.closest("input:not([type=checkbox]), select");
+    if (box.checked && !typing && !document.hidden) location.reload();
+  }, 1000 * Number(live.dataset.seconds));
 }

@@ -1,4 +1,4 @@
-// One answer: texts with their values marked, the matches, the scores.
+// One answer: why it has its score, the texts with their values marked, the facts, all scores.
 const ORDER = Object.keys(KINDS);
 const SIDES = ["reference", "response"];
 
@@ -32,125 +32,25 @@ function drawPairs(title, pairs, lang) {
     items.length ? make("ul", { class: "pairs" }, items) : make("p", { class: "note" }, "Nothing was found."));
 }
 
-const AGAINST = "contradiction";
-const COLUMNS = ["Reference", "Response", "Relation", "Credit", "Similarity", "Decided by", "Evidence"];
-
-function matchRows(imap) {
-  const rows = imap.matches.map(([reference, response, kind, credit, similarity, decider, why, best, path]) =>
-    ({ term: imap.reference[reference][0], reference, response, kind, credit, similarity, decider, why: text(why), best, path }));
-  // Values that nothing was compared with, or nothing is like: they have a row, too.
-  for (const side of SIDES) {
-    const key = (number) => imap[side][number].slice(0, 2).join("/");
-    const seen = new Set(rows.filter((row) => row.best && row[side] !== undefined).map((row) => key(row[side])));
-    imap[side].forEach(([term, , , , kind], number) => {
-      if (seen.has(key(number))) return;
-      seen.add(key(number));
-      const other = side === "reference" ? "response" : "reference";
-      const why = imap[other].length ? `nothing in the ${other} comes close` : `the ${other} states no fact`;
-      rows.push({ term, [side]: number, kind, credit: 0, similarity: null, decider: "", why, best: 1 });
-    });
-  }
-  // What contradicts stands together and before all terms.
-  for (const row of rows) row.group = row.kind === AGAINST ? AGAINST : row.term;
-  const groups = [AGAINST, ...new Set(rows.map((row) => row.term))];
-  return rows.sort((a, b) => groups.indexOf(a.group) - groups.indexOf(b.group) ||
-    (a.reference ?? 1e9) - (b.reference ?? 1e9) || b.credit - a.credit);
-}
-
-// The concepts of the two values in the graph, and the way from the one to the other.
-function drawPath(path) {
-  if (!path?.length) return null;
-  const steps = path.map((step) => {
-    const [id, label, chinese, whose, joint] = step.map(text);
-    return make("li", null,
-      make("span", { class: `concept ${whose}`.trim() },
-        whose ? make("small", null, whose.replace(" ", " and ")) : null,
-        make("b", null, label), chinese ? make("span", { lang: "zh" }, chinese) : null, make("code", null, id)),
-      joint ? make("span", { class: "joint" }, joint) : null);
-  });
-  const way = make("details", { class: "way" }, make("summary", null, "in the graph"), make("ol", { class: "path" }, steps));
-  // Opening it is not a click on its row, which takes Enter and the mouse for its own.
-  for (const name of ["click", "keydown"]) way.addEventListener(name, (event) => event.stopPropagation());
-  return way;
-}
-
-function drawMatch(row, imap, lang) {
-  // The term, where the heading above does not say it: a match may join facts of two terms.
-  const showFact = (side) => {
-    if (row[side] === undefined) return "\u2013";
-    const [term, value, , , , , labels] = imap[side][row[side]];
-    const named = term === row.group ? null : make("span", { class: "term" }, `${text(term)}: `);
-    return make("div", null, named, text(value), drawLabels(labels));
-  };
-  const cells = [
-    [{ lang }, showFact("reference")],
-    [{ lang }, showFact("response")],
-    [{}, tag(row.kind)],
-    [{ class: "number" }, row.credit.toFixed(2)],
-    [{ class: "number" }, row.similarity === null ? "\u2013" : row.similarity.toFixed(2)],
-    [{}, row.decider || "\u2013"],
-    [{ class: "why" }, make("div", null, row.why, drawPath(row.path))],
-  ];
-  return make("tr", {
-    tabindex: "0",
-    class: row.best ? null : "aside",
-    hidden: !row.best,
-    "data-values": SIDES.filter((side) => row[side] !== undefined).map((side) => `${side}-${row[side]}`).join(" "),
-  }, cells.map(([attributes, content], index) => make("td", { ...attributes, "data-label": COLUMNS[index] }, content)));
-}
-
-function drawMatches(imap, lang, light) {
-  const rows = matchRows(imap);
-  const lines = rows.map((row) => drawMatch(row, imap, lang));
-  light(lines);
-  const bodies = [...new Set(rows.map((row) => row.group))].map((group) => make("tbody", null,
-    make("tr", { class: "head" }, make("th", { scope: "rowgroup", colspan: COLUMNS.length, lang: group === AGAINST ? null : lang },
-      group === AGAINST ? "Contradictions" : text(group))),
-    lines.filter((_, index) => rows[index].group === group)));
-  const heads = COLUMNS.map((name, index) => make("th", { scope: "col", class: [3, 4].includes(index) ? "number" : null }, name));
-  const table = make("div", { class: "wide-table" },
-    make("table", { class: "matches stack" }, make("thead", null, make("tr", null, heads)), bodies));
-  const hidden = lines.filter((line) => line.hidden);
-  if (!hidden.length) return [table];
-  const box = make("input", { type: "checkbox" });
-  box.addEventListener("change", () => hidden.forEach((line) => { line.hidden = !box.checked; }));
-  return [table, make("label", { class: "switch" }, box, `Show also pairs that are the best match of neither value (${hidden.length})`)];
-}
-
-// Rows and marked values light up together; a click, or Enter, keeps them lit and brings them into view.
-function lighting(root) {
-  let pinned = null;
-  const lit = (values) => {
-    const wanted = values ? values.split(" ") : [];
-    for (const element of root.querySelectorAll("[data-values]")) {
-      element.classList.toggle("lit", element.dataset.values.split(" ").some((value) => wanted.includes(value)));
-    }
-  };
-  const pin = (element) => {
-    pinned?.classList.remove("pinned");
-    pinned = pinned === element ? null : element;
-    pinned?.classList.add("pinned");
-    lit(pinned?.dataset.values);
-    const target = pinned?.matches("tr") ? "mark.lit" : "tr.lit:not([hidden])";
-    if (pinned) root.querySelector(target)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
-  };
-  return (elements) => elements.forEach((element) => {
-    const preview = () => lit(element.dataset.values);
-    const leave = () => lit(pinned?.dataset.values);
-    for (const [name, action] of [["mouseenter", preview], ["mouseleave", leave], ["focus", preview], ["blur", leave]]) element.addEventListener(name, action);
-    element.addEventListener("click", () => pin(element));
-    element.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      pin(element);
-    });
-  });
+// Recall and precision of imapScore, or of the first metric that has them.
+function drawParts(sample) {
+  const scored = (n) => sample.scores[n] && sample.scores[n][0] !== null;
+  const has = (n) => scored(n) && ["recall", "precision"].every((part) => part in sample.scores[n][1]);
+  const all = data.metrics.map((_, n) => n).filter(has);
+  const chosen = all.find((n) => data.metrics[n].startsWith("imapscore")) ?? all[0];
+  if (chosen === undefined) return null;
+  const parts = sample.scores[chosen][1];
+  return make("dl", { class: "parts-of", "aria-label": `Parts of ${data.metrics[chosen]}` },
+    [["recall", "how much of the reference is in the response"], ["precision", "how much of the response is in the reference"]].map(([part, said]) =>
+      make("div", null, make("dt", null, make("b", null, part), ` ${said}`),
+        make("dd", null, show(parts[part]), drawMeter(parts[part], [0, 1, 0])))));
 }
 
 function drawFigures(sample) {
-  const figures = data.metrics.map((name, index) => {
-    const [value] = sample.scores[index] ?? [null];
-    return make("div", { class: value === null ? "none" : null }, make("dt", null, name), make("dd", null, value === null ? "no score" : show(value)));
+  const figures = data.metrics.map((name, n) => {
+    const value = sample.scores[n]?.[0] ?? null;
+    return make("div", { class: value === null ? "none" : null }, make("dt", null, name),
+      make("dd", null, value === null ? "no score" : show(value), drawMeter(value, data.axes[n])));
   });
   for (const [name, value] of Object.entries(sample.ratings)) {
     figures.push(make("div", { class: "rating" }, make("dt", null, `rating: ${name}`), make("dd", null, String(value))));
@@ -164,7 +64,7 @@ function drawRaw(number) {
 }
 
 function drawScores(sample) {
-  const rows = data.metrics.map((name, index) => {
+  const lines = data.metrics.map((name, index) => {
     const score = sample.scores[index];
     let said = [make("span", { class: "failure" }, "not scored yet")];
     if (score && score[0] === null) said = [make("span", { class: "failure" }, `${score[1]}/${score[2]}: ${text(score[3])}`), drawRaw(score[4])];
@@ -175,7 +75,7 @@ function drawScores(sample) {
   });
   return make("table", { class: "stack" },
     make("thead", null, make("tr", null, make("th", { scope: "col" }, "Metric"), make("th", { scope: "col", class: "number" }, "Score"), make("th", { scope: "col" }, "Parts, or why there is no score"))),
-    make("tbody", null, rows));
+    make("tbody", null, lines));
 }
 
 // The reference that gave the best score, where the sample has several: the metrics note it among their parts. Others
@@ -185,35 +85,74 @@ function bestReference(sample) {
   return 0;
 }
 
-function drawSample(sample, steps, chosen = bestReference(sample)) {
+// The answers of other systems to the same question, with the number that the list shows.
+function drawRivals(sample) {
+  const number = numbers[state.number];
+  const rivals = data.samples.filter((other) => other.question === sample.question && other.id !== sample.id);
+  if (!rivals.length || !number) return null;
+  return make("p", { class: "rivals" }, "Other answers to this question: ", rivals.slice(0, 12).map((other) => {
+    const value = number.of(other);
+    return make("a", { href: makeAddress({ sample: other.id }), class: value === null ? "none" : shadeOf(value, number.axis) },
+      `${other.system || other.id} ${value === null ? "no score" : show(value)}`);
+  }));
+}
+
+function drawSteps() {
+  const place = sequence.indexOf(current);
+  const buttons = [["Previous", -1, "k"], ["Next", 1, "j"]].map(([name, by, key]) => {
+    const button = make("button", { type: "button", disabled: sequence[place + by] === undefined, title: `Key ${key}`, "aria-keyshortcuts": key }, name);
+    button.addEventListener("click", () => step(by));
+    return button;
+  });
+  const said = `${(place + 1).toLocaleString("en")} of ${sequence.length.toLocaleString("en")}`;
+  return make("div", { class: "steps" }, make("span", null, said), buttons);
+}
+
+// Brings what depends on the list up to date, without drawing the answer anew.
+function updateSample(sample) {
+  const root = byId("sample");
+  root.querySelector(".steps").replaceWith(drawSteps());
+  root.querySelector(".rivals")?.replaceWith(drawRivals(sample));
+}
+
+function drawSample(sample, chosen = bestReference(sample)) {
   const root = byId("sample");
   const light = lighting(root);
   const imap = sample.imaps.find((candidate) => candidate.ref === chosen);
   const { lang } = sample;
   const choices = sample.references.length > 1 ? make("span", { class: "choice" }, sample.references.map((_, index) => {
     const button = make("button", { type: "button", "aria-pressed": String(index === chosen) }, `${index + 1}${index === bestReference(sample) ? " (counts)" : ""}`);
-    button.addEventListener("click", () => drawSample(sample, steps, index));
+    button.addEventListener("click", () => { drawSample(sample, index); markWords(); });
     return button;
   })) : null;
+  const task = sample.columns[data.columns.indexOf("task")];
   const legend = Object.entries(KINDS).map(([kind, [, , meaning]]) => make("li", null, tag(kind), ` ${meaning}`));
   const guessed = imap && SIDES.some((side) => imap[side].some((pair) => pair[2] >= 0 && !pair[5]));
   const facts = imap ? [
+    make("h3", null, "Facts"), drawFacts(imap, lang, light),
     make("ul", { class: "legend", "aria-label": "How values are marked" }, legend),
     guessed ? make("p", { class: "note" }, "Some values came without their place in the text; they are marked where the same words first stand.") : null,
     make("div", { class: "beside" }, drawPairs("What is asked", imap.query, lang), drawPairs("What is given", imap.constraint, lang)),
-    make("h3", null, "Matches"), ...drawMatches(imap, lang, light),
   ] : [make("p", { class: "note" }, "No facts were taken from these texts in this run.")];
-  root.replaceChildren(
+  const cells = data.columns.map((name, n) => [name, sample.columns[n]]).filter(([, value]) => value !== null && value !== "");
+  const unscored = sample.scores.some((score) => !score || score[0] === null);
+  root.replaceChildren(...[
     make("header", null,
-      make("div", null, make("h3", { class: "id" }, sample.id), make("p", { class: "of" }, [sample.system, sample.task, lang].filter(Boolean).join(" \u00b7 "))),
-      make("div", { class: "steps" }, steps)),
+      make("div", null, make("h3", { class: "id" }, sample.id), make("p", { class: "of" }, [sample.system, task, lang].filter(Boolean).join(" \u00b7 "))),
+      drawSteps()),
     drawFigures(sample),
+    drawParts(sample),
+    make("p", { class: "reason", lang: "en" }, text(sample.reason)),
+    drawRivals(sample),
     drawText("Question", text(sample.question), { lang }),
     make("div", { class: "texts" },
       sample.references.length ? drawText("Reference", text(sample.references[chosen]), { lang, pairs: imap?.reference, side: "reference", choices }) : null,
       drawText("Response", text(sample.response), { lang, pairs: imap?.response, side: "response" })),
-    ...facts.filter(Boolean),
-    make("h3", null, "Scores"), drawScores(sample),
-    make("a", { class: "back", href: "#explorer" }, "Back to the list"));
+    ...facts,
+    make("details", { open: unscored }, make("summary", null, "All scores and their parts"), drawScores(sample)),
+    cells.length ? make("details", null, make("summary", null, "Other columns of the data"),
+      make("dl", { class: "settings" }, cells.flatMap(([name, value]) => [make("dt", null, name), make("dd", null, String(value))]))) : null,
+    make("a", { class: "back", href: "#explorer" }, "Back to the list"),
+  ].filter(Boolean));
   light([...root.querySelectorAll("mark")]);
 }
