@@ -29,7 +29,7 @@ import pytest
 import imapeval
 from imapeval.errors import ImapEvalError
 from imapeval.evaluation.pipeline import open_graph
-from imapeval.evaluation.samples import dialogue, reading, rows
+from imapeval.evaluation.samples import dialogue, formats, reading
 from imapeval.extraction import entries, parsing
 from imapeval.extraction.lexicon import clauses, cues, statements
 from imapeval.extraction.lexicon.reader import LexiconReader
@@ -389,8 +389,10 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         [Turn("user", text), Turn("user", "a")], lang="en"
     ),
     "evaluation.samples.reading.read": _read(reading.read, ".jsonl"),
-    "evaluation.samples.rows.read_csv": _read(lambda path: list(rows.read_csv(str(path))), ".csv"),
-    "evaluation.samples.rows.read_jsonl": _read(lambda path: list(rows.read_jsonl(str(path))), ".jsonl"),
+    **{
+        f"evaluation.samples.formats.read_file{kind}": _read(lambda path: list(formats.read_file(str(path))), kind)
+        for kind in (".csv", ".tsv", ".json", ".jsonl")
+    },
 }
 """How to call readers that need more than a text, by their dotted name within the package."""
 

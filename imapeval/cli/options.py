@@ -57,7 +57,11 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 Data = Annotated[
-    str, typer.Argument(help="A file (.jsonl, .csv, .parquet), hf:NAME[:SPLIT], or a shipped sample's name.")
+    str,
+    typer.Argument(
+        help="A file (.jsonl, .json, .csv, .tsv, .xlsx, .parquet; also .gz), - for standard input, hf:NAME[:SPLIT], "
+        "or a shipped sample's name."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -101,12 +105,20 @@ class DataOptions:
     """How DATA is read."""
 
     loader: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format of DATA: jsonl, csv, parquet, imapscore, hf or inspect.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Format of DATA: jsonl, json, csv, tsv, xlsx, parquet, imapscore, mediqa-eval, hf or inspect.  "
+            "[default: recognised]",
+        ),
     ] = None
     map_: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="NAME=COLUMN", help="Read the field NAME, such as response, from COLUMN. Repeatable."
+            "--map",
+            metavar="NAME=COLUMN",
+            help="Read the field NAME, such as response, from COLUMN; from a path into nested values, such as "
+            "answers.text; or, as response=gpt4,llama, from a column for each system. Repeatable.",
         ),
     ] = None
     missing: Annotated[
@@ -116,8 +128,24 @@ class DataOptions:
         ),
     ] = None
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Read only the first LIMIT samples; the rest is not checked.")
+        int | None, typer.Option(min=1, help="Read only the first LIMIT rows; the rest is not checked.")
     ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Take N questions at random (--seed), with the answers of all systems."),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Random seed, of --sample and of bootstrap intervals.")] = 0
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Encoding of a text file, such as gb18030.  [default: recognised]"),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of an Excel file.  [default: the only one with a table]")
+    ] = None
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Stop at the first bad row. By default it fails, and the others are scored."),
+    ] = False
 
     def read(self, data: str) -> "list[Sample]":
         """Return the samples of DATA.
@@ -134,6 +162,11 @@ class DataOptions:
             columns=parse_columns(self.map_),
             missing=self.missing or (),
             limit=self.limit,
+            sample=self.sample,
+            seed=self.seed,
+            encoding=self.encoding,
+            sheet=self.sheet,
+            strict=self.strict,
         )
 
 

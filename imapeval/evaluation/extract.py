@@ -96,7 +96,9 @@ async def guard_sample(stage: str, work: Awaitable[_Made]) -> _Made | Failure:
 
 
 def find_rejection(sample: Sample) -> Failure | None:
-    """Return why no metric can score the sample (no response, or a text that is too long); None if it can be scored."""
+    """Return why no metric can score the sample (bad data, no response, a text too long); None if it can be scored."""
+    if sample.fault is not None:
+        return sample.fault
     if not sample.answered:
         return Failure(
             "sample",

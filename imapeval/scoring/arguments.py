@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.samples import make_sample
+from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.llm.prices import Price
 from imapeval.metrics import registry
 from imapeval.metrics.base import Device
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from imapeval.evaluation.pipeline import LlmSettings
+    from imapeval.evaluation.samples.columns import Columns
     from imapeval.llm.protocol import Model
     from imapeval.metrics.base import Metric
     from imapeval.types import Lang
@@ -164,9 +166,17 @@ def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Map
 
 
 def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
-    """Return the sample of each item, or why it is invalid."""
-    names = {name for item in given if isinstance(item, Mapping) for name in item}
-    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, names) for item in given]
+    """Return the sample of each item, or why it is invalid.
+
+    Raises:
+        UsageError: Several columns of the rows could be the same one of ours.
+    """
+    rows = [item for item in given if isinstance(item, Mapping)]
+    try:
+        columns = choose_columns(rows, {})
+    except InputError as error:
+        raise UsageError(f"{error.problem}. Rename one: score_all takes the columns of a data file.") from error
+    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, columns) for item in given]
 
 
 def _mark_unanswered(sample: Sample) -> Sample:
@@ -176,9 +186,9 @@ def _mark_unanswered(sample: Sample) -> Sample:
     return sample
 
 
-def _make_sample(fields: Mapping[str, Any], names: Collection[str]) -> Sample | Failure:
+def _make_sample(fields: Mapping[str, Any], columns: Columns) -> Sample | Failure:
     try:
-        return make_sample(fields, columns=names)
+        return make_sample(fields, columns)
     except InputError as error:
         return Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
 

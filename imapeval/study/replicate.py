@@ -13,7 +13,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import list_columns, read_csv, read_number
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import list_columns, read_number
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 
@@ -137,7 +138,7 @@ def read_paper_table(path: Path) -> dict[Cell, float]:
         InputError: A column is missing, a value is invalid, or an entry is repeated.
     """
     numbers: dict[Cell, float] = {}
-    for row in read_csv(str(path)):
+    for row in read_file(str(path), kind="csv"):
         names: list[str] = []
         for column in ("metric", "system", "dimension"):
             value = row.fields.get(column)

@@ -30,16 +30,16 @@ def check(done: subprocess.CompletedProcess[str], *parts: str) -> None:
             ["data.jsonl, line 2: ", "Write one JSON object per line."],
         ),
         (
-            b'{"id": "a", "prompt": "Why?"}',
-            ["line 1: there is no column 'question'", "'prompt'", "--map question=<column>"],
+            b'{"id": "a", "asked": "Why?"}',
+            ["line 1: there is no column 'question'", "'asked'", "--map question=<column>"],
         ),
         (ROW.encode() * 2, ["line 2: the id 'a'", "Make ids unique"]),
         (
             ROW.encode() + ROW.replace("Why", "Où").replace('"a"', '"b"').encode("latin-1"),
-            ["line 2: byte 0xf9 is not UTF-8", "Save the whole file as UTF-8."],
+            ["line 2: byte 0xf9 is not UTF-8", "Save the whole file as UTF-8, or name its encoding with --encoding"],
         ),
         (ROW.replace("Why?", "").encode(), ["line 1: the question is empty", "Fill it in or remove the row."]),
-        (b"[" * 100_000 + b"\n", ["line 1: ", "Write one JSON object per line."]),
+        (b"[" * 100_000 + b"\n", ["line 1: invalid JSON", "one object per line."]),
         (
             ROW.replace("}", ', "ratings.a": 1' + "0" * 400 + "}").encode(),
             ["line 1: the rating 'a' is not a number", "Write a number"],
@@ -58,22 +58,14 @@ def check(done: subprocess.CompletedProcess[str], *parts: str) -> None:
 )
 def test_data(imapeval: Command, tmp_path: Path, content: bytes, parts: list[str]):
     (tmp_path / "data.jsonl").write_bytes(content)
-    check(imapeval("score", "data.jsonl", "--metrics", "rouge1"), *parts)
+    check(imapeval("score", "data.jsonl", "--metrics", "rouge1", "--strict"), *parts)
     assert not (tmp_path / "runs").exists()
 
 
 def test_csv_row_with_too_many_fields(imapeval: Command, tmp_path: Path):
     (tmp_path / "data.csv").write_text("question,reference,response\nWhy?,So.,Because, that is it.\n")
-    done = imapeval("score", "data.csv", "--metrics", "rouge1")
+    done = imapeval("score", "data.csv", "--metrics", "rouge1", "--strict")
     check(done, "data.csv, line 2: 4 fields where the header has 3", "Quote fields that hold commas")
-
-
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_csv_with_another_separator(imapeval: Command, tmp_path: Path, separator: str):
-    header = separator.join(["question", "reference", "response"])
-    (tmp_path / "data.csv").write_text(f"{header}\nWhy?,So.,Because.\n")
-    done = imapeval("score", "data.csv", "--metrics", "rouge1")
-    check(done, f"data.csv, line 1: the header {header!r} is separated by", "Save the file with commas.")
 
 
 def test_output_folder_that_cannot_be_written(imapeval: Command, tmp_path: Path):
@@ -97,7 +89,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
         (["--metrics", ","], ["names no metric"]),
         (["--map", "question"], ["--map 'question' is not NAME=COLUMN"]),
         (["--map", "id=a", "--map", "id=b"], ["'id': 'a' and 'b'"]),
-        (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, csv, parquet, imapscore, mediqa-eval"]),
+        (["--loader", "xml"], ["unknown loader 'xml'", "jsonl, json, csv, tsv, parquet, xlsx, imapscore, mediqa-eval"]),
         (
             ["--imaps", "x", "--llm", "openai:x", "--relations", "graph", "--metrics", "imapscore"],
             ["--imaps and --relations graph"],

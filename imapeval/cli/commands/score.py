@@ -76,7 +76,6 @@ def score(
     encoder: Encoder = "use",
     max_failures: MaxFailures = None,
     checks: CheckOptions,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the bootstrap intervals.")] = 0,
     json_output: Json = False,
 ) -> None:
     """Score the responses of a file against its references.
@@ -127,7 +126,7 @@ def score(
         extractor=ready.extractor,
         matcher=ready.matcher,
         references=joined,
-        seed=seed,
+        seed=data_options.seed,
         resources=ready.resources,
     )
     try:
@@ -160,7 +159,7 @@ def score(
     results = done.results()
     table = export_csv(done)
     report = write_report(folder)
-    rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=seed)
+    rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=data_options.seed)
     verdicts = checks.check_run(
         done,
         thresholds,

@@ -116,7 +116,7 @@ async def forecast_usage(
     asking = {task.name for task in tasks if task.cached < task.calls}
     # The content of imaps does not matter if no request depends on it.
     told = [name for name in ASSUMPTIONS if name in asking and (name != "answer-inform" or work.matcher is not None)]
-    answered = [sample for sample in samples if sample.answered]
+    answered = [sample for sample in samples if sample.answered and sample.fault is None]
     return UsageForecast(
         questions=len({(sample.lang, sample.question) for sample in answered}),
         references=len({(sample.lang, sample.question, text) for sample in answered for text in sample.references}),

@@ -81,6 +81,13 @@ class _Turn(_StrictModel):
     content: str
 
 
+class _Failure(_StrictModel):
+    stage: str
+    kind: str
+    message: str
+    raw: str | None = None
+
+
 class SampleLine(_StrictModel):
     """A line of `samples.jsonl`."""
 
@@ -93,6 +100,7 @@ class SampleLine(_StrictModel):
     ratings: dict[str, float]
     meta: dict[str, Any]
     turns: list[_Turn] = []
+    fault: _Failure | None = None
 
     def sample(self) -> Sample:
         """Return the sample."""
@@ -107,14 +115,8 @@ class SampleLine(_StrictModel):
             meta=self.meta,
             turns=tuple(Turn("user" if turn.role == "user" else "assistant", turn.content) for turn in self.turns),
             answered=self.response is not None,
+            fault=None if self.fault is None else Failure(**dict(self.fault)),
         )
-
-
-class _Failure(_StrictModel):
-    stage: str
-    kind: str
-    message: str
-    raw: str | None = None
 
 
 class ResultLine(_StrictModel):

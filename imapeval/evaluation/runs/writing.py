@@ -286,6 +286,8 @@ def _dump_sample(sample: Sample) -> str:
     }
     if sample.turns:
         fields["turns"] = [asdict(turn) for turn in sample.turns]
+    if sample.fault is not None:
+        fields["fault"] = _failure_to_dict(sample.fault)
     # `str` for values such as dates, which extra columns of Parquet may hold.
     return json.dumps(fields, ensure_ascii=False, default=str)
 

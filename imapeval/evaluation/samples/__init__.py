@@ -3,8 +3,9 @@
 A new source needs a loader (see `imapeval.evaluation.samples.loaders`) and its entry in `LOADERS`.
 """
 
+from imapeval.evaluation.samples.building import make_sample
 from imapeval.evaluation.samples.loaders import LOADERS, Loader
-from imapeval.evaluation.samples.reading import make_sample, read, resolve_source, shipped_samples, system_label
+from imapeval.evaluation.samples.reading import read, resolve_source, shipped_samples, system_label
 from imapeval.evaluation.samples.rows import Row
 from imapeval.text.language import detect_lang
 

@@ -11,7 +11,7 @@ from zipfile import BadZipFile
 
 from imapeval._optional import require
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.rows import Row, read_lang
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, read_lang
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _READER_ERRORS = (("zstandard", "ZstdError"), ("ijson.common", "JSONError"))
 _log = get_logger(__name__)
 
 
-def load_inspect(source: str) -> Iterator[Row]:
+def load_inspect(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
     """Yield the answers of a log.
 
     Ids are those of the samples, followed by "/" and the epoch if there are several epochs. `system` is the model, and
@@ -73,7 +73,7 @@ def load_inspect(source: str) -> Iterator[Row]:
             **{f"metadata.{name}": value for name, value in sample.metadata.items()},
             **_read_scores(sample.scores or {}),
         }
-        yield Row(number, number, fields)
+        yield Row(number, number, fields, unit="record")
 
 
 def is_unanswered(output: Any) -> bool:

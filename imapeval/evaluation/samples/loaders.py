@@ -12,19 +12,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.formats import FILE_LOADERS, read_file
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
-from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_jsonl, read_parquet
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, list_columns
+from imapeval.evaluation.samples.text_lines import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from imapeval.evaluation.samples.rows import ReadOptions
 
 
 class Loader(Protocol):
     """Yields the rows of a source."""
 
-    def __call__(self, source: str) -> Iterable[Row]:
-        """Return the rows.
+    def __call__(self, source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterable[Row]:
+        """Return the rows; a bad one with an error, unless the options are strict.
 
         Raises:
             InputError: The content is invalid.
@@ -46,7 +50,7 @@ _IMAPSCORE_COLUMNS = {
 }
 
 
-def load_imapscore(source: str) -> Iterator[Row]:
+def load_imapscore(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
     """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all in a folder.
 
     The files are `*.txt`: JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean
@@ -58,17 +62,20 @@ def load_imapscore(source: str) -> Iterator[Row]:
     """
     path = Path(source)
     if not path.is_dir():
-        yield from _load_imapscore_file(path)
+        yield from _load_imapscore_file(path, options)
         return
     files = sorted(path.glob("*.txt"))
     if not files:
         raise InputError("has no .txt file", path=path, fix="Give the folder with the upstream imapScore files.")
     for file in files:
-        yield from _load_imapscore_file(file)
+        yield from _load_imapscore_file(file, options)
 
 
-def _load_imapscore_file(path: Path) -> Iterator[Row]:
-    for row in read_jsonl(str(path)):
+def _load_imapscore_file(path: Path, options: ReadOptions) -> Iterator[Row]:
+    for row in read_file(str(path), options, kind="jsonl"):
+        if row.error is not None:
+            yield row
+            continue
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
             raise InputError(
@@ -87,7 +94,7 @@ def _load_imapscore_file(path: Path) -> Iterator[Row]:
         yield Row(row.number, row.line, fields, str(path))
 
 
-def load_hf(source: str) -> Iterator[Row]:
+def load_hf(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
     """Yield the rows of a Hugging Face dataset: `hf:NAME` or `hf:NAME:SPLIT` (NAME may be a local folder).
 
     Raises:
@@ -109,13 +116,11 @@ def load_hf(source: str) -> Iterator[Row]:
     if split not in splits:
         raise UsageError(f"the dataset {name!r} has the splits {', '.join(splits)}. Write hf:{name}:<split>.")
     for number, fields in enumerate(loaded[split], 1):
-        yield Row(number, number, fields)
+        yield Row(number, number, fields, unit="row")
 
 
 LOADERS: Mapping[str, Loader] = {
-    "jsonl": read_jsonl,
-    "csv": read_csv,
-    "parquet": read_parquet,
+    **FILE_LOADERS,
     "imapscore": load_imapscore,
     "mediqa-eval": load_mediqa_eval,
     "hf": load_hf,
@@ -123,20 +128,13 @@ LOADERS: Mapping[str, Loader] = {
 }
 """All loaders by their name for `--loader`."""
 
-_SUFFIXES: Mapping[str, Loader] = {
-    ".jsonl": read_jsonl,
-    ".csv": read_csv,
-    ".parquet": read_parquet,
-    ".eval": load_inspect,
-}
-
 
 def choose_loader(source: str, name: str | None = None) -> Loader:
     """Return the loader with this name, or the one for the type of the source.
 
     Raises:
         UsageError: Unknown loader name.
-        InputError: No name is given, and the file type is unknown.
+        InputError: No name is given, and there is no such file.
     """
     if name is not None:
         if name not in LOADERS:
@@ -144,14 +142,6 @@ def choose_loader(source: str, name: str | None = None) -> Loader:
         return LOADERS[name]
     if source.startswith(_HF_PREFIX):
         return load_hf
-    suffix = Path(source).suffix.lower()
-    if suffix not in _SUFFIXES:
-        if not Path(source).exists():
-            raise InputError("no such file", path=source, fix="Check the path; `imapeval datasets` lists what ships.")
-        raise InputError(
-            f"unknown file type {suffix!r}" if suffix else "the file name has no type",
-            path=source,
-            fix=f"Give a file of type {', '.join(_SUFFIXES)}, or say how to read it with --loader "
-            f"({', '.join(LOADERS)}).",
-        )
-    return _SUFFIXES[suffix]
+    if source != STDIN and not Path(source).exists():
+        raise InputError("no such file", path=source, fix="Check the path; `imapeval datasets` lists what ships.")
+    return load_inspect if Path(source).suffix.lower() == ".eval" else read_file

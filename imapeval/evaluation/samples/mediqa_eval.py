@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.rows import Row, list_columns, read_csv, read_number
+from imapeval.evaluation.samples.formats import read_file
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, list_columns, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +34,7 @@ class _Answer:
     ratings: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
 
 
-def load_mediqa_eval(source: str) -> Iterator[Row]:
+def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
     """Yield the answers of a file of rated rows, those of one author to one question apart by their texts.
 
     Ids are `<dataset>-<encounter>-<lang>-<author>`, with "-2" and so on for further texts. The references are the
@@ -46,7 +47,8 @@ def load_mediqa_eval(source: str) -> Iterator[Row]:
     path = Path(source)
     answers: dict[tuple[str, str], _Answer] = {}
     texts_by_id: dict[str, int] = {}
-    for row in read_csv(source):
+    # Strictly: a rating that is left out would move a mean.
+    for row in read_file(source, replace(options, strict=True), kind="csv"):
         if missing := [name for name in _COLUMNS if name not in row.fields]:
             raise InputError(
                 f"there is no column {missing[0]!r}; the columns are {list_columns(row.fields)}",

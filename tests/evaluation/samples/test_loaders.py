@@ -40,7 +40,7 @@ def test_a_folder_of_imapscore_files(tmp_path: Path):
     (tmp_path / "HMedQA-GPT-4.txt").write_text(json.dumps(row))
     (tmp_path / "a.txt").write_text(json.dumps(row | {"Average_accuracy_score": "five"}))
     with pytest.raises(InputError, match=r"a\.txt, line 1"):
-        read(tmp_path, loader="imapscore")
+        read(tmp_path, loader="imapscore", strict=True)
     (tmp_path / "a.txt").write_text(json.dumps(row))
     assert [sample.id for sample in read(tmp_path, loader="imapscore")] == ["HMedQA-GPT-4:0", "a:0"]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import Row, read_bytes, read_csv, read_jsonl, read_parquet
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.formats import read_file
 from imapeval.study.data.ratings.argilla import read_argilla, recognise_argilla
 from imapeval.study.data.ratings.collection import collect_ratings
 from imapeval.study.data.ratings.label_studio import read_label_studio, recognise_label_studio
@@ -15,7 +13,7 @@ from imapeval.study.data.ratings.source import RatingsSource
 from imapeval.study.data.ratings.tables import read_table, recognise_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.study.data.ratings.collection import Ratings
@@ -51,7 +49,7 @@ def read_ratings(
     scales: Mapping[str, Scale] | None = None,
     dimensions: Sequence[str] | None = None,
 ) -> Ratings:
-    """Read a file of ratings: a table (CSV, JSONL, JSON, Parquet), or an export of Label Studio or Argilla.
+    """Read a file of ratings: a table (CSV, Excel, JSON and so on), or an export of Label Studio or Argilla.
 
     What the formats look like is said in the modules `tables`, `label_studio` and `argilla`. Empty cells, null and
     "NA" are "not rated".
@@ -64,11 +62,11 @@ def read_ratings(
         dimensions: Dimensions to read, in the order of the result; None reads all.
 
     Raises:
-        UsageError: The file's type is unknown, or it has no such dimension.
+        UsageError: There is no such dimension.
         InputError: The content is at fault; names file, line (or record) and the fix.
         MissingExtraError: A package that is needed is not installed.
     """
-    rows = tuple(_read_rows(path))
+    rows = tuple(read_file(str(path)))
     if not rows:
         raise InputError("there are no rows", path=path, fix="Give a file with at least one rated answer.")
     source = RatingsSource(path, rows, columns or {}, labels or {}, None if dimensions is None else tuple(dimensions))
@@ -76,36 +74,3 @@ def read_ratings(
     if kind is None:
         raise source.error_at("the record is empty", rows[0], fix="Give an id and ratings.")
     return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
-
-
-def _read_rows(path: Path) -> Iterable[Row]:
-    reader = _FILES.get(path.suffix.lower())
-    if reader is None:
-        raise UsageError(f"cannot read ratings from {path}: allowed are {', '.join(_FILES)}. Save it as one of them.")
-    return reader(str(path))
-
-
-def _read_json(source: str) -> Iterator[Row]:
-    """Yield the objects of a JSON file that holds one list of them."""
-    from pathlib import Path
-
-    path = Path(source)
-    fix = "Give a list of objects, as annotation tools export it; for one object per line name the file .jsonl."
-    try:
-        records = json.loads(read_bytes(path).removeprefix(codecs.BOM_UTF8))
-    except (ValueError, RecursionError) as error:  # not UTF-8 is a ValueError too
-        raise InputError(f"broken JSON ({error})", path=path, fix=fix) from error
-    if not isinstance(records, list):
-        raise InputError("there is no list of records", path=path, fix=fix)
-    for number, fields in enumerate(cast("list[Any]", records), 1):
-        if not isinstance(fields, dict):
-            raise InputError(f"record {number} is no object", path=path, fix=fix)
-        yield Row(number, number, cast("dict[str, Any]", fields))
-
-
-_FILES: Mapping[str, Callable[[str], Iterable[Row]]] = {
-    ".csv": read_csv,
-    ".jsonl": read_jsonl,
-    ".json": _read_json,
-    ".parquet": read_parquet,
-}

@@ -55,7 +55,7 @@ def test_json(imapeval: Command):
     ("args", "message"),
     [
         (["none.csv"], "no such file"),
-        (["r.xlsx"], "cannot read ratings from r.xlsx"),
+        (["r.docx"], "r.docx: no such file"),
         (["r.csv"], "line 2: the rating 'tone' is no number but 'good'"),
         (["r.csv", "--labels", "good"], "--labels: 'good' is not WORD=NUMBER"),
         (["r.csv", "--labels", "good=much"], "is not WORD=NUMBER"),

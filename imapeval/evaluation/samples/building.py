@@ -1,0 +1,258 @@
+"""Builds samples from rows, and checks every value."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples import dialogue
+from imapeval.evaluation.samples.rows import Row, UnusableCell, list_columns, read_number, short_repr
+from imapeval.text.language import detect_lang
+from imapeval.types import Failure, Lang, Sample, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from imapeval.evaluation.samples.columns import Columns
+
+_LANGS: tuple[Lang, ...] = get_args(Lang)
+
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+
+
+def make_sample(fields: Mapping[str, Any], columns: Columns) -> Sample:
+    """Return the sample of one row in memory, with the checks of `read`; its id may be "".
+
+    Raises:
+        InputError: The content is invalid.
+    """
+    return SampleBuilder(None, columns).build(Row(1, 0, fields))
+
+
+class SampleBuilder:
+    """Builds the samples of one source.
+
+    Args:
+        source: The file; None without one.
+        columns: Its columns.
+        missing: Texts that mean that there is no response.
+    """
+
+    def __init__(self, source: str | None, columns: Columns, *, missing: Iterable[str] = ()) -> None:
+        self._source = source
+        self._columns = columns
+        self._missing = {text.strip() for text in missing}
+        self._has_responses = columns.has("response")
+
+    def build_all(self, row: Row, *, strict: bool) -> list[tuple[Sample, InputError | None]]:
+        """Return the samples of a row, one for each system; a bad one with the reason.
+
+        Raises:
+            InputError: A sample is bad, and `strict` is set.
+        """
+        made: list[tuple[Sample, InputError | None]] = []
+        for system in self._columns.systems or (None,):
+            try:
+                if row.error is not None:
+                    raise row.error
+                made.append((self.build(row, system=system), None))
+            except InputError as error:
+                if strict:
+                    raise
+                made.append((self._build_bad(row, error, system=system), error))
+        return made
+
+    def build(self, row: Row, *, system: str | None = None) -> Sample:
+        """Return the sample of a row, for one of several systems.
+
+        Raises:
+            InputError: The row is bad.
+        """
+        ours, others = self._columns.split(row.fields, system=system)
+        turns: tuple[Turn, ...] = ()
+        if ours.get("turns") in (None, ""):
+            question = self._text(row, ours, "question")
+            if not self._has_responses:
+                self._fail_missing(row, "response")
+            response = self._response(row, ours)
+            lang = self._lang(row, ours, question)
+        else:
+            before, response = self._dialogue(row, ours)
+            lang = self._lang(row, ours, " ".join(turn.content for turn in before))
+            question = dialogue.join_turns(before, lang=lang)
+            turns = before if response is None else (*before, Turn("assistant", response))
+        return Sample(
+            id=self._id(row, ours),
+            question=question,
+            references=self._references(row, ours),
+            response=response or "",
+            lang=lang,
+            system=self._optional_text(row, ours, "system"),
+            ratings=self._ratings(row, ours),
+            meta=_to_plain(others),
+            turns=turns,
+            answered=response is not None,
+        )
+
+    def _build_bad(self, row: Row, error: InputError, *, system: str | None) -> Sample:
+        """Return the sample of a row that cannot be read, with what is a text in it."""
+        ours, others = self._columns.split(row.fields, system=system)
+        texts = {name: value for name, value in ours.items() if isinstance(value, str) and _is_valid_unicode(value)}
+        return Sample(
+            id="" if ours.get("id") is None else str(ours["id"]),
+            question=texts.get("question", ""),
+            references=(),
+            response=texts.get("response", ""),
+            lang=detect_lang(texts.get("question", "")),
+            system=texts.get("system", ""),
+            meta=_to_plain(others),
+            fault=Failure("sample", "bad-input", str(error)),
+        )
+
+    def _response(self, row: Row, ours: Mapping[str, Any]) -> str | None:
+        """Return the response, which may be empty; None if there is none."""
+        value = ours.get("response")
+        if (isinstance(value, float) and math.isnan(value)) or value is None or (value == "" and not row.has_null):
+            return None
+        return self._none_if_missing(self._optional_text(row, ours, "response"))
+
+    def _none_if_missing(self, text: str) -> str | None:
+        return None if text.strip() in self._missing else text
+
+    def _dialogue(self, row: Row, ours: Mapping[str, Any]) -> tuple[tuple[Turn, ...], str | None]:
+        if self._optional_text(row, ours, "question").strip():
+            self._fail(row, "there are both 'question' and 'turns'", fix="Keep one of them.")
+        apart = self._response(row, ours)
+        try:
+            turns = dialogue.read_turns(ours["turns"])
+            before, response = dialogue.split_response(turns, apart, may_be_absent=self._has_responses)
+        except InputError as error:
+            self._fail(row, error.problem, fix=error.fix)
+        for turn in before:
+            self._require_valid_unicode(row, "dialogue", turn.content)
+        return before, None if response is None else self._none_if_missing(
+            self._require_valid_unicode(row, "response", response)
+        )
+
+    def _lang(self, row: Row, ours: Mapping[str, Any], question: str) -> Lang:
+        lang = self._optional_text(row, ours, "lang") or detect_lang(question)
+        if lang not in _LANGS:
+            self._fail(row, f"unknown lang {lang!r}", fix=f"Write {' or '.join(_LANGS)}, or leave it out.")
+        return lang
+
+    def _id(self, row: Row, ours: Mapping[str, Any]) -> str:
+        value = ours.get("id")
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return self._optional_text(row, ours, "id")
+
+    def _text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
+        if name not in ours:
+            self._fail_missing(row, name)
+        text = self._optional_text(row, ours, name)
+        if not text.strip():
+            self._fail(row, f"the {name} is empty", fix="Fill it in or remove the row.")
+        return text
+
+    def _optional_text(self, row: Row, ours: Mapping[str, Any], name: str) -> str:
+        value = self._as_text(row, ours.get(name))
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return ""
+        if not isinstance(value, str):
+            self._fail(row, f"the {name} is not a text but {short_repr(value)}", fix="Write a text.")
+        return self._require_valid_unicode(row, name, value)
+
+    def _as_text(self, row: Row, value: Any) -> Any:
+        """Return a spreadsheet's number as text: it knows no other way to say that a text is "5"."""
+        if isinstance(value, UnusableCell):
+            self._fail(row, value.problem, fix="Write the value itself into the cell.")
+        return str(value) if isinstance(value, int | float) and not row.has_null else value
+
+    def _require_valid_unicode(self, row: Row, name: str, text: str) -> str:
+        if not _is_valid_unicode(text):
+            self._fail(row, f"the {name} has a lone surrogate, half a character", fix="Write the character whole.")
+        return text
+
+    def _references(self, row: Row, ours: Mapping[str, Any]) -> tuple[str, ...]:
+        many = ours.get("references")
+        if isinstance(many, list):
+            many = [self._as_text(row, text) for text in cast("list[Any]", many)]
+        if isinstance(ours.get("reference"), list) and many is None:
+            one, many = "", ours["reference"]
+        else:
+            one = self._optional_text(row, ours, "reference")
+        if many is None or many == "":
+            return (one,) if one.strip() else ()
+        if one:
+            self._fail(row, "there are both 'reference' and 'references'", fix="Keep one of them.")
+        if isinstance(many, str):
+            try:
+                many = json.loads(many)
+            except ValueError:
+                self._fail(
+                    row,
+                    f"the references {short_repr(many)} are not a JSON list",
+                    fix='Write a list such as ["one", "two"].',
+                )
+        if not isinstance(many, list):
+            self._fail(row, f"the references are not a list but {short_repr(many)}", fix="Write a list of texts.")
+        texts = cast("list[Any]", many)
+        for text in texts:
+            if not isinstance(text, str) or not text.strip():
+                self._fail(row, f"a reference is empty or not a text: {short_repr(text)}", fix="Write texts.")
+        return tuple(self._require_valid_unicode(row, "reference", text) for text in texts)
+
+    def _ratings(self, row: Row, ours: Mapping[str, Any]) -> dict[str, float]:
+        nested = ours.get("ratings")
+        if nested is not None and not isinstance(nested, dict):
+            self._fail(
+                row,
+                f"ratings is not an object but {short_repr(nested)}",
+                fix='Write {"accuracy": 4.5} or use ratings.accuracy.',
+            )
+        given = dict(cast("dict[str, Any]", nested or {}))
+        given |= {name.removeprefix("ratings."): value for name, value in ours.items() if name.startswith("ratings.")}
+        return {
+            dimension: self._rating(row, dimension, value)
+            for dimension, value in given.items()
+            if value not in (None, "")
+        }
+
+    def _rating(self, row: Row, dimension: str, value: Any) -> float:
+        number = read_number(value)
+        if number is None and row.decimal_comma and isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
+            number = read_number(value.replace(",", "."))
+        if number is None:
+            self._fail(
+                row,
+                f"the rating {dimension!r} is not a number but {short_repr(value)}",
+                fix="Write a number or leave it empty.",
+            )
+        return number
+
+    def _fail_missing(self, row: Row, name: str) -> NoReturn:
+        if self._source is None:
+            self._fail(row, f"there is no {name}", fix=f"Give a {name}.")
+        self._fail(
+            row,
+            f"there is no column {name!r}; the columns are {list_columns(row.fields)}",
+            fix=f"Say which column it is with --map {name}=<column>.",
+        )
+
+    def _fail(self, row: Row, problem: str, *, fix: str) -> NoReturn:
+        raise InputError(problem, path=row.file or self._source, line=row.line or None, unit=row.unit, fix=fix)
+
+
+def _is_valid_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _to_plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, UnusableCell) else value for name, value in fields.items()}

@@ -1,0 +1,253 @@
+"""Which columns of the data are which of a sample's: named by the user, by our own names, or by usual other names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples.rows import list_columns
+from imapeval.redaction import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+NAMES = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
+
+_USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("prompt", "query", "instruction", "input", "user_input", "问题"),
+    "turns": ("messages", "conversation", "conversations", "dialogue", "dialog"),
+    "response": (
+        *("prediction", "predicted", "predicted_answer", "output", "completion", "generation", "generated_answer"),
+        *("generated_text", "candidate", "model_output", "model_answer", "model_response", "回答"),
+    ),
+    "reference": (
+        *("ground_truth", "gold", "gold_answer", "golden_answer", "reference_answer", "expected", "expected_output"),
+        *("expected_answer", "target", "ideal", "correct_answer", "参考答案", "标准答案"),
+    ),
+    "references": ("ground_truths", "gold_answers", "reference_answers", "targets"),
+    "system": ("model", "model_name"),
+}
+"""What other data sets call our columns, in lower case."""
+
+_ANSWER = ("answer", "答案")
+"""What may be the reference as well as the response."""
+
+_NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]+)")
+
+_ABSENT = object()
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a source.
+
+    Attributes:
+        sources: The columns of the data for each of our names. Several for a reference are several references.
+        systems: Columns of responses, each of the system of that name, in place of one column; () otherwise.
+    """
+
+    sources: Mapping[str, tuple[str, ...]]
+    systems: tuple[str, ...] = ()
+
+    def split(self, fields: Mapping[str, Any], *, system: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the fields of a row by our names, and the other ones.
+
+        Args:
+            fields: The row.
+            system: One of `systems`, whose response is taken.
+        """
+        ours: dict[str, Any] = {}
+        for name, columns in self.sources.items():
+            values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]
+            if len(columns) > 1:
+                ours["references"] = [value for value in values if value is not None and value != ""]
+            elif values:
+                ours[name] = values[0]
+        used = {column for columns in self.sources.values() for column in columns}.union(self.systems)
+        if system is not None:
+            ours["system"] = system
+            if system in fields:
+                ours["response"] = fields[system]
+        return ours, {name: value for name, value in fields.items() if name not in used}
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a column for one of our names."""
+        return name in self.sources or (name == "response" and bool(self.systems))
+
+
+def choose_columns(
+    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], *, path: Path | None = None
+) -> Columns:
+    """Find the columns. What is taken by a usual name is logged.
+
+    Args:
+        rows: The fields of all rows.
+        wanted: Our name -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for response and
+            reference, several of them with commas between.
+        path: The file; None without one.
+
+    Raises:
+        UsageError: `wanted` names an unknown column of ours.
+        InputError: No row has a wanted column, or several columns could be the same one of ours.
+    """
+    for name in wanted:
+        if name not in NAMES and not name.startswith("ratings."):
+            raise UsageError(f"cannot map to {name!r}. Columns: {', '.join(NAMES)}, ratings.<dimension>.")
+    names = dict.fromkeys(name for row in rows for name in row)
+    sources = {name: _resolve(name, text, names, rows, path) for name, text in wanted.items()}
+    systems = sources.pop("response") if len(sources.get("response", ())) > 1 else ()
+    used = {column for columns in sources.values() for column in columns}.union(systems)
+    for name in names:
+        is_ours = name in NAMES or name == "ratings" or name.startswith("ratings.")
+        if is_ours and name not in used and name not in wanted and not (systems and name == "system"):
+            sources[name] = (name,)
+    if systems and (rated := next((name for name in sources if name.startswith("ratings")), None)):
+        raise InputError(
+            f"{rated!r} rates one response, but each row has those of {len(systems)} systems",
+            path=path,
+            fix="Write a row for each response, or give the ratings as a file of their own to `imapeval study`.",
+        )
+    finder = _Finder(rows, [name for name in names if name not in used and name not in sources], path)
+    finder.take_usual_names(sources, responses=bool(systems))
+    return Columns(sources, systems)
+
+
+def _resolve(
+    name: str, text: str, names: Mapping[str, None], rows: Sequence[Mapping[str, Any]], path: Path | None
+) -> tuple[str, ...]:
+    """Return the columns that a mapping names."""
+
+    def exists(column: str) -> bool:
+        return column in names or any(_look_up(row, column) is not _ABSENT for row in rows)
+
+    columns = [text]
+    if not exists(text) and name in ("response", "reference", "references"):
+        columns = [part.strip() for part in text.split(",")]
+    for column in dict.fromkeys(columns):
+        if not exists(column):
+            raise InputError(
+                f"{name!r} is mapped to the column {column!r}, which no row has; the columns are {list_columns(names)}",
+                path=path,
+                fix=f"Correct --map {name}={text}.",
+            )
+    if len(set(columns)) < len(columns):
+        raise UsageError(f"--map {name}={text} names a column twice. Keep one.")
+    return tuple(columns)
+
+
+def _look_up(fields: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column, or of a path into nested values such as "answers.text"; else `_ABSENT`.
+
+    Through a list, a number chooses an item (from 0), and a name is looked up in every item. A list of one is its item.
+    """
+    if column in fields:
+        return fields[column]
+    root, dot, path = column.partition(".")
+    value = fields.get(root, _ABSENT) if dot else _ABSENT
+    for step in path.split("."):
+        value = _step_into(value, step)
+    if isinstance(value, list) and len(items := cast("list[Any]", value)) == 1:
+        return items[0]
+    return cast("Any", value)
+
+
+def _step_into(value: Any, step: str) -> Any:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).get(step, _ABSENT)
+    if not isinstance(value, list):
+        return _ABSENT
+    items = cast("list[Any]", value)
+    if step.isdecimal():
+        return items[int(step)] if int(step) < len(items) else _ABSENT
+    found = [_step_into(item, step) for item in items if isinstance(item, dict)]
+    return [item for item in found if item is not _ABSENT] if found else _ABSENT
+
+
+class _Finder:
+    """Finds columns by usual names among those that are left."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | None) -> None:
+        self._rows = rows
+        self._left = {column: _normalise(column) for column in left}
+        self._path = path
+
+    def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
+        """Add what is found to `sources`. `responses` says that there are columns of responses already."""
+        before = set(sources)
+        for name in NAMES:
+            self._take(sources, name, self._find(name, (name,)))
+        if "references" not in before and (numbered := self._find_numbered()):
+            columns = (*sources.pop("reference", ()), *numbered)
+            sources["reference" if len(columns) == 1 else "references"] = columns
+        for name, usual in _USUAL_NAMES.items():
+            instead = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
+            if instead.get(name) not in sources and not (responses and name in ("response", "system")):
+                self._take(sources, name, self._find(name, usual))
+        self._take_answer(sources, responses=responses)
+        if taken := {name: columns for name, columns in sources.items() if name not in before}:
+            _log.warning(
+                "%s: took %s (others: --map NAME=COLUMN)",
+                self._path or "score_all",
+                ", ".join(f"{' and '.join(map(repr, columns))} for {name}" for name, columns in taken.items()),
+            )
+
+    def _take(self, sources: dict[str, tuple[str, ...]], name: str, found: Sequence[str]) -> None:
+        if name in sources or not found:
+            return
+        if len(found) > 1:
+            raise InputError(
+                f"each of the columns {list_columns(found)} could be the {name}",
+                path=self._path,
+                fix=f"Say which with --map {name}={found[0]}.",
+            )
+        sources[name] = (found[0],)
+        del self._left[found[0]]
+
+    def _find(self, name: str, usual: Sequence[str]) -> list[str]:
+        return [column for column, known in self._left.items() if known in usual and self._fits(column, name)]
+
+    def _find_numbered(self) -> list[str]:
+        numbers = {
+            column: found for column, known in self._left.items() if (found := _NUMBERED_REFERENCE.fullmatch(known))
+        }
+        for column in numbers:
+            del self._left[column]
+        return sorted(numbers, key=lambda column: int(numbers[column][1]))
+
+    def _fits(self, column: str, name: str) -> bool:
+        """Return whether the column has values of the right kind."""
+        lists = name in ("turns", "references", "reference")
+        values = [value for row in self._rows if (value := row.get(column)) is not None]
+        return all(isinstance(value, str) or (lists and isinstance(value, list)) or name == "id" for value in values)
+
+    def _take_answer(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
+        """Take a column "answer" for the one of response and reference that is missing.
+
+        Raises:
+            InputError: Both are missing.
+        """
+        if not (found := self._find("answer", _ANSWER)):
+            return
+        has_response, has_reference = (
+            responses or "response" in sources,
+            "reference" in sources or "references" in sources,
+        )
+        if not (has_response or has_reference or "turns" in sources):
+            raise InputError(
+                f"the column {found[0]!r} could be the response or the reference",
+                path=self._path,
+                fix=f"Say which with --map response={found[0]} or --map reference={found[0]}.",
+            )
+        if not has_reference:
+            self._take(sources, "reference", found)
+        elif not has_response and "turns" not in sources:
+            self._take(sources, "response", found)
+
+
+def _normalise(column: str) -> str:
+    return re.sub(r"[\s_-]+", "_", column.strip()).casefold()

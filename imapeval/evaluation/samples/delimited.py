@@ -1,0 +1,113 @@
+"""Reads CSV, TSV and other text with delimited columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.rows import Row, name_cells, read_header, reject_row
+from imapeval.evaluation.samples.text_lines import empty_file_error, read_lines
+from imapeval.redaction import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from imapeval.evaluation.samples.rows import ReadOptions
+    from imapeval.evaluation.samples.text_lines import SourceFile
+
+_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
+
+_HEAD_LINES = 50
+"""Lines by which the delimiter is recognised."""
+
+_log = get_logger(__name__)
+
+
+def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
+    """Yield the rows of a table with a header.
+
+    The delimiter is the one of comma, tab, semicolon and vertical bar that splits the most of the first lines into as
+    many columns as the header; then the one with the most columns. Another one than the file's name says is logged.
+    With semicolons, numbers may have decimal commas. An empty cell is "", quoted or not: the csv module does not
+    distinguish them. Rows of empty cells are skipped.
+
+    Raises:
+        InputError: The file is empty or wrongly encoded, a quotation mark is not closed, or, with strict options, a row
+            does not match the header.
+    """
+    # A lone carriage return ends a line of CSV, too.
+    lines = (part for _, text in read_lines(file, options.encoding) for part in io.StringIO(text, newline=""))
+    with _unlimited_field_size():
+        head = list(islice(lines, _HEAD_LINES))
+        usual = "\t" if file.suffix in (".tsv", ".tab") else ","
+        delimiter = _find_delimiter(head, usual)
+        if delimiter != usual:
+            _log.warning("%s: columns are separated by %s", file.path, _DELIMITERS[delimiter])
+        yield from _read_rows(file, chain(head, lines), delimiter, options)
+
+
+def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: ReadOptions) -> Iterator[Row]:
+    reader = csv.reader(lines, strict=True, delimiter=delimiter)
+    header: list[str] = []
+    number = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            if not header:
+                raise empty_file_error(file.path) from None
+            return
+        except csv.Error as error:
+            raise InputError(
+                f"invalid CSV ({error})",
+                path=file.path,
+                line=line,
+                fix='Quote fields with "..." and double inner quotes.',
+            ) from error
+        if not any(cells):
+            continue
+        if not header:
+            header = read_header(cells, path=file.path, line=line)
+            continue
+        number += 1
+        if len(cells) != len(header):
+            error = InputError(
+                f"{len(cells)} fields where the header has {len(header)}",
+                path=file.path,
+                line=line,
+                fix=f"Quote fields that hold {_DELIMITERS[delimiter]} or line breaks.",
+            )
+            yield reject_row(error, number=number, options=options)
+            continue
+        fields = name_cells(header, cells, path=file.path, line=line)
+        yield Row(number, line, fields, has_null=False, decimal_comma=delimiter == ";")
+
+
+def _find_delimiter(head: Sequence[str], usual: str) -> str:
+    best, found = (0.0, 1), usual
+    for mark in (usual, *(other for other in _DELIMITERS if other != usual)):
+        records = [cells for cells in csv.reader(head, delimiter=mark) if any(cells)]
+        if len(head) == _HEAD_LINES:
+            records = records[:1] + records[1:-1]  # the last one may go on
+        if not records or len(records[0]) < 2:
+            continue
+        fitting = sum(len(cells) == len(records[0]) for cells in records) / len(records)
+        if (fitting, len(records[0])) > best:
+            best, found = (fitting, len(records[0])), mark
+    return found
+
+
+@contextmanager
+def _unlimited_field_size() -> Generator[None]:
+    # The csv module's limit of 128 KiB per field is global, and too low for long answers.
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

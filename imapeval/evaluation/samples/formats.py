@@ -1,0 +1,119 @@
+"""The formats of files, and how one is recognised: by its first bytes, then by its name, then by its first line."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+from zipfile import BadZipFile, ZipFile
+
+from imapeval.errors import InputError
+from imapeval.evaluation.samples.delimited import read_delimited
+from imapeval.evaluation.samples.excel import read_excel
+from imapeval.evaluation.samples.json_files import read_json
+from imapeval.evaluation.samples.parquet import read_parquet
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS
+from imapeval.evaluation.samples.text_lines import open_source
+from imapeval.redaction import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from imapeval.evaluation.samples.rows import ReadOptions, Row
+    from imapeval.evaluation.samples.text_lines import SourceFile
+
+FileFormat = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx"]
+
+_READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]] = {
+    "jsonl": read_json,
+    "json": read_json,
+    "csv": read_delimited,
+    "tsv": read_delimited,
+    "parquet": read_parquet,
+    "xlsx": read_excel,
+}
+
+_SUFFIXES: Mapping[str, FileFormat] = {
+    **{f".{name}": name for name in _READERS},
+    ".ndjson": "jsonl",
+    ".tab": "tsv",
+    ".xlsm": "xlsx",
+}
+
+SUFFIXES = tuple(f".{name}" for name in _READERS)
+"""The file types of the formats."""
+
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+"""How .xls begins, and any file of Excel with a password (Microsoft, "Compound File Binary File Format")."""
+
+_log = get_logger(__name__)
+
+
+def read_file(source: str, options: ReadOptions = DEFAULT_OPTIONS, *, kind: FileFormat | None = None) -> Iterator[Row]:
+    """Yield the rows of a file, lazily where its format allows.
+
+    Args:
+        source: A path, or "-" for standard input. Any file may be packed with gzip.
+        options: How to read it.
+        kind: Its format; None recognises it.
+
+    Raises:
+        InputError: The file is missing or empty, its format is unknown, or its content is at fault.
+        UsageError: An option does not fit the file.
+        MissingExtraError: A required package is not installed.
+    """
+    with open_source(source) as file:
+        yield from _READERS[kind or _recognise(file)](file, options)
+
+
+FILE_LOADERS: Mapping[str, Callable[..., Iterator[Row]]] = {name: partial(read_file, kind=name) for name in _READERS}
+"""`read_file` for each format."""
+
+
+def _recognise(file: SourceFile) -> FileFormat:
+    named = _SUFFIXES.get(file.suffix)
+    found = _recognise_binary(file) or named or _recognise_text(file)
+    if named is not None and found != named:
+        _log.warning("%s: read as %s, which it is in spite of its name", file.path, found)
+    return found
+
+
+def _recognise_binary(file: SourceFile) -> FileFormat | None:
+    head = file.peek()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"PK\3\4"):
+        if _holds_workbook(file):
+            return "xlsx"
+        raise InputError("a ZIP archive that is not an Excel file", path=file.path, fix="Unpack it, and give one file.")
+    if head.startswith(_OLD_EXCEL):
+        raise InputError(
+            "an Excel file of the old format, or with a password",
+            path=file.path,
+            fix="Save it as .xlsx, without a password.",
+        )
+    return None
+
+
+def _holds_workbook(file: SourceFile) -> bool:
+    try:
+        with ZipFile(file.stream) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except BadZipFile:
+        return False
+    finally:
+        file.stream.seek(0)
+
+
+def _recognise_text(file: SourceFile) -> FileFormat:
+    # Without the bytes of byte-order marks, and with each ASCII character as one byte.
+    head = file.peek().translate(None, b"\0\xef\xbb\xbf\xff\xfe").strip()
+    if head.startswith((b"{", b"[")):
+        return "json"
+    first = head.splitlines()[0]
+    if any(mark in first for mark in b",\t;|") and min(first) >= ord("\t"):
+        return "csv"
+    raise InputError(
+        f"unknown file type {file.suffix!r}" if file.suffix else "the type of the file is not recognised",
+        path=file.path,
+        fix=f"Give a file of type {', '.join(SUFFIXES)}, or say how to read it with --loader.",
+    )

@@ -1,0 +1,212 @@
+"""Opens a source of bytes (file, standard input, gzip) and decodes it line by line, in an encoding it recognises."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import shutil
+import sys
+import tempfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from imapeval.errors import InputError, UsageError
+from imapeval.redaction import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+STDIN = "-"
+"""The name of a source that stands for standard input."""
+
+_HEAD = 4096
+"""Bytes by which encoding and format are recognised."""
+
+_CHUNK = 1 << 16
+"""Bytes that are decoded at once, and by which Chinese text is recognised."""
+
+_MIN_COMMON = 0.9
+"""Share of characters in GB 2312 from which text is taken for Chinese. The standard covers 99.75% of the characters of
+running text (GB 2312-80); of misread Latin letters, whose second byte is an ASCII letter, it covers none."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    # Before UTF-16, whose mark is the beginning of this one.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """An open source.
+
+    Attributes:
+        path: Its name in messages.
+        suffix: The type by its name, in lower case, without ".gz"; "" if there is none.
+        stream: Its bytes, at the beginning; it can be read from any place.
+    """
+
+    path: Path
+    suffix: str
+    stream: IO[bytes]
+
+    def peek(self) -> bytes:
+        """Return the first bytes, and stay at the beginning."""
+        self.stream.seek(0)
+        head = self.stream.read(_HEAD)
+        self.stream.seek(0)
+        return head
+
+
+@contextmanager
+def open_source(source: str) -> Generator[SourceFile]:
+    """Open a file, a pipe, or standard input ("-"); gzip is unpacked.
+
+    Raises:
+        InputError: It is missing, empty or unreadable.
+    """
+    path = Path("<stdin>" if source == STDIN else source)
+    try:
+        stream: IO[bytes] = sys.stdin.buffer if source == STDIN else path.open("rb")
+        if source == STDIN or not path.is_file():
+            # A pipe can be read only once, from the beginning to the end.
+            with tempfile.TemporaryFile() as spool:
+                shutil.copyfileobj(stream, spool)
+                yield from _unpack(path, spool)
+        else:
+            with stream:
+                yield from _unpack(path, stream)
+    except FileNotFoundError as error:
+        raise InputError("no such file", path=path, fix="Check the path.") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"damaged gzip ({error})", path=path, fix="Compress the file again.") from error
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Give a readable file.") from error
+
+
+def _unpack(path: Path, stream: IO[bytes]) -> Iterator[SourceFile]:
+    stream.seek(0)
+    packed = stream.read(2) == b"\x1f\x8b"
+    stream.seek(0)
+    named = Path(path.stem) if packed and path.suffix.lower() == ".gz" else path
+    file = SourceFile(
+        path, named.suffix.lower(), cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if packed else stream
+    )
+    if not file.peek().strip():
+        raise empty_file_error(path)
+    yield file
+
+
+def empty_file_error(path: Path) -> InputError:
+    """Return the error for a file without any content."""
+    return InputError("the file is empty", path=path, fix="Give a file with at least one row.")
+
+
+def read_lines(file: SourceFile, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, with their ends and numbers, lazily.
+
+    Args:
+        file: The file, at its beginning.
+        encoding: Its encoding. None takes UTF-8; UTF-16 or UTF-32 by byte-order mark or zero bytes; and GB 18030 (which
+            includes GBK and GB 2312) if what comes before is ASCII, and the rest is no UTF-8 but common Chinese
+            characters. What is not UTF-8 is logged.
+
+    Raises:
+        UsageError: There is no such encoding.
+        InputError: A line has other bytes.
+    """
+    head = file.peek()
+    mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
+    given = None if encoding is None else _look_up(encoding)
+    if given in ("utf-16", "utf-32"):
+        given = marked or _guess_utf16(head) or f"{given}-le"
+    known = given or marked or _guess_utf16(head)
+    if known is None or (known == "utf-8" and given is None):
+        file.stream.seek(len(mark))
+        yield from _read_utf8(file, certain=marked is not None)
+        return
+    if given is None:
+        _log.warning("%s: read as %s", file.path, known.upper())
+    file.stream.seek(len(mark) if marked == known else 0)
+    yield from _decode(file, known)
+
+
+def _look_up(encoding: str) -> str:
+    try:
+        "a".encode(encoding)  # codecs of bytes, such as base64, refuse it
+        return codecs.lookup(encoding).name
+    except (LookupError, UnicodeError) as error:
+        raise UsageError(
+            f"unknown encoding {encoding!r}. Give one that Python knows, such as utf-8, gb18030, utf-16 or cp1252."
+        ) from error
+
+
+def _guess_utf16(head: bytes) -> str | None:
+    """Return the byte order of UTF-16 without a mark: the one with more ASCII characters; None if it is another."""
+    if b"\0" not in head:
+        return None
+    whole = head[: len(head) // 2 * 2]
+    texts = {name: whole.decode(name, "ignore") for name in ("utf-16-le", "utf-16-be")}
+    name = max(texts, key=lambda name: sum(character.isascii() for character in texts[name]))
+    return None if "\0" in texts[name] or "\n" not in texts[name] else name
+
+
+def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
+    """Yield lines of UTF-8, or of GB 18030 from the first line on that is not ASCII."""
+    stream = file.stream
+    for number, raw in enumerate(stream, 1):
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            place = stream.tell()
+            if not certain and _is_chinese(raw + stream.read(_CHUNK)):
+                _log.warning("%s: read as GB18030 (from line %d on it is not UTF-8)", file.path, number)
+                stream.seek(place - len(raw))
+                yield from _decode(file, "gb18030", first=number)
+                return
+            raise InputError(
+                f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
+                path=file.path,
+                line=number,
+                fix="Save the whole file as UTF-8, or name its encoding with --encoding, such as cp1252 or gb18030.",
+            ) from error
+        certain = certain or not raw.isascii()
+        yield number, text
+
+
+def _is_chinese(raw: bytes) -> bool:
+    wide = [character for character in raw.decode("gb18030", "replace") if not character.isascii()]
+    return len("".join(wide).encode("gb2312", "ignore")) >= _MIN_COMMON * 2 * len(wide)
+
+
+def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield lines from the file's position on; a byte pair such as 0A 4E need not be a line break."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    number, rest, ended = first, "", False
+    while not ended:
+        raw = file.stream.read(_CHUNK)
+        ended = not raw
+        try:
+            text = decoder.decode(raw, final=ended)
+        except UnicodeDecodeError as error:
+            good = error.object[: error.start].decode(encoding, "ignore")
+            raise InputError(
+                f"byte 0x{error.object[error.start]:02x} is not {encoding.upper()}",
+                path=file.path,
+                line=number + good.count("\n"),
+                fix="Correct the line, or name another encoding with --encoding.",
+            ) from error
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            yield number, f"{line}\n".removeprefix("\ufeff" if number == 1 else "")
+            number += 1
+    if rest:
+        yield number, rest

@@ -1,0 +1,530 @@
+"""Data as people have it: every kind of file is read right, or refused with the place and what to do.
+
+One table. Each kind is a real file with the same two answers, made by the program that people make it with where there
+is one (openpyxl, pandas, pyarrow, gzip). A kind is read, with exactly these answers, or refused.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from openpyxl import Workbook
+from openpyxl.styles import Font
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.samples import read
+from imapeval.types import Sample
+
+ROWS = [
+    {
+        "id": "1",
+        "question": "高血压怎么办？",
+        "reference": "少吃盐，\n多运动。",
+        "response": 'Take "less" salt; rest, walk.',
+    },
+    {"id": "2", "question": "What helps?", "reference": "Rest.", "response": "Sleep\tand rest"},
+]
+NAMES = list(ROWS[0])
+TWO = [(row["question"], (row["reference"],), row["response"]) for row in ROWS]
+
+Write = Callable[[Path], object]
+Shown = tuple[str, tuple[str, ...], str]
+
+
+def shown(samples: list[Sample]) -> list[Shown]:
+    return [(sample.question, sample.references, sample.response) for sample in samples]
+
+
+def table(delimiter: str = ",", encoding: str = "utf-8", end: str = "\r\n", rows: Any = None) -> bytes:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=delimiter)
+    writer.writerow(NAMES)
+    writer.writerows(row.values() for row in (rows or ROWS))
+    return file.getvalue().replace("\r\n", end).encode(encoding)
+
+
+def lines(rows: Any = None) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in (rows or ROWS)).encode()
+
+
+def sheet(*rows: list[Any], merge: tuple[str, ...] = (), title: str = "answers") -> Write:
+    def write(path: Path) -> None:
+        book = Workbook()
+        page = book.active
+        assert page is not None
+        page.title = title
+        for row in rows:
+            page.append(row)
+        for area in merge:
+            page.merge_cells(area)
+        book.save(path)
+
+    return write
+
+
+def content(raw: bytes) -> Write:
+    return lambda path: path.write_bytes(raw)
+
+
+def pandas_excel(path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame(ROWS).to_excel(path)
+
+
+def parquet(rows: list[dict[str, Any]]) -> Write:
+    def write(path: Path) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), path)
+
+    return write
+
+
+def two_sheets(path: Path) -> None:
+    book = Workbook()
+    for title in ("March", "April"):
+        page = book.create_sheet(title)
+        for row in (NAMES, *(list(row.values()) for row in ROWS)):
+            page.append(row)
+    book.save(path)
+
+
+def one_table_among_sheets(path: Path) -> None:
+    book = Workbook()
+    page = book.active
+    assert page is not None
+    page["A1"] = "Read me: the answers are on the next sheet."
+    page["A1"].font = Font(bold=True)
+    for title, state in (("answers", "visible"), ("old answers", "hidden")):
+        page = book.create_sheet(title)
+        page.sheet_state = state
+        for row in (NAMES, *(list(row.values()) for row in ROWS)):
+            page.append(row)
+    book.save(path)
+
+
+def as_lists(*rows: dict[str, Any]) -> list[list[Any]]:
+    return [list(row.values()) for row in rows]
+
+
+HUGE = "Rest. " * 2_000_000
+WIDE = [{"question": row["question"], "reference": row["reference"], "a": row["response"], "b": "No."} for row in ROWS]
+
+READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
+    # kind: (file name, how it is written, options, answers, what is said about it)
+    "CSV": ("d.csv", content(table()), {}, TWO, ""),
+    "CSV with byte-order mark": ("d.csv", content(table(encoding="utf-8-sig")), {}, TWO, ""),
+    "CSV with line feeds": ("d.csv", content(table(end="\n")), {}, TWO, ""),
+    "CSV with carriage returns": ("d.csv", content(table(end="\r")), {}, TWO, ""),
+    "CSV in UTF-16, as Excel writes Unicode text": (
+        "d.txt",
+        content(table("\t", "utf-16")),
+        {},
+        TWO,
+        "UTF-16-LE",
+    ),
+    "CSV in UTF-16 without byte-order mark": ("d.csv", content(table(encoding="utf-16-be")), {}, TWO, "UTF-16-BE"),
+    "CSV in GBK": ("d.csv", content(table(encoding="gbk")), {}, TWO, "GB18030"),
+    "CSV in Big5, named": (
+        "d.csv",
+        content("question,response\n頭痛怎麼辦？,休息\n".encode("big5")),
+        {"encoding": "big5"},
+        [("頭痛怎麼辦？", (), "休息")],
+        "",
+    ),
+    "CSV in Windows-1252, named": (
+        "d.csv",
+        content("question,response\nWhy?,a café “here”\n".encode("cp1252")),
+        {"encoding": "cp1252"},
+        [("Why?", (), "a café “here”")],
+        "",
+    ),
+    "semicolons and decimal commas": (
+        "d.csv",
+        content(b"question;response;ratings.accuracy\nWhy, then?;So, it is.;4,5\nWhat?;That.;3\n"),
+        {},
+        [("Why, then?", (), "So, it is."), ("What?", (), "That.")],
+        "semicolons",
+    ),
+    "TSV with quotes": ("d.tsv", content(table("\t")), {}, TWO, ""),
+    "TSV named .csv": ("d.csv", content(table("\t")), {}, TWO, "tabs"),
+    "empty rows and columns at the end": (
+        "d.csv",
+        content(b"question,response,,\nWhy?,So.,,\n,,,\n,,,\n"),
+        {},
+        [("Why?", (), "So.")],
+        "",
+    ),
+    "JSON Lines": ("d.jsonl", content(lines()), {}, TWO, ""),
+    "JSON Lines, gzip": ("d.jsonl.gz", content(gzip.compress(lines())), {}, TWO, ""),
+    "JSON Lines with byte-order mark": ("d.jsonl", content(codecs.BOM_UTF8 + lines()), {}, TWO, ""),
+    "JSON list": ("d.json", content(json.dumps(ROWS, indent=1).encode()), {}, TWO, ""),
+    "JSON list named .jsonl": ("d.jsonl", content(json.dumps(ROWS).encode()), {}, TWO, ""),
+    "JSON object with a list inside": (
+        "d.json",
+        content(json.dumps({"version": 1, "data": ROWS}, indent=1).encode()),
+        {},
+        TWO,
+        "'data'",
+    ),
+    "JSON Lines named .json": ("d.json", content(lines()), {}, TWO, ""),
+    "one JSON object": ("d.json", content(json.dumps(ROWS[0]).encode()), {}, TWO[:1], ""),
+    "Excel": ("d.xlsx", sheet(NAMES, *as_lists(*ROWS)), {}, TWO, ""),
+    "Excel named .csv": ("d.csv", sheet(NAMES, *as_lists(*ROWS)), {}, TWO, "read as xlsx"),
+    "Excel from pandas, with its index": ("d.xlsx", pandas_excel, {}, TWO, ""),
+    "Excel with a title in merged cells and empty rows": (
+        "d.xlsx",
+        sheet(["Results of the study"], [], NAMES, as_lists(*ROWS)[0], [], as_lists(*ROWS)[1], [], merge=("A1:D1",)),
+        {},
+        TWO,
+        "the header is row 3",
+    ),
+    "Excel with a question merged over its answers": (
+        "d.xlsx",
+        sheet(
+            ["question", "reference", "response", "system"],
+            ["Why?", "So.", "Because.", "a"],
+            [None, None, "No.", "b"],
+            merge=("A2:A3", "B2:B3"),
+        ),
+        {},
+        [("Why?", ("So.",), "Because."), ("Why?", ("So.",), "No.")],
+        "",
+    ),
+    "Excel with numbers, dates and numbers as text": (
+        "d.xlsx",
+        sheet(
+            ["question", "response", "ratings.accuracy", "asked"],
+            ["How many?", 5, "4.5", datetime(2024, 3, 1)],
+            ["How much?", "5", 3, date(2024, 3, 2)],
+        ),
+        {},
+        [("How many?", (), "5"), ("How much?", (), "5")],
+        "",
+    ),
+    "Excel with one table among several sheets": ("d.xlsx", one_table_among_sheets, {}, TWO, "'answers'"),
+    "Excel with the sheet named": ("d.xlsx", two_sheets, {"sheet": "April"}, TWO, ""),
+    "Parquet": ("d.parquet", parquet(ROWS), {}, TWO, ""),
+    "Parquet with nested lists": (
+        "d.parquet",
+        parquet([{"question": "Why?", "answers": {"text": ["So.", "Thus."]}, "said": [{"text": "Because."}]}]),
+        {"columns": {"references": "answers.text", "response": "said.text"}},
+        [("Why?", ("So.", "Thus."), "Because.")],
+        "",
+    ),
+    "a wide file": (
+        "d.csv",
+        content(("question,reference,a,b\n" + "".join(f"{n},So.,yes {n},no {n}\n" for n in "xy")).encode()),
+        {"columns": {"response": "a,b"}},
+        [(n, ("So.",), f"{said} {n}") for n in "xy" for said in ("yes", "no")],
+        "",
+    ),
+    "several columns of references": (
+        "d.csv",
+        content(b"question,reference 1,Reference_2,reference10,response\nWhy?,one,,ten,So.\n"),
+        {},
+        [("Why?", ("one", "ten"), "So.")],
+        "'reference 1' and 'Reference_2' and 'reference10'",
+    ),
+    "usual other names": (
+        "d.jsonl",
+        content(lines([{"prompt": "Why?", "answer": "So.", "prediction": "Because.", "model": "m"}])),
+        {},
+        [("Why?", ("So.",), "Because.")],
+        "'prediction' for response",
+    ),
+    "a file of chats": (
+        "d.jsonl",
+        content(
+            lines(
+                [{"messages": [{"role": "user", "content": "Why?"}], "ideal": ["So.", "Thus."], "output": "Because."}]
+            )
+        ),
+        {},
+        [("Why?", ("So.", "Thus."), "Because.")],
+        "'messages' for turns",
+    ),
+    "responses of an API": (
+        "d.jsonl",
+        content(lines([{"question": "Why?", "reply": {"choices": [{"message": {"content": "So."}}]}}])),
+        {"columns": {"response": "reply.choices.0.message.content"}},
+        [("Why?", (), "So.")],
+        "",
+    ),
+    "ids that repeat between systems": (
+        "d.jsonl",
+        content(lines([{"id": "q1", "question": "Why?", "response": "So.", "system": name} for name in "ab"])),
+        {},
+        [("Why?", (), "So.")] * 2,
+        "ID/SYSTEM",
+    ),
+    "a huge cell": (
+        "d.csv",
+        content(f"question,response\nWhy?,{HUGE}\n".encode()),
+        {},
+        [("Why?", (), HUGE)],
+        "",
+    ),
+}
+
+REFUSED: dict[str, tuple[str, Write, dict[str, Any], int | None, str]] = {
+    # kind: (file name, how it is written, options, line, the message)
+    "an empty file": ("d.csv", content(b""), {}, None, "empty"),
+    "an empty gzip": ("d.jsonl.gz", content(gzip.compress(b"\n")), {}, None, "empty"),
+    "a header only": ("d.csv", content(b"question,response\n"), {}, None, "no rows"),
+    "an empty Excel file": ("d.xlsx", sheet(), {}, None, "empty"),
+    "a damaged gzip": ("d.jsonl.gz", content(gzip.compress(lines() * 9)[:-20]), {}, None, "gzip"),
+    "two encodings in one file": (
+        "d.csv",
+        content("question,response\nWhy?,caf\u00e9\nWhat?,".encode() + "café\n".encode("latin-1")),
+        {},
+        3,
+        "0xe9",
+    ),
+    "Windows-1252, not named": ("d.csv", content("question,response\nWhy?,café\n".encode("cp1252")), {}, 2, "cp1252"),
+    "Big5, not named": (
+        "d.csv",
+        content("question,response\n頭痛怎麼辦呢？,多休息喝水\n".encode("big5")),
+        {},
+        2,
+        "--encoding",
+    ),
+    "a wrong byte in GBK": (
+        "d.csv",
+        content("question,response\n头痛怎么办？,休息\n咳嗽怎么办？,".encode("gbk") + b"\xff\n"),
+        {},
+        3,
+        "GB18030",
+    ),
+    "the wrong encoding": ("d.csv", content(table(encoding="gbk")), {"encoding": "utf-8"}, 2, "UTF-8"),
+    "a quotation mark that is not closed": ("d.csv", content(b'question,response\nWhy?,"So.\n'), {}, 2, "Quote"),
+    "a column twice": ("d.csv", content(b"question,response,response\nWhy?,a,b\n"), {}, 1, "'response' is twice"),
+    "a column without a name": ("d.csv", content(b"question,response,,\nWhy?,a,b,c\n"), {}, 2, "column 3"),
+    "duplicate ids": ("d.jsonl", content(lines([ROWS[0], ROWS[0]])), {}, 2, "Make ids unique"),
+    "several sheets with a table": ("d.xlsx", two_sheets, {}, None, "'March', 'April'.*--sheet"),
+    "a header of merged cells": (
+        "d.xlsx",
+        sheet(["question", "response", None], [None, "gpt4", "llama"], ["Why?", "So.", "No."], merge=("B1:C1",)),
+        {},
+        1,
+        "B1:C1",
+    ),
+    "an old Excel file": ("d.xls", content(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)), {}, None, "xlsx"),
+    "a ZIP archive": ("d.csv", lambda path: ZipFile(path, "w").writestr("x", "y"), {}, None, "ZIP"),
+    "text named .xlsx": ("d.xlsx", content(table()), {}, None, "not an Excel file"),
+    "a list that does not end": ("d.json", content(b'[\n{"question": "Why?",\n"response": "So."}\n'), {}, 3, "JSON"),
+    "an object with two lists": ("d.json", content(json.dumps({"a": ROWS, "b": ROWS}).encode()), {}, None, "'a', 'b'"),
+    "a column that may be two": (
+        "d.jsonl",
+        content(lines([{"question": "Why?", "answer": "So."}])),
+        {},
+        None,
+        "--map response=answer or --map reference=answer",
+    ),
+    "two columns that may be one": (
+        "d.jsonl",
+        content(lines([{"question": "Why?", "prediction": "So.", "output": "No."}])),
+        {},
+        None,
+        "--map response=prediction",
+    ),
+    "ratings of a wide file": (
+        "d.jsonl",
+        content(lines([row | {"ratings.accuracy": 4} for row in WIDE])),
+        {"columns": {"response": "a,b"}},
+        None,
+        "'ratings.accuracy'",
+    ),
+    "a column that is not there": ("d.csv", content(table()), {"columns": {"response": "a,b"}}, None, "'a'"),
+    "text of no format": ("d.txt", content(b"The patient should rest.\n"), {}, None, "--loader"),
+}
+
+BAD_ROWS: dict[str, tuple[str, Write, dict[str, Any], str]] = {
+    # One row of three is bad, the second: (file name, how it is written, options, its failure)
+    "a broken line of JSON": (
+        "d.jsonl",
+        content(lines(ROWS[:1]) + b'{"id": "9", "question": \n' + lines(ROWS[1:])),
+        {},
+        "line 2: invalid JSON",
+    ),
+    "a line that is no object": ("d.jsonl", content(lines(ROWS[:1]) + b"[1]\n" + lines(ROWS[1:])), {}, "line 2"),
+    "an item that is no object": ("d.json", content(json.dumps([ROWS[0], 7, ROWS[1]]).encode()), {}, "record 2"),
+    "too many fields": (
+        "d.csv",
+        content(
+            table(rows=ROWS[:1]) + b"9,Why?,So.,Because, that is it.\n" + table(rows=ROWS[1:]).split(b"\r\n", 1)[1]
+        ),
+        {},
+        "line 4: 5 fields",
+    ),
+    "an empty question": (
+        "d.jsonl",
+        content(lines([ROWS[0], ROWS[0] | {"id": "9", "question": " "}, ROWS[1]])),
+        {},
+        "line 2: the question is empty",
+    ),
+    "an error in a cell": (
+        "d.xlsx",
+        sheet(NAMES, *as_lists(ROWS[0], ROWS[0] | {"id": "9", "response": "#N/A"}, ROWS[1])),
+        {},
+        "row 3: the cell D3 holds the error #N/A",
+    ),
+    "a formula whose value is not stored": (
+        "d.xlsx",
+        sheet(NAMES, *as_lists(ROWS[0], ROWS[0] | {"id": "9", "response": '="Re"&"st"'}, ROWS[1])),
+        {},
+        "row 3: the formula in D3",
+    ),
+    "a rating that is no number": (
+        "d.jsonl",
+        content(lines([ROWS[0], ROWS[0] | {"id": "9", "ratings.accuracy": "good"}, ROWS[1]])),
+        {},
+        "line 2: the rating",
+    ),
+    "a row without an id": (
+        "d.jsonl",
+        content(lines([ROWS[0], ROWS[0] | {"id": None}, ROWS[1]])),
+        {},
+        "line 2: this row has no id",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_what_is_read(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture):
+    name, write, options, expected, note = READ[kind]
+    write(tmp_path / name)
+    with caplog.at_level(logging.WARNING):
+        samples = read(tmp_path / name, **options)
+    assert shown(samples) == expected
+    assert len({sample.id for sample in samples}) == len(samples)
+    assert not any(sample.fault for sample in samples)
+    # What is not as one would expect is said, and nothing else.
+    assert note in caplog.text
+    assert bool(note) == bool(caplog.records)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_refused(tmp_path: Path, kind: str):
+    name, write, options, line, message = REFUSED[kind]
+    write(tmp_path / name)
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path / name, **options)
+    assert (caught.value.path, caught.value.line) == (tmp_path / name, line)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_a_bad_row_fails_alone(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture):
+    name, write, options, message = BAD_ROWS[kind]
+    write(tmp_path / name)
+    first, bad, last = read(tmp_path / name, **options)
+    assert shown([first, last]) == TWO
+    assert (first.fault, last.fault) == (None, None)
+    assert bad.fault is not None
+    assert (bad.fault.stage, bad.fault.kind) == ("sample", "bad-input")
+    assert message in bad.fault.message
+    assert message in caplog.text
+    assert len({first.id, bad.id, last.id}) == 3
+    with pytest.raises(InputError, match=message.partition(":")[0]):
+        read(tmp_path / name, strict=True, **options)
+
+
+def test_the_kinds_are_twenty_at_least():
+    assert len(READ) + len(REFUSED) + len(BAD_ROWS) >= 20
+
+
+def test_a_file_without_a_good_row_is_refused(tmp_path: Path):
+    (tmp_path / "d.jsonl").write_bytes(b"{\n}{\n")
+    with pytest.raises(InputError, match="line 1") as caught:
+        read(tmp_path / "d.jsonl")
+    assert caught.value.line == 1
+
+
+def test_ratings_and_columns_keep_their_values(tmp_path: Path):
+    for kind in ("semicolons and decimal commas", "Excel with numbers, dates and numbers as text"):
+        name, write, options, _, _ = READ[kind]
+        write(tmp_path / name)
+        assert [sample.ratings["accuracy"] for sample in read(tmp_path / name, **options)] == [4.5, 3.0]
+    assert [sample.meta["asked"] for sample in read(tmp_path / "d.xlsx")] == ["2024-03-01", "2024-03-02"]
+
+
+def test_each_column_of_a_wide_file_is_a_system(tmp_path: Path):
+    (tmp_path / "d.jsonl").write_bytes(lines([WIDE[0] | {"id": "q"}, WIDE[1] | {"id": "r", "b": None}]) + b"{\n")
+    samples = read(tmp_path / "d.jsonl", columns={"response": "a,b"})
+    assert [(sample.id, sample.system, sample.answered) for sample in samples[:4]] == [
+        ("q/a", "a", True),
+        ("q/b", "b", True),
+        ("r/a", "a", True),
+        ("r/b", "b", False),
+    ]
+    assert [(sample.system, sample.fault is None) for sample in samples[4:]] == [("a", False), ("b", False)]
+    assert "a" not in samples[0].meta
+
+
+def test_several_columns_for_the_reference(tmp_path: Path):
+    (tmp_path / "d.jsonl").write_bytes(
+        lines([{"question": "Why?", "response": "So.", "dr. a": "One.", "dr. b": "Two."}])
+    )
+    (sample,) = read(tmp_path / "d.jsonl", columns={"reference": "dr. a,dr. b"})
+    assert sample.references == ("One.", "Two.")
+
+
+def test_a_sheet_that_is_not_there(tmp_path: Path):
+    two_sheets(tmp_path / "d.xlsx")
+    with pytest.raises(UsageError, match=r"'May'.*March, April"):
+        read(tmp_path / "d.xlsx", sheet="May")
+
+
+@pytest.mark.parametrize("encoding", ["latin-2000", "base64"])
+def test_an_unknown_encoding(tmp_path: Path, encoding: str):
+    (tmp_path / "d.csv").write_bytes(table())
+    with pytest.raises(UsageError, match=encoding):
+        read(tmp_path / "d.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    "kind", ["CSV", "CSV in UTF-16, as Excel writes Unicode text", "JSON list", "JSON Lines, gzip", "Excel"]
+)
+def test_standard_input(tmp_path: Path, kind: str):
+    name, write, _, expected, _ = READ[kind]
+    write(tmp_path / name)
+    script = (
+        "import json; from imapeval.evaluation.samples import read; "
+        "print(json.dumps([(s.question, s.references, s.response) for s in read('-')]))"
+    )
+    with (tmp_path / name).open("rb") as file:
+        cat = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+        done = subprocess.run([sys.executable, "-c", script], stdin=cat.stdout, capture_output=True, text=True)
+        assert cat.stdout is not None
+        cat.stdout.close()
+        cat.wait()
+    assert done.returncode == 0, done.stderr
+    assert [(question, tuple(references), said) for question, references, said in json.loads(done.stdout)] == expected
+
+
+def test_some_questions_with_all_their_answers(tmp_path: Path):
+    rows = [
+        {"id": f"{n}{name}", "question": f"Why {n}?", "response": "So.", "system": name}
+        for n in range(30)
+        for name in "ab"
+    ]
+    (tmp_path / "d.jsonl").write_bytes(lines(rows))
+    drawn = read(tmp_path / "d.jsonl", sample=7, seed=3)
+    assert len(drawn) == 14
+    assert all(first.question == second.question for first, second in zip(drawn[::2], drawn[1::2], strict=True))
+    order = [sample.id for sample in read(tmp_path / "d.jsonl")]
+    assert [sample.id for sample in drawn] == sorted((sample.id for sample in drawn), key=order.index)
+    assert drawn == read(tmp_path / "d.jsonl", sample=7, seed=3)
+    assert drawn != read(tmp_path / "d.jsonl", sample=7, seed=4)
+    assert len(read(tmp_path / "d.jsonl", sample=100)) == 60
