@@ -1,0 +1,335 @@
+"""Corrections of a run's imaps by people: `corrections.jsonl` in the run directory, append-only.
+
+Each line has `id`, `reference_index` and `reading` of an imap, `who` and `time`, and one `change`:
+
+    {"kind": "fact", "side": "response", "before": {"term", "value"}, "after": {"term", "value"}}
+        a fact was misread; without `before` it was overlooked, without `after` it is not in the text
+    {"kind": "relation", "reference": {"term", "value"}, "response": {"term", "value"}, "before": "exact",
+     "after": "contradiction"}
+        the relation of two facts was wrong
+    {"kind": "checked"}
+        the imap was looked at; what has not been corrected is right
+    {"kind": "reset"}
+        all earlier corrections of the imap are withdrawn
+
+The imaps of the run itself stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.combine import References
+from imapeval.evaluation.evaluate import evaluate
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs.reading import complete_lines, group_by_id
+from imapeval.files import create_private_file
+from imapeval.metrics import registry
+from imapeval.types import Failure, Pair, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from imapeval.evaluation.runs import Run
+    from imapeval.matching.protocol import Matcher
+    from imapeval.metrics.base import Metric
+    from imapeval.types import Imap, Lang, Match, Outcome, Sample
+
+CORRECTIONS = "corrections.jsonl"
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+
+
+class Fact(BaseModel):
+    """A term and a value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    term: _Text
+    value: _Text
+
+
+class FactChange(BaseModel):
+    """A fact that was misread (`before` and `after`), overlooked (`after` only) or invented (`before` only)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["fact"] = "fact"
+    side: Literal["reference", "response"]
+    before: Fact | None = None
+    after: Fact | None = None
+
+
+class RelationChange(BaseModel):
+    """A relation that was wrong."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["relation"] = "relation"
+    reference: Fact
+    response: Fact
+    before: Relation
+    after: Relation
+
+
+class Mark(BaseModel):
+    """The imap was checked, or its corrections are withdrawn."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["checked", "reset"]
+
+
+Change = Annotated[FactChange | RelationChange | Mark, Field(discriminator="kind")]
+
+
+class Correction(BaseModel):
+    """A line of the file; see the module's docstring."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    reference_index: int = Field(default=0, ge=0)
+    reading: int = Field(default=0, ge=0)
+    who: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    time: AwareDatetime = Field(default_factory=lambda: datetime.now().astimezone())
+    change: Change
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """Identifies the imap."""
+        return self.id, self.reference_index, self.reading
+
+
+_ADAPTER = TypeAdapter(Correction)
+
+_Key: TypeAlias = tuple[str, str, str]
+"""Side, term and value of a fact."""
+
+
+def read_corrections(folder: Path) -> list[Correction]:
+    """Return the corrections of a run that have not been withdrawn, in their order; none if there is no file.
+
+    A last line that was left incomplete is skipped.
+
+    Raises:
+        InputError: A line is not a correction.
+    """
+    path = folder / CORRECTIONS
+    found: dict[tuple[str, int, int], list[tuple[int, Correction]]] = {}
+    for number, line in enumerate(complete_lines(path), 1):
+        try:
+            correction = _ADAPTER.validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise InputError(
+                f"not a correction: {'.'.join(map(str, first['loc']))}: {first['msg']}",
+                path=path,
+                line=number,
+                fix="Correct the line or remove it.",
+            ) from error
+        if correction.change.kind == "reset":
+            found.pop(correction.key, None)
+        else:
+            found.setdefault(correction.key, []).append((number, correction))
+    return [correction for _, correction in sorted(pair for pairs in found.values() for pair in pairs)]
+
+
+def append_correction(folder: Path, correction: Correction) -> None:
+    """Append a correction to the file of a run, and wait until it is on disk.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = folder / CORRECTIONS
+    create_private_file(path)
+    with path.open("r+b") as file:
+        # A line that was left incomplete is overwritten.
+        file.seek(file.read().rfind(b"\n") + 1)
+        file.truncate()
+        file.write(f"{correction.model_dump_json()}\n".encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+async def apply_corrections(
+    record: ImapRecord, changes: Iterable[Change], *, sample: Sample, matcher: Matcher
+) -> ImapRecord:
+    """Return an imap with its corrections.
+
+    Relations that were recorded stay as they are, except those that were corrected. Facts that are new are related to
+    the others by the matcher.
+
+    Args:
+        record: The imap as the run has it.
+        changes: Its corrections, in their order.
+        sample: The texts.
+        matcher: Relates new facts.
+
+    Raises:
+        UsageError: A change is of a fact that the imap does not have, or adds one that it has.
+        ImapEvalError: The matcher failed.
+    """
+    imap = replace(record.imap, relations=None)
+    new: set[_Key] = set()
+    relations: dict[tuple[_Key, _Key], Relation] = {}
+    for change in changes:
+        if isinstance(change, FactChange):
+            imap = _change_fact(imap, change)
+            if change.after is not None:
+                new.add((change.side, change.after.term, change.after.value))
+        elif isinstance(change, RelationChange):
+            _find_fact(imap, "reference", change.reference)
+            _find_fact(imap, "response", change.response)
+            pair = (
+                ("reference", change.reference.term, change.reference.value),
+                ("response", change.response.term, change.response.value),
+            )
+            relations[pair] = change.after
+    if not imap.reference:
+        return ImapRecord(record.id, imap, ())
+    (compared,) = await matcher.match([imap], langs=[sample.lang], questions=[sample.question])
+    if isinstance(compared, Failure):
+        raise UsageError(f"the facts of {record.id[:60]!r} cannot be compared: {compared.message}")
+    recorded = {_key_pair(match): match for match in record.matches or ()}
+    # Files do not list unmatched pairs that are not the most similar ones. Whoever decided the others decided these.
+    judge = next((match.decided_by for match in recorded.values() if match.decided_by in ("llm", "recorded")), None)
+    matches: list[Match] = []
+    for match in compared:
+        pair = _key_pair(match)
+        if pair in relations:
+            match = replace(match, relation=relations[pair], decided_by="recorded", evidence={})
+        elif pair in recorded and new.isdisjoint(pair):
+            match = recorded[pair]
+        elif new.isdisjoint(pair):
+            match = replace(match, relation=Relation.UNMATCHED, decided_by=judge or match.decided_by, evidence={})
+        matches.append(match)
+    return ImapRecord(record.id, imap, tuple(matches))
+
+
+def _key_pair(match: Match) -> tuple[_Key, _Key]:
+    return ("reference", match.term, match.reference), ("response", match.response_term, match.response)
+
+
+def _change_fact(imap: Imap, change: FactChange) -> Imap:
+    pairs: tuple[Pair, ...] = getattr(imap, change.side)
+    place = len(pairs) if change.before is None else _find_fact(imap, change.side, change.before)
+    added: tuple[Pair, ...] = ()
+    if change.after is not None:
+        added = (Pair(change.after.term, change.after.value),)
+        if any((pair.term, pair.value) == (change.after.term, change.after.value) for pair in pairs):
+            raise UsageError(f"the {change.side} already has the fact {change.after.term}: {change.after.value}.")
+    return replace(imap, **{change.side: (*pairs[:place], *added, *pairs[place + 1 :])})
+
+
+def _find_fact(imap: Imap, side: str, fact: Fact) -> int:
+    """Return the place of a fact.
+
+    Raises:
+        UsageError: It is not there.
+    """
+    pairs: tuple[Pair, ...] = getattr(imap, side)
+    for place, pair in enumerate(pairs):
+        if (pair.term, pair.value) == (fact.term, fact.value):
+            return place
+    raise UsageError(f"the {side} has no fact {fact.term}: {fact.value}. Reload the page.")
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenRecords:
+    """An `Extractor` and a `Matcher` of given imaps with their matches."""
+
+    records: Sequence[ImapRecord]
+    signature: str = "corrected"
+    concurrency: int = 1
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        del sample
+        return tuple(record.imap for record in self.records)
+
+    async def match(
+        self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
+    ) -> list[tuple[Match, ...] | Failure]:
+        del langs, questions
+        return [next(record.matches or () for record in self.records if record.imap is imap) for imap in imaps]
+
+
+def find_rescored_metrics(run: Run) -> list[Metric]:
+    """Return the metrics of a run that can be computed again from imaps, without a language model, as they were."""
+    found: list[Metric] = []
+    for name, signature in run.manifest["settings"]["metrics"].items():
+        if name not in registry.names():
+            continue
+        metric = registry.get(name)
+        if "imap" in metric.requires and "llm" not in metric.requires and signature.startswith(f"{metric.signature}|"):
+            found.append(metric)
+    return found
+
+
+def find_references_option(run: Run) -> References:
+    """Return how a run combines the scores against several references."""
+    for signature in run.manifest["settings"]["metrics"].values():
+        for option in get_args(References):
+            if f"|references:{option}" in signature:
+                return option
+    return "mean"
+
+
+async def rescore(
+    sample: Sample,
+    records: Sequence[ImapRecord],
+    *,
+    metrics: Sequence[Metric],
+    references: References,
+) -> dict[str, Outcome]:
+    """Score a sample by its corrected imaps, and return the outcomes by metric.
+
+    Args:
+        sample: The sample.
+        records: All of its imaps: of every reference and reading.
+        metrics: From `find_rescored_metrics`.
+        references: From `find_references_option`.
+    """
+    given = _GivenRecords(records)
+    results = await evaluate([sample], metrics=metrics, extractor=given, matcher=given, references=references)
+    return {result.metric: result.outcome for result in results}
+
+
+async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRecord], dict[str, Outcome]]]:
+    """Return the imaps and new outcomes of every sample of a run that has corrections, by id.
+
+    Raises:
+        InputError: A file of the run is broken, or a correction does not fit its imap.
+        ImapEvalError: The matcher failed.
+    """
+    corrections = read_corrections(run.folder)
+    changes: dict[tuple[str, int, int], list[Change]] = {}
+    for correction in corrections:
+        changes.setdefault(correction.key, []).append(correction.change)
+    ids = {id_ for id_, _, _ in changes}
+    samples = {sample.id: sample for sample in run.samples() if sample.id in ids}
+    records = group_by_id(run.find_imaps(ids))
+    metrics, references = find_rescored_metrics(run), find_references_option(run)
+    corrected: dict[str, tuple[list[ImapRecord], dict[str, Outcome]]] = {}
+    for id_ in samples:
+        own: list[ImapRecord] = []
+        for record in records.get(id_, []):
+            key = (id_, record.imap.reference_index, record.imap.reading)
+            try:
+                own.append(await apply_corrections(record, changes.get(key, ()), sample=samples[id_], matcher=matcher))
+            except UsageError as error:
+                raise InputError(
+                    f"a correction of {id_[:60]!r} does not fit: {error}",
+                    path=run.folder / CORRECTIONS,
+                    fix="Remove it, or reset the corrections of that answer.",
+                ) from error
+        outcomes = await rescore(samples[id_], own, metrics=metrics, references=references)
+        corrected[id_] = own, outcomes
+    return corrected

@@ -1,0 +1,248 @@
+"""What people corrected in the imaps of a run: how often the reader erred, in what, and what that did to the scores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from imapeval.evaluation.corrections import FactChange, Mark, RelationChange, read_corrections
+from imapeval.evaluation.runs.reading import group_by_id
+from imapeval.evaluation.samples import system_label
+from imapeval.study.bootstrap import mean_interval
+from imapeval.study.intervals import normal_quantile, wilson_interval
+from imapeval.types import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from imapeval.evaluation.corrections import Correction
+    from imapeval.evaluation.imap_files import ImapRecord
+    from imapeval.evaluation.runs import Run
+    from imapeval.types import Outcome
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingErrors:
+    """Errors of the reader on one side of the imaps that were checked.
+
+    Attributes:
+        side: "reference" or "response".
+        lang: Language of the texts.
+        imaps: Number of imaps.
+        facts: Facts that were read.
+        misread: Of these, facts that people changed.
+        invented: Of these, facts that people deleted.
+        overlooked: Facts that people added.
+        precision: Share of the facts read that are right; None without facts.
+        precision_low, precision_high: Ends of its 95% interval (Wilson; facts count as independent).
+        recall: Share of all facts of the texts that were read rightly; None without facts.
+    """
+
+    side: str
+    lang: str
+    imaps: int
+    facts: int
+    misread: int
+    invented: int
+    overlooked: int
+    precision: float | None
+    precision_low: float | None
+    precision_high: float | None
+    recall: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationErrors:
+    """How often people changed one relation into another, in the imaps that were checked."""
+
+    before: str
+    after: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """What corrections did to the scores of a metric.
+
+    Attributes:
+        metric: The metric.
+        system: The system; "" for all.
+        n: Answers with a score before and after.
+        before, after: Means over these.
+        change: Mean of the changes.
+        low, high: Ends of its 95% bootstrap interval; None with one question.
+        absolute: Mean size of the changes.
+    """
+
+    metric: str
+    system: str
+    n: int
+    before: float
+    after: float
+    change: float
+    low: float | None
+    high: float | None
+    absolute: float
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionReport:
+    """All findings about the corrections of a run.
+
+    Attributes:
+        corrections: Number of corrections, marks aside.
+        checked: Imaps marked as checked.
+        unchecked: Imaps with corrections that nobody marked as checked: they are not in the rates.
+        people: Who corrected.
+        reading: Errors of the reader.
+        relations: Errors of the relations.
+        scores: What changed.
+        reversed: By metric, pairs of systems (better, worse before) whose order the corrections reverse.
+    """
+
+    corrections: int
+    checked: int
+    unchecked: int
+    people: tuple[str, ...]
+    reading: tuple[ReadingErrors, ...]
+    relations: tuple[RelationErrors, ...]
+    scores: tuple[ScoreChange, ...]
+    reversed: dict[str, list[tuple[str, str]]]
+
+
+def report_corrections(run: Run, outcomes: Mapping[str, Mapping[str, Outcome]], *, seed: int = 0) -> CorrectionReport:
+    """Report the corrections of a run.
+
+    Args:
+        run: The run.
+        outcomes: New outcomes by id and metric (`imapeval.evaluation.corrections.correct_run`).
+        seed: Random seed for the intervals.
+
+    Raises:
+        InputError: A file of the run is broken.
+    """
+    corrections = read_corrections(run.folder)
+    by_imap: dict[tuple[str, int, int], list[Correction]] = {}
+    for correction in corrections:
+        by_imap.setdefault(correction.key, []).append(correction)
+    checked = {key for key, own in by_imap.items() if any(isinstance(each.change, Mark) for each in own)}
+    samples = {sample.id: sample for sample in run.samples()}
+    records = group_by_id(run.find_imaps({id_ for id_, _, _ in by_imap}))
+    looked_at = [
+        (record, by_imap[key], samples[record.id].lang)
+        for of_sample in records.values()
+        for record in of_sample
+        if (key := (record.id, record.imap.reference_index, record.imap.reading)) in checked
+    ]
+    before = {
+        (result.id, result.metric): result.outcome.value
+        for result in run.results()
+        if result.id in outcomes and isinstance(result.outcome, Score)
+    }
+    scores: list[ScoreChange] = []
+    reversed_: dict[str, list[tuple[str, str]]] = {}
+    for metric in dict.fromkeys(name for of_sample in outcomes.values() for name in of_sample):
+        rows = [
+            (system_label(samples[id_]), samples[id_].question, before[id_, metric], outcome.value)
+            for id_, of_sample in outcomes.items()
+            if isinstance(outcome := of_sample.get(metric), Score) and (id_, metric) in before
+        ]
+        systems = list(dict.fromkeys(row[0] for row in rows))
+        groups = ["", *systems] if len(systems) > 1 else [""]
+        scores += [
+            _summarise(metric, name, [r for r in rows if name in ("", r[0])], seed=seed) for name in groups if rows
+        ]
+        reversed_[metric] = _find_reversals(
+            run, samples={id_: system_label(s) for id_, s in samples.items()}, metric=metric, outcomes=outcomes
+        )
+    changes = [correction.change for _, own, _ in looked_at for correction in own]
+    changed = Counter(
+        (change.before.value, change.after.value) for change in changes if isinstance(change, RelationChange)
+    )
+    return CorrectionReport(
+        corrections=sum(not isinstance(correction.change, Mark) for correction in corrections),
+        checked=len(checked),
+        unchecked=len(by_imap.keys() - checked),
+        people=tuple(dict.fromkeys(correction.who for correction in corrections)),
+        reading=tuple(
+            _count_reading_errors(side, lang, [(record, own) for record, own, of in looked_at if of == lang])
+            for lang in dict.fromkeys(lang for _, _, lang in looked_at)
+            for side in ("reference", "response")
+        ),
+        relations=tuple(RelationErrors(before_, after_, count) for (before_, after_), count in changed.most_common()),
+        scores=tuple(scores),
+        reversed={metric: pairs for metric, pairs in reversed_.items() if pairs},
+    )
+
+
+def _count_reading_errors(
+    side: str, lang: str, looked_at: Sequence[tuple[ImapRecord, Sequence[Correction]]]
+) -> ReadingErrors:
+    facts = sum(len(getattr(record.imap, side)) for record, _ in looked_at)
+    changes = [
+        change
+        for _, own in looked_at
+        for correction in own
+        if isinstance(change := correction.change, FactChange) and change.side == side
+    ]
+    misread = sum(change.before is not None and change.after is not None for change in changes)
+    invented = sum(change.after is None for change in changes)
+    overlooked = sum(change.before is None for change in changes)
+    right = max(0, facts - misread - invented)
+    precision = right / facts if facts else None
+    interval = None if precision is None else wilson_interval(precision, facts, quantile=normal_quantile(_CONFIDENCE))
+    true = right + misread + overlooked
+    return ReadingErrors(
+        side,
+        lang,
+        len(looked_at),
+        facts,
+        misread,
+        invented,
+        overlooked,
+        precision,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        right / true if true else None,
+    )
+
+
+def _summarise(metric: str, system: str, rows: Sequence[tuple[str, str, float, float]], *, seed: int) -> ScoreChange:
+    changes = [after - before for _, _, before, after in rows]
+    interval = mean_interval(changes, clusters=[question for _, question, _, _ in rows], seed=seed)
+    return ScoreChange(
+        metric,
+        system,
+        len(rows),
+        fmean(before for _, _, before, _ in rows),
+        fmean(after for _, _, _, after in rows),
+        fmean(changes),
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        fmean(map(abs, changes)),
+    )
+
+
+def _find_reversals(
+    run: Run, *, samples: Mapping[str, str], metric: str, outcomes: Mapping[str, Mapping[str, Outcome]]
+) -> list[tuple[str, str]]:
+    """Return the pairs of systems whose order by mean score over the whole run the corrections reverse."""
+    before: dict[str, list[float]] = {}
+    after: dict[str, list[float]] = {}
+    for result in run.stream_results(samples):
+        if result.metric == metric and isinstance(result.outcome, Score):
+            new = outcomes.get(result.id, {}).get(metric, result.outcome)
+            if isinstance(new, Score):
+                before.setdefault(samples[result.id], []).append(result.outcome.value)
+                after.setdefault(samples[result.id], []).append(new.value)
+    means = {system: (fmean(values), fmean(after[system])) for system, values in before.items()}
+    return [
+        (one, other)
+        for one, (was, is_) in means.items()
+        for other, (other_was, other_is) in means.items()
+        if was > other_was and is_ < other_is
+    ]

@@ -1,0 +1,159 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.corrections import (
+    CORRECTIONS,
+    Correction,
+    append_correction,
+    apply_corrections,
+    correct_run,
+    find_rescored_metrics,
+    read_corrections,
+)
+from imapeval.evaluation.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.runs import Run, RunWriter
+from imapeval.matching.protocol import Matcher
+from imapeval.metrics import registry
+from imapeval.types import Sample, Score
+
+SAMPLES = [
+    Sample("a", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take ibuprofen. Avoid beer.", system="x"),
+    Sample("b", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take naproxen.", system="y"),
+]
+
+
+@pytest.fixture(scope="module")
+def matcher() -> Matcher:
+    return open_matcher(open_graph(None))
+
+
+@pytest.fixture
+def run(tmp_path: Path, matcher: Matcher) -> Run:
+    metrics = [registry.get("imapscore"), registry.get("rouge1")]
+    extractor = open_extractor(open_graph(None))
+    settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
+    with RunWriter(tmp_path / "run", SAMPLES, settings=settings) as writer:
+        asyncio.run(evaluate(SAMPLES, metrics=metrics, extractor=extractor, matcher=matcher, run=writer))
+    return Run(tmp_path / "run")
+
+
+def correct(run: Run, id_: str, **change: Any) -> Correction:
+    correction = Correction.model_validate({"id": id_, "who": "anna", "change": change})
+    append_correction(run.folder, correction)
+    return correction
+
+
+def find_record(run: Run, id_: str) -> ImapRecord:
+    return next(record for record in run.imaps() if record.id == id_)
+
+
+def fact(term: str, value: str) -> dict[str, str]:
+    return {"term": term, "value": value}
+
+
+def test_only_metrics_of_imaps_without_a_model_are_scored_again(run: Run):
+    assert [metric.name for metric in find_rescored_metrics(run)] == ["imapscore"]
+
+
+def test_without_a_change_the_score_stays(run: Run, matcher: Matcher):
+    correct(run, "a", kind="checked")
+    (_, outcomes) = asyncio.run(correct_run(run, matcher))["a"]
+    before = {result.id: result.outcome for result in run.results() if result.metric == "imapscore"}
+    assert isinstance(outcomes["imapscore"], Score)
+    assert isinstance(before["a"], Score)
+    assert outcomes["imapscore"].value == pytest.approx(before["a"].value, abs=1e-3)
+
+
+def test_a_misread_fact_is_replaced_and_related_anew(run: Run, matcher: Matcher):
+    record = find_record(run, "a")
+    ours = next(pair for pair in record.imap.response if "ibuprofen" in pair.value)
+    theirs = next(pair for pair in record.imap.reference if "naproxen" in pair.value)
+    correct(
+        run,
+        "a",
+        kind="fact",
+        side="response",
+        before=fact(ours.term, ours.value),
+        after=fact(theirs.term, theirs.value),
+    )
+    ((corrected,), outcomes) = asyncio.run(correct_run(run, matcher))["a"]
+    assert theirs.value in [pair.value for pair in corrected.imap.response]
+    assert ours.value not in [pair.value for pair in corrected.imap.response]
+    score = outcomes["imapscore"]
+    assert isinstance(score, Score)
+    assert score.value == pytest.approx(1)
+    assert find_record(run, "a") == record  # The run keeps what was read.
+
+
+def test_facts_can_be_added_and_deleted(run: Run, matcher: Matcher):
+    record = find_record(run, "b")
+    first = record.imap.response[0]
+    correct(run, "b", kind="fact", side="response", before=fact(first.term, first.value))
+    correct(run, "b", kind="fact", side="response", after=fact("advice", "drink water"))
+    ((corrected,), _) = asyncio.run(correct_run(run, matcher))["b"]
+    assert [(pair.term, pair.value) for pair in corrected.imap.response] == [("advice", "drink water")]
+
+
+def test_a_corrected_relation_counts(run: Run, matcher: Matcher):
+    record = find_record(run, "a")
+    ours = next(pair for pair in record.imap.response if "ibuprofen" in pair.value)
+    theirs = next(pair for pair in record.imap.reference if "naproxen" in pair.value)
+    change = {
+        "reference": fact(theirs.term, theirs.value),
+        "response": fact(ours.term, ours.value),
+        "before": "unmatched",
+        "after": "exact",
+    }
+    correct(run, "a", kind="relation", **change)
+    (_, outcomes) = asyncio.run(correct_run(run, matcher))["a"]
+    score = outcomes["imapscore"]
+    assert isinstance(score, Score)
+    assert score.value == pytest.approx(1)
+
+
+def test_a_reset_withdraws_what_came_before(run: Run):
+    correct(run, "a", kind="checked")
+    kept = correct(run, "b", kind="checked")
+    correct(run, "a", kind="reset")
+    assert read_corrections(run.folder) == [kept]
+
+
+def test_a_change_of_what_is_not_there_is_refused(run: Run, matcher: Matcher):
+    correct(run, "a", kind="fact", side="response", before=fact("x", "y"))
+    with pytest.raises(InputError) as caught:
+        asyncio.run(correct_run(run, matcher))
+    assert caught.value.path == run.folder / CORRECTIONS
+    record = find_record(run, "a")
+    twice = record.imap.response[0]
+    change = Correction.model_validate(
+        {
+            "id": "a",
+            "who": "anna",
+            "change": {"kind": "fact", "side": "response", "after": fact(twice.term, twice.value)},
+        }
+    ).change
+    with pytest.raises(UsageError, match="already"):
+        asyncio.run(apply_corrections(record, [change], sample=SAMPLES[0], matcher=matcher))
+
+
+def test_an_incomplete_line_is_skipped_and_overwritten(run: Run):
+    correct(run, "a", kind="checked")
+    path = run.folder / CORRECTIONS
+    path.write_bytes(path.read_bytes() + b'{"id": "b", "who')
+    assert len(read_corrections(run.folder)) == 1
+    correct(run, "b", kind="checked")
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a", "b"]
+
+
+def test_a_broken_line_is_named(run: Run):
+    (run.folder / CORRECTIONS).write_text('{"id": "a"}\n')
+    with pytest.raises(InputError) as caught:
+        read_corrections(run.folder)
+    assert caught.value.line == 1

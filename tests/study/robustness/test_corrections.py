@@ -1,0 +1,65 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imapeval.evaluation.corrections import Correction, append_correction
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.study.robustness.corrections import report_corrections
+from imapeval.types import Imap, Pair, Sample, Score
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    samples = [Sample(id_, f"q{id_}", ("r",), "a", system=id_[0]) for id_ in ("x1", "x2", "y1", "y2")]
+    pairs = (Pair("t", "one"), Pair("t", "two"))
+    records = [ImapRecord(sample.id, Imap((), (), pairs, pairs), ()) for sample in samples]
+    scores = dict(zip(("x1", "x2", "y1", "y2"), (0.6, 0.6, 0.5, 0.5), strict=True))
+    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"imapscore": "imapscore|v:1"})) as writer:
+        writer.add(
+            imaps=records,
+            results=[Result(id_, "imapscore", Score(value), "imapscore|v:1") for id_, value in scores.items()],
+        )
+        writer.finish()
+    return Run(tmp_path / "run")
+
+
+@pytest.fixture
+def correct(run: Run) -> Callable[..., None]:
+    def add(id_: str, who: str = "anna", **change: Any) -> None:
+        append_correction(run.folder, Correction.model_validate({"id": id_, "who": who, "change": change}))
+
+    return add
+
+
+def test_rates_are_over_checked_imaps(run: Run, correct: Callable[..., None]):
+    one, two, three = ({"term": "t", "value": value} for value in ("one", "two", "three"))
+    correct("x1", kind="fact", side="response", before=one, after=three)
+    correct("x1", kind="fact", side="response", before=two)
+    correct("x1", who="ben", kind="checked")
+    correct("x2", kind="checked")
+    correct("y1", kind="fact", side="response", after=three)  # Not checked.
+    report = report_corrections(run, {})
+    assert (report.corrections, report.checked, report.unchecked) == (3, 2, 1)
+    assert report.people == ("anna", "ben")
+    reference, response = report.reading
+    assert (reference.side, reference.facts, reference.precision, reference.recall) == ("reference", 4, 1.0, 1.0)
+    assert (response.misread, response.invented, response.overlooked) == (1, 1, 0)
+    assert response.precision == 0.5
+    # Wilson's interval of 2 of 4, by statsmodels 0.14 proportion_confint(2, 4, method="wilson").
+    assert (response.precision_low, response.precision_high) == pytest.approx((0.15003898915214952, 0.8499610108478505))
+    assert response.recall == pytest.approx(2 / 3)
+
+
+def test_relations_scores_and_the_order_of_systems(run: Run, correct: Callable[..., None]):
+    one = {"term": "t", "value": "one"}
+    correct("x1", kind="relation", reference=one, response=one, before="exact", after="contradiction")
+    correct("x1", kind="checked")
+    report = report_corrections(run, {"x1": {"imapscore": Score(0.2)}})
+    assert [(row.before, row.after, row.count) for row in report.relations] == [("exact", "contradiction", 1)]
+    (row,) = report.scores
+    assert (row.n, row.before, row.after, row.low) == (1, 0.6, 0.2, None)
+    assert row.change == pytest.approx(-0.4)
+    assert report.reversed == {"imapscore": [("x", "y")]}
