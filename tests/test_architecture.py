@@ -22,7 +22,7 @@ MAX_LINES = 400
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "core",
-        frozenset({"", "errors", "types", "signature", "files", "redaction", "_optional", "_resources"}),
+        frozenset({"", "errors", "types", "signature", "files", "redaction", "threads", "_optional", "_resources"}),
     ),
     ("text", frozenset({"text"})),
     ("llm", frozenset({"llm"})),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from imapeval.errors import ExtractionError
 from imapeval.extraction import line_format, parsing, selection
 from imapeval.extraction.injection_filter import is_about_score
-from imapeval.extraction.protocols import offload
+from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.extraction.source import SourceText
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
@@ -22,7 +22,8 @@ from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
 from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions
-from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
+from imapeval.threads import offload
+from imapeval.types import AnswerImap, Lang, QuestionImap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +65,7 @@ class LLMReader:
         self._temperature = temperature
         self._max_tokens = max_tokens
         self._seed = seed
-        self._asker = StructuredOutputClient(model)
+        self._client = StructuredOutputClient(model)
 
     @property
     def signature(self) -> str:
@@ -83,7 +84,7 @@ class LLMReader:
 
     @property
     def concurrency(self) -> int:
-        """That of the model."""
+        """The concurrency of the model."""
         return self._model.concurrency
 
     async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
@@ -95,12 +96,12 @@ class LLMReader:
         """
         source = await offload(lambda: SourceText(question, under_evaluation=False), question)
 
-        def understand(completion: Completion) -> QuestionImap:
-            said = _parse_complete(parsing.parse_question, completion.text)
-            return _log_dropped(selection.select_question(said, source, completion.text))
+        def parse(completion: Completion) -> QuestionImap:
+            parsed = _parse_complete(parsing.parse_question, completion.text)
+            return _log_dropped(selection.select_question(parsed, source, completion.text))
 
         if not source.is_empty:
-            imap = await self._ask(QUESTION_TASK, lang, understand, question=source.shown_text)
+            imap = await self._request(QUESTION_TASK, lang, parse, question=source.shown_text)
             if imap.query:
                 return replace(imap, constraint=tuple(map(annotate_pair, imap.constraint)))
         raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")
@@ -116,18 +117,18 @@ class LLMReader:
         source = await offload(lambda: SourceText(answer, under_evaluation=True, score_asked=score_asked), answer)
         asked = [pair.term for pair in imap.query]
 
-        def understand(completion: Completion) -> tuple[Pair, ...]:
-            said = _parse_complete(partial(parsing.parse_inform, asked=asked), completion.text)
-            return _log_dropped(selection.select_inform(said, source, imap, completion.text))
+        def parse(completion: Completion) -> AnswerImap:
+            parsed = _parse_complete(partial(parsing.parse_inform, asked=asked), completion.text)
+            facts = _log_dropped(selection.select_inform(parsed, source, imap, completion.text))
+            return AnswerImap(tuple(drop_self_contradictions(map(annotate_pair, facts[:MAX_FACTS]))))
 
         if source.is_empty:
             return AnswerImap(())
         texts = {"question": question, "asked": json.dumps(asked, ensure_ascii=False), "answer": source.shown_text}
-        facts = map(annotate_pair, await self._ask(_ANSWER_TASK, lang, understand, **texts))
-        return AnswerImap(tuple(drop_self_contradictions(facts)))
+        return await self._request(_ANSWER_TASK, lang, parse, **texts)
 
-    async def _ask(self, task: str, lang: Lang, understand: Callable[[Completion], _T], **texts: str) -> _T:
-        def make(form: OutputFormat) -> Request:
+    async def _request(self, task: str, lang: Lang, parse: Callable[[Completion], _T], **texts: str) -> _T:
+        def make_request(form: OutputFormat) -> Request:
             return Request(
                 line_format.load_template(task, lang=lang, version=_VERSIONS[task], output_format=form).render(**texts),
                 schema=_SCHEMAS[task] if form is OutputFormat.SCHEMA else None,
@@ -138,7 +139,7 @@ class LLMReader:
                 seed=self._seed,
             )
 
-        return await self._asker.complete(make, understand, lang=lang)
+        return await self._client.complete(make_request, parse, lang=lang)
 
 
 def _parse_complete(parse: Callable[[str], Parsed[_T]], completion: str) -> _T:

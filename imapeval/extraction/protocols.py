@@ -17,8 +17,8 @@ T = TypeVar("T")
 _MAX_CACHED_READINGS = 4096
 """Readings kept in memory. Evicted ones are made again, from the completion cache if there is one."""
 
-MIN_OFFLOADED_CHARACTERS = 2_000
-"""Shortest text, in characters, worth a thread: reading as many offline takes 20 ms, starting a thread 0.1 ms."""
+MAX_FACTS = 400
+"""Maximum number of facts of one text. More than any real answer has; bounds the quadratic cost of matching."""
 
 
 class Extractor(Protocol):
@@ -104,13 +104,13 @@ class TwoStepExtractor:
         async def answer(text: str) -> AnswerImap:
             return await self._reader.read_answer(text, question=sample.question, imap=asked, lang=lang)
 
-        asked = await self._once(
+        asked = await self._read_once(
             ("question", lang, sample.question), lambda: self._reader.read_question(sample.question, lang=lang)
         )
-        # All are awaited even if one fails: they are paid for, and must not go on in the background after the run.
+        # All are awaited even if one fails: they are paid for, and must not continue in the background after the run.
         made = await asyncio.gather(
             *(
-                self._once(("reference", lang, sample.question, text), lambda text=text: answer(text))
+                self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text))
                 for text in sample.references
             ),
             answer(sample.response),
@@ -122,17 +122,11 @@ class TwoStepExtractor:
             raise next((error for error in errors if not isinstance(error, SampleError)), errors[0])
         *references, answered = (reading for reading in made if not isinstance(reading, BaseException))
         return tuple(
-            Imap(
-                asked.query,
-                asked.constraint,
-                reference.inform,
-                answered.inform,
-                reference_index=index,
-            )
+            Imap(asked.query, asked.constraint, reference.inform, answered.inform, reference_index=index)
             for index, reference in enumerate(references or [AnswerImap(())])
         )
 
-    async def _once(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
+    async def _read_once(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
         reading = self._readings.get(key)
         if reading is None:
             reading = self._readings[key] = asyncio.ensure_future(read())
@@ -149,10 +143,3 @@ class TwoStepExtractor:
         failed = reading.cancelled() or reading.exception() is not None
         if failed and self._readings.get(key) is reading:
             del self._readings[key]
-
-
-async def offload(work: Callable[[], T], *texts: str) -> T:
-    """Run work on texts, in a thread if they are long, so that the event loop stays free."""
-    if sum(map(len, texts)) < MIN_OFFLOADED_CHARACTERS:
-        return work()
-    return await asyncio.to_thread(work)

@@ -14,7 +14,6 @@ frame of words holds two different things (`imapeval.text.comparison.measure_wor
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
 from imapeval.text.comparison import CONTRADICTIONS, WordingVerdict, compare_wordings, measure_wording_similarity
 from imapeval.text.phrases import parse_phrase
+from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class HybridMatcher:
         Raises:
             ValueError: `langs` and `imaps` differ in length.
         """
-        return [*await asyncio.to_thread(self._match, imaps, langs)]
+        most = max((len(imap.reference) * len(imap.response) for imap in imaps), default=0)
+        return [*await run_in_thread(lambda: self._match(imaps, langs), size=most)]
 
     def _match(self, imaps: Sequence[Imap], langs: Sequence[Lang]) -> list[tuple[Match, ...]]:
         cases = [_collect_facts(imap) for imap in imaps]
@@ -117,9 +118,11 @@ class HybridMatcher:
                     (pair, compare_wordings(*pair)) for pair in product(reference, response) if pair not in verdicts
                 )
         # Only values that the wording does not decide are linked to the graph.
-        link = list(dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair))
-        links = self._link(link, lang)
-        # In lower case: the encoder distinguishes case, and people do not.
+        undecided = list(
+            dict.fromkeys(value for pair, verdict in verdicts.items() if verdict is None for value in pair)
+        )
+        links = self._link(undecided, lang)
+        # In lower case, because the encoder is sensitive to capitals.
         vectors = self.index.centre(self.encoder.encode([value.lower() for value in values]), lang)
         return _BatchValues(list(values), vectors, verdicts, links)
 
@@ -127,13 +130,13 @@ class HybridMatcher:
         """Link values to concepts by their wording, else by their subject: "aspirin" in "avoid aspirin"."""
         phrases = [parse_phrase(value) for value in values]
         whole = self._linker.link_many([phrase.core for phrase in phrases], lang=lang)
-        open_ = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
-        about = dict(zip(open_, self._linker.link_many(open_, lang=lang), strict=True))
+        subjects = [phrase.stance.subject for phrase, links in zip(phrases, whole, strict=True) if not links]
+        by_subject = dict(zip(subjects, self._linker.link_many(subjects, lang=lang), strict=True))
         return {
             # 睡不着觉 is a name, so its 不 denies nothing.
             value: _Linked(links, denies=False)
             if links
-            else _Linked(about[phrase.stance.subject], denies=phrase.stance.denies)
+            else _Linked(by_subject[phrase.stance.subject], denies=phrase.stance.denies)
             for value, phrase, links in zip(values, phrases, whole, strict=True)
         }
 
@@ -198,9 +201,9 @@ class _BatchValues:
         """
         rows, columns = ([self._rows[value] for value in values] for values in (reference, response))
         cosines = np.clip(self._vectors[rows] @ self._vectors[columns].T, 0.0, 1.0)
-        likeness = [[measure_wording_similarity(v, w) for w in response] for v in reference]
-        overlaps = np.array([[one.overlap for one in row] for row in likeness])
-        weights = np.array([[one.weight for one in row] for row in likeness])
+        similarities = [[measure_wording_similarity(v, w) for w in response] for v in reference]
+        overlaps = np.array([[one.overlap for one in row] for row in similarities])
+        weights = np.array([[one.weight for one in row] for row in similarities])
         return np.round((cosines.astype(np.float64) + overlaps) / 2 * weights, 4)
 
 
@@ -233,8 +236,8 @@ def _match_pair(
         return Match(term, reference, response, relation, similarity, "graph", evidence)
     if decision := relate_by_head(graph, reference, response):
         return Match(term, reference, response, decision[0], similarity, "text", decision[1])
-    apart = explain_unrelated(graph, ours.links, theirs.links)
-    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", apart)
+    evidence = explain_unrelated(graph, ours.links, theirs.links)
+    return Match(term, reference, response, Relation.UNMATCHED, similarity, "encoder", evidence)
 
 
 def _apply_stance(

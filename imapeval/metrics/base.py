@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from imapeval.errors import ImapEvalError, SampleError
 from imapeval.signature import signature
+from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ class Metric(ABC):
         if self.is_async:
             score = cast("Callable[[Case], Awaitable[float | Outcome]]", self.score)
             return await score_concurrently(cases, score, limit=self.concurrency)
-        return await asyncio.to_thread(self._score_in_thread, cases)
+        longest = max((max(len(case.reference), len(case.response)) for case in cases), default=0)
+        return await run_in_thread(lambda: self._score_in_thread(cases), size=longest)
 
     def _score_in_thread(self, cases: Sequence[Case]) -> list[Outcome]:
         try:

@@ -18,12 +18,13 @@ from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
 from imapeval.extraction.lexicon.mentions import Mention, MentionScanner, NameSource
 from imapeval.extraction.lexicon.statements import read_items, read_statements
-from imapeval.extraction.protocols import offload
+from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.signature import signature
 from imapeval.text.markup import PlainText
 from imapeval.text.negation import ends_with_negator
 from imapeval.text.normalise import normalise
 from imapeval.text.phrases import annotate_pair, drop_self_contradictions, parse_phrase
+from imapeval.threads import offload
 from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARACTERS = 5000
 """Characters of a question that are compared with an answer to find repetitions; a dialogue may be long."""
-
-MAX_PAIRS = 400
-"""Maximum inform pairs of one text. More than any real answer has; bounds the quadratic cost of matching."""
 
 NAME_SHARE = 0.67
 """A name of the graph replaces the whole item if it has at least this share of its letters: the rest is filler. A lower
@@ -111,16 +109,16 @@ class LexiconReader:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)
-        told = _QuestionContent(PlainText(question).text[:MAX_QUESTION_CHARACTERS], lang)
+        content = _QuestionContent(PlainText(question).text[:MAX_QUESTION_CHARACTERS], lang)
         for piece in read_statements(plain.text, lang):
-            if told.contains(piece.text):
+            if content.contains(piece.text):
                 continue
             mentions = self._scanner.scan(piece.text, lang=lang)
             term = _choose_term(piece.text, mentions, asked, lang)
             value, place = _choose_value(piece, mentions, term)
             label = term.label(lang)
             pairs.setdefault((label, value), _locate(Pair(label, value), plain, *place))
-            if len(pairs) == MAX_PAIRS:
+            if len(pairs) == MAX_FACTS:
                 break
         return AnswerImap(tuple(drop_self_contradictions(pairs.values())))
 
@@ -133,7 +131,7 @@ class LexiconReader:
         for sentence in split_sentences(plain.text):
             for item in read_items(sentence, plain.text, lang):
                 own = plain.text[item.start : item.end]
-                # The governor of a list has been put before each of its items.
+                # The governor of the list, which precedes each of its items.
                 governor = item.text[: item.text.index(own)]
                 for mention in self._scanner.scan(own, lang=lang):
                     if labels := _CONSTRAINT_TERMS.get(mention.types[0]):
@@ -186,15 +184,15 @@ def _choose_value(piece: Piece, mentions: Sequence[Mention], term: QueryTerm) ->
         name = fitting[0]
         phrase = parse_phrase(piece.text)
         rest = piece.text[: name.start] + piece.text[name.end :]
-        says_more = phrase.condition or phrase.stance.denies or any(char.isdigit() for char in rest)
-        if not says_more and _letters(name.text) >= NAME_SHARE * _letters(piece.text):
+        is_qualified = phrase.condition or phrase.stance.denies or any(char.isdigit() for char in rest)
+        if not is_qualified and _count_letters(name.text) >= NAME_SHARE * _count_letters(piece.text):
             start = piece.start + name.start
             in_place = piece.end - piece.start == len(piece.text)
             return name.text, (start, start + len(name.text)) if in_place else (piece.start, piece.end)
     return piece.text, (piece.start, piece.end)
 
 
-def _letters(text: str) -> int:
+def _count_letters(text: str) -> int:
     return sum(char.isalnum() for char in text)
 
 
@@ -206,10 +204,10 @@ def _choose_term(text: str, mentions: Sequence[Mention], asked: Sequence[QueryTe
     """
     types = [mention.types[0] for mention in (reversed(mentions) if lang == "zh" else mentions)]
 
-    def claim(term: QueryTerm) -> int:
+    def rate(term: QueryTerm) -> int:
         head = 2 * (types[0] in term.types) if types else 0
         others = any(other in term.types for other in types[1:])
         wording = 2 * (term.answer_cue is not None and term.answer_cue.search(text) is not None)
         return max(head, others) + wording
 
-    return max(asked, key=claim)
+    return max(asked, key=rate)

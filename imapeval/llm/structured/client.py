@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from enum import IntEnum
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +10,7 @@ from imapeval.llm.protocol import CachingModel
 from imapeval.llm.structured import faults
 from imapeval.llm.structured.json_objects import unreadable_error
 from imapeval.redaction import get_logger
+from imapeval.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,8 @@ class StructuredOutputClient:
             if len(completion.text) > MAX_CHARACTERS:
                 why = f"it has {len(completion.text)} characters, more than the limit of {MAX_CHARACTERS}"
                 raise unreadable_error(completion.text[:_QUOTED], why)
-            return await asyncio.to_thread(parse, completion)
+            read = sum(len(message.content) for message in request.messages) + len(completion.text)
+            return await run_in_thread(lambda: parse(completion), size=read)
         except SampleError:
             if isinstance(self._model, CachingModel):
                 self._model.reject(request, completion)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from imapeval.errors import UsageError
 from imapeval.extraction.injection_filter import is_about_score
-from imapeval.extraction.protocols import offload
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import Metric, computed, resource, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, RETRY_NOTE, JudgeClient
 from imapeval.metrics.judges.prompts.answer_text import clean_answer, has_content
+from imapeval.threads import offload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

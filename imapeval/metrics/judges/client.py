@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ProviderError, SampleError
-from imapeval.extraction.protocols import offload
 from imapeval.extraction.repeated import gather_readings
 from imapeval.llm.protocol import PERMANENT_KINDS, Message, Request
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
+from imapeval.threads import offload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
