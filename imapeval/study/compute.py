@@ -37,6 +37,13 @@ MAX_METRICS_BY_GROUP = 6
 _MIN_SYSTEMS = 3
 """Two systems make one pair, of which every correlation is 1 or -1."""
 
+_OVER: dict[Level, str] = {
+    "global": "over all answers",
+    "within-system": "within systems",
+    "within-question": "within questions",
+    "system": "between systems",
+}
+
 _PRINTED = 10
 """Disagreements of each metric and direction that a page shows."""
 
@@ -200,14 +207,19 @@ def write_conclusions(
     if not ranked:
         return ["No metric has a defined correlation with the ratings; see the reasons in the table of correlations."]
     best = ranked[0]
-    shown = best.simultaneous_low is None or best.simultaneous_low > 0
+    doubtful = best.simultaneous_low is not None and best.simultaneous_low <= 0
     if len(ranked) > 1:
-        leads = "agrees best with the raters" if shown else "has the highest coefficient, which chance may explain"
+        pairs = [row for row in comparisons if row.dimension == dimension and best.metric in (row.first, row.second)]
+        ahead = len(pairs) == len(ranked) - 1 and all(_judge(row, best.metric) == 1 for row in pairs)
+        if best.simultaneous_low is None or doubtful:
+            leads = "has the highest coefficient in these answers" + (", which chance may explain" if doubtful else "")
+        else:
+            leads = "agrees best with the raters" if ahead else "agrees best with the raters in these answers"
         adjusted = "" if best.low is None else "; the interval allows for the choice of the best"
         sentences = [f"Of {len(ranked)} metrics, {best.metric} {leads}: {_quote(best, picked=True)}{adjusted}."]
     else:
-        sentences = [f"{best.metric} agrees with the raters at {_quote(best)}."]
-    if not shown:
+        sentences = [f"The agreement of {best.metric} with the raters: {_quote(best)}."]
+    if doubtful:
         sentences.append(f"The interval of {best.metric} includes 0: agreement with the raters is not shown.")
     if best.level == "system":
         sentences.append(_tell_systems(best))
@@ -216,7 +228,7 @@ def write_conclusions(
         return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
     name = chosen.metric
     if chosen is not best:
-        sentences.append(f"{name} agrees with the raters at {_quote(chosen)}.")
+        sentences.append(f"The agreement of {name} with the raters: {_quote(chosen)}.")
     theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
     others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
     compared = [row.metric for row in ranked if row.metric in others]
@@ -325,12 +337,7 @@ def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: 
 
 
 def _name(row: Correlation) -> str:
-    over = {
-        "global": "over all answers",
-        "within-system": "within systems",
-        "within-question": "within questions",
-        "system": "between systems",
-    }[row.level]
+    over = _OVER[row.level]
     mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
     return f"{find_coefficient(row.coefficient).title} {over} ({mean})"
 
@@ -360,7 +367,8 @@ def _tell_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> li
         return []
     verb = "has" if len(left) == 1 else "have"
     return [
-        f"{_list(left)} {verb} no defined correlation with the ratings; see the reasons in the table of correlations."
+        f"{_list(left)} {verb} no defined correlation with the ratings {_OVER[ranked[0].level]}; see the reasons in "
+        "the table of correlations."
     ]
 
 

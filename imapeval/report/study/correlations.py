@@ -121,6 +121,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     title = f"{COEFFICIENTS[coefficient]}, {LEVELS[level]}"
     rows = [row for row in study.correlations if (row.level, row.coefficient) == (level, coefficient)]
     grid = CorrelationTable(study, level=level, coefficient=coefficient)
+    units = _tell_units(rows)
     parts: list[Markup] = []
     if grid.columns:
         ranked = grid.rank(grid.columns[0])
@@ -134,11 +135,12 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
     if len(systems) > 1:
         parts.append(_render_systems(rows, systems, grid))
     if (level, coefficient) != (study.level, study.coefficient):
-        return render_details(f"{title}{_tell_units(rows)}", *parts)
+        return render_details(f"{title}; intervals are {units}" if units else title, *parts)
     return join(
         [
             render_note(
-                f"{title}. Beside each coefficient: its {study.confidence:.0%} interval{_tell_units(rows)}, and n."
+                f"{title}. Beside each coefficient: its {study.confidence:.0%} interval"
+                f"{f' ({units})' if units else ''}, and n."
             ),
             *parts,
         ]
@@ -146,9 +148,8 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
 
 
 def _tell_units(rows: Sequence[Correlation]) -> str:
-    """Return what the intervals are about."""
-    units = dict.fromkeys(UNITS[row.units] for row in rows if row.interval is not None)
-    return f" ({', '.join(units)})" if units else ""
+    """Return what the intervals are about; "" without any."""
+    return ", ".join(dict.fromkeys(UNITS[row.units] for row in rows if row.interval is not None))
 
 
 def _render_systems(rows: Sequence[Correlation], systems: Sequence[str], grid: CorrelationTable) -> Markup:

@@ -132,9 +132,10 @@ def describe_test(test: str) -> str:
 
 def describe_families(rows: Sequence[Comparison]) -> str:
     """Return over which comparisons Holm's correction was made."""
-    sizes = Counter(row.dimension for row in rows)
-    one = pluralize(max(sizes.values()), "comparison")
-    if len(sizes) == 1:
+    sizes = Counter(row.dimension for row in rows if row.p is not None)
+    most = max(sizes.values(), default=0)
+    one = ("" if min(sizes.values(), default=0) == most else "up to ") + pluralize(most, "comparison")
+    if len(sizes) < 2:
         return f"with Holm's correction over the {one}"
     return f"with Holm's correction over the {one} of each dimension, and over those of their mean, each by itself"
 

@@ -2,8 +2,7 @@
 
 Each system is left out in turn and everything is computed again (the jackknife), at every level alike; the interval is
 symmetric on Fisher's scale, with Student's quantile. With few systems this holds its confidence where resampling them
-does not (BOOT-SYSTEMS of Deutsch, Dror and Roth 2021: 89 to 92% for Pearson's r between 6 to 25 systems; see
-benchmarks/other_systems.py).
+does not (BOOT-SYSTEMS of Deutsch, Dror and Roth 2021; benchmarks/swapping_systems.py has both side by side).
 
 Where questions are a sample as well, the variance over questions is added. Both hold the noise of single answers, so
 that the variance over answers, each taken for itself, is taken off again (Cameron, Gelbach and Miller 2011, "Robust

@@ -143,7 +143,7 @@ def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> N
     if made != {None}:
         notes.append(_UNITS[units])
     elif units != "questions":
-        notes.append(f"No interval: {units} need {MIN_SYSTEMS} systems, of which not all give the same coefficient.")
+        notes.append(f"No interval about other systems: it takes {MIN_SYSTEMS} of them, and differences between them.")
     if "bca" in made:
         notes.append(
             f"Intervals: BCa bootstrap ({resamples} resamples of questions, answers to the same question drawn "

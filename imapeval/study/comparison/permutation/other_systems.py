@@ -1,13 +1,13 @@
 """Metric against metric for other systems: what each system adds to the difference is swapped (PERM-SYSTEMS).
 
 As among answers, it is not the scores of a system that change places but, to first order, what the system adds to the
-coefficients, which the jackknife knows: the difference over k, and what leaving out the system takes from it. Swapping
-scores themselves rejects up to 7% of true null hypotheses at a level of 5%, this 1 to 5%, the fewer systems the less
-(benchmarks/other_systems.py).
+coefficients, which the jackknife knows: the difference over k, and what leaving out the system takes from it. So two
+metrics that are distributed differently are on one scale, and no more than 5% of true null hypotheses are rejected,
+fewer the fewer systems there are (benchmarks/swapping_systems.py).
 
 Deutsch, Dror and Roth 2021 also swap systems and questions at once (PERM-BOTH), which is not here: of two metrics that
-are equally good for all systems it calls one better in 34 to 57% of studies, because the sign of an answer, its
-question's times its system's, is as good as drawn for each answer alone.
+are equally good it calls one better in 44% of studies of six systems, because the sign of an answer, its question's
+times its system's, is as good as drawn for each answer alone.
 """
 
 from __future__ import annotations

@@ -34,14 +34,15 @@ def test_json_is_what_the_design_says(imapeval: Command, run: Path):
     assert done.stderr.startswith("10 answers in 1 run, 10 of them rated: accuracy 10.\n")
     rows = json.loads(done.stdout)
     first = rows[0]
-    assert first | {"low": None, "high": None} == {
+    assert isinstance(first["error"], float)
+    ends = dict.fromkeys(("low", "high", "simultaneous_low", "simultaneous_high", "error"))
+    assert first | ends == {
+        **ends,
         "metric": "m",
         "system": "[D]/x",
         "dimension": "accuracy",
         "coefficient": "spearman",
         "value": pytest.approx(1.0),
-        "low": None,
-        "high": None,
         "n": 5,
         "n_missing": 0,
         "reason": None,
@@ -50,6 +51,7 @@ def test_json_is_what_the_design_says(imapeval: Command, run: Path):
         "questions": 5,
         "epsilon": None,
         "interval": "bca",
+        "units": "questions",
     }
     assert [(row["system"], row["n"], row["n_missing"]) for row in rows[1:3]] == [("[D]/y", 4, 1), ("*", 9, 1)]
     assert {row["coefficient"] for row in rows} == {"spearman", "kendall_tau_b"}
@@ -82,6 +84,17 @@ def test_levels_and_coefficients(imapeval: Command, run: Path):
     shown = imapeval(*asked, "--coefficient", "pairwise_accuracy").stdout
     for part in ("pairwise accuracy, global", "pairwise accuracy, within question", "Global: ", "ties 0"):
         assert part in shown
+
+
+def test_what_intervals_are_about(imapeval: Command, run: Path):
+    done = imapeval("study", "correlate", run, "--resamples", "50")
+    assert "about these systems on other questions" in done.stdout
+    done = imapeval("study", "correlate", run, "--resamples", "50", "--units", "systems")
+    assert done.returncode == 0, done.stderr
+    assert "No interval about other systems: it takes 6" in done.stdout
+    done = imapeval("study", "correlate", run, "--units", "raters")
+    assert done.returncode == 2
+    assert "--units" in done.stderr
 
 
 def test_what_is_undefined_is_said(imapeval: Command, run: Path):
