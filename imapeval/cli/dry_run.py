@@ -1,7 +1,7 @@
 """`--dry-run`: the calls to a language model, their tokens and their cost, without sending any."""
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ def print_dry_run(
     imaps: Path | None = None,
     kg: Path | None = None,
     encoder: str = "use",
+    relatings: int = 1,
     json_output: bool,
 ) -> None:
     """Print calls, tokens and price. Nothing is sent and nothing is written.
@@ -37,6 +38,7 @@ def print_dry_run(
         imaps: A file of ready-made imaps.
         kg: A graph instead of the shipped one.
         encoder: Sentence encoder, see `open_dry_run`.
+        relatings: How often each reading is related; see `imapeval study repeat`.
         json_output: Print JSON.
     """
     from imapeval.evaluation.forecast.dry_run import open_dry_run, select_llm_metrics
@@ -45,6 +47,7 @@ def print_dry_run(
     from imapeval.evaluation.pipeline import open_dry_run_model, open_ledger
     from imapeval.llm import tokens
     from imapeval.llm.protocol import Usage
+    from imapeval.study.robustness.repeated_scoring import repeat_relating
 
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
     judges = [metric.name for metric in select_llm_metrics(metrics or ())]
@@ -61,6 +64,9 @@ def print_dry_run(
     model = open_dry_run_model(settings, reply=simulate_reply)
     with show_indexing(quiet=json_output) as indexing:
         work = open_dry_run(settings, model, metrics=metrics, imaps=imaps, kg=kg, encoder=encoder, progress=indexing)
+    if relatings > 1 and work.extractor is not None and work.matcher is not None:
+        extractor, matcher = repeat_relating(work.extractor, work.matcher, relatings)
+        work = replace(work, extractor=extractor, matcher=matcher)
     with show_progress("counting", total=len(samples), quiet=json_output) as advance:
         found: UsageForecast = asyncio.run(
             forecast_usage(samples, work, count=lambda texts: tokens.count(spec, texts), progress=advance)

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from imapeval.matching.hybrid import HybridMatcher
     from imapeval.types import Imap, Match
 
-_TASK = "value-relation"
+TASK = "value-relation"
+"""Name of its prompt and of its requests."""
+
 _VERSION = 2
 """Version of its prompts."""
 
@@ -138,7 +140,7 @@ class LLMMatcher:
         return self._inner.make_signature(
             "same-wording/llm/text/graph/encoder",
             llm=self._model.identity,
-            prompt=templates.prompt_identity(_TASK, _VERSION),
+            prompt=templates.prompt_identity(TASK, _VERSION),
             retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
             facts=MAX_FACTS,
             **sampling,
@@ -204,7 +206,7 @@ class LLMMatcher:
                 # The prompt itself asks for JSON, in free text too.
                 messages,
                 schema=RELATIONS_SCHEMA if form is OutputFormat.SCHEMA else None,
-                schema_name=_TASK,
+                schema_name=TASK,
                 json=form is OutputFormat.JSON,
                 max_tokens=_MAX_TOKENS,
                 temperature=0.0 if self._seed is None else TEMPERATURE,
@@ -281,7 +283,7 @@ def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply
 
 
 def _load_prompt(lang: Lang) -> templates.PromptTemplate:
-    return templates.load(_TASK, lang=lang, version=_VERSION)
+    return templates.load(TASK, lang=lang, version=_VERSION)
 
 
 def list_facts(pairs: Sequence[Pair]) -> str:

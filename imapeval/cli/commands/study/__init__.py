@@ -14,6 +14,7 @@ from imapeval.cli.commands.study.paraphrase import paraphrase
 from imapeval.cli.commands.study.power import power
 from imapeval.cli.commands.study.raters import raters
 from imapeval.cli.commands.study.ratings import ratings
+from imapeval.cli.commands.study.repeat import repeat
 from imapeval.cli.commands.study.replicate import replicate
 from imapeval.cli.commands.study.report import report
 from imapeval.cli.commands.study.robustness import robustness
@@ -25,6 +26,6 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 for _command in (
     *(report, ratings, agreement, raters, correlate, compare, power, slices, bias, disagreements, matrix),
-    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, replicate),
+    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, repeat, replicate),
 ):
     app.command()(_command)
