@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -70,7 +70,8 @@ class PredictionErrors:
     Attributes:
         mean_absolute: Mean of |rating - prediction|, with its interval.
         root_mean_square: Root of the mean of the squares, with its interval.
-        calibration: Mean over bins of equally many predictions of |mean rating - mean prediction|, with its interval.
+        calibration: Root of the mean over bins of equally many predictions of (mean rating - mean prediction)^2, less
+            what chance alone adds to that; 0 where chance explains it. It has no interval: near 0 none holds.
         baseline: Mean absolute error of predicting the mean rating for everything.
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
         confidence: Of `half_width` and of the intervals.
@@ -80,7 +81,7 @@ class PredictionErrors:
 
     mean_absolute: tuple[float, Interval]
     root_mean_square: tuple[float, Interval]
-    calibration: tuple[float, Interval]
+    calibration: float
     baseline: float
     half_width: float
     confidence: float
@@ -218,20 +219,13 @@ def _measure(
 ) -> PredictionErrors:
     count = int(questions.max()) + 1
     distance = np.abs(ratings - predicted)
-    order = np.argsort(predicted, kind="stable")
-    bins = np.empty(len(order), dtype=np.int64)
-    bins[order] = np.arange(len(order)) * min(_BINS, len(order)) // len(order)
-
-    # Sums per question: of rows, of errors, of squares, and of signed errors in each bin.
+    # Sums per question: of rows, of errors, and of squares.
     columns = [np.ones_like(distance), distance, distance**2]
-    columns += [np.where(bins == number, ratings - predicted, 0.0) for number in range(_BINS)]
     sums = np.stack([np.bincount(questions, column, minlength=count) for column in columns], axis=1)
 
     def weigh(weights: Floats) -> Floats:
         totals = weights @ sums
-        rows = totals[:, :1]
-        calibration = np.abs(totals[:, 3:]).sum(axis=1, keepdims=True) / rows
-        return np.hstack([totals[:, 1:2] / rows, np.sqrt(totals[:, 2:3] / rows), calibration])
+        return np.hstack([totals[:, 1:2] / totals[:, :1], np.sqrt(totals[:, 2:3] / totals[:, :1])])
 
     values = weigh(np.ones((1, count)))[0]
     drawn = weigh(draw_resamples(count, seed=seed, resamples=resamples).astype(np.float64))
@@ -242,10 +236,43 @@ def _measure(
     n = len(distance)
     rank = min(n, ceil(confidence * (n + 1)))
     return PredictionErrors(
-        *(figures[0], figures[1], figures[2]),
+        *(figures[0], figures[1]),
+        calibration=measure_calibration_error(predicted, ratings, questions),
         baseline=float(np.abs(ratings - ratings.mean()).mean()),
         half_width=float(np.sort(distance)[rank - 1]),
         confidence=confidence,
         n=n,
         questions=count,
     )
+
+
+def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Counts) -> float:
+    """Return the calibration error: how far the mean rating is from predictions of about the same size.
+
+    Over bins of equally many predictions, the root of the mean of (mean rating - mean prediction)^2. A bin's mean
+    differs from its expectation by chance, which makes every square too large by the mean's variance; that is taken
+    off (Bröcker 2012, "Estimating reliability and resolution of probability forecasts"; Kumar, Liang and Ma 2019,
+    "Verified uncertainty calibration", section 4), with answers to one question counted together.
+
+    Args:
+        predicted: Shape (n,).
+        ratings: Of the same answers, shape (n,).
+        questions: A number from 0 per question, shape (n,).
+
+    Returns:
+        In rating points, 0 or more.
+    """
+    order = np.argsort(predicted, kind="stable")
+    bins = np.empty(len(order), dtype=np.int64)
+    bins[order] = np.arange(len(order)) * min(_BINS, len(order)) // len(order)
+    total = 0.0
+    for number in range(_BINS):
+        rows = np.flatnonzero(bins == number)
+        own, clusters = np.unique(questions[rows], return_inverse=True)
+        if len(own) < 2:
+            continue
+        error = ratings[rows] - predicted[rows]
+        by_question = np.bincount(clusters, error - error.mean()) / len(rows)
+        chance = len(own) / (len(own) - 1) * float((by_question**2).sum())
+        total += len(rows) / len(order) * (float(error.mean()) ** 2 - chance)
+    return sqrt(max(0.0, total))

@@ -16,7 +16,7 @@ from imapeval.study.data.scales import Scale
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class _Scale(BaseModel):
@@ -35,7 +35,7 @@ class _Figure(BaseModel):
 
 class _CurveFile(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-    imapeval_calibration: Literal[1]
+    imapeval_calibration: Literal[2]
     metric: str
     signature: str
     dimension: str
@@ -44,7 +44,7 @@ class _CurveFile(BaseModel):
     knots: list[tuple[float, float]] = Field(min_length=1)
     mean_absolute_error: _Figure
     root_mean_square_error: _Figure
-    calibration_error: _Figure
+    calibration_error: float = Field(ge=0)
     baseline_error: float
     half_width: float = Field(ge=0)
     confidence: float = Field(gt=0, lt=1)
@@ -78,7 +78,7 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         knots=list(zip(calibration.curve.scores, calibration.curve.ratings, strict=True)),
         mean_absolute_error=_to_figure(errors.mean_absolute),
         root_mean_square_error=_to_figure(errors.root_mean_square),
-        calibration_error=_to_figure(errors.calibration),
+        calibration_error=errors.calibration,
         baseline_error=errors.baseline,
         half_width=errors.half_width,
         confidence=errors.confidence,
@@ -122,7 +122,7 @@ def read_calibration(path: Path) -> Calibration:
         PredictionErrors(
             _from_figure(content.mean_absolute_error),
             _from_figure(content.root_mean_square_error),
-            _from_figure(content.calibration_error),
+            content.calibration_error,
             baseline=content.baseline_error,
             half_width=content.half_width,
             confidence=content.confidence,

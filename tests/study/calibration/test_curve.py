@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.calibration.curve import METHODS, calibrate, cross_fit, fit_curve
+from imapeval.study.calibration.curve import METHODS, calibrate, cross_fit, fit_curve, measure_calibration_error
 from imapeval.study.calibration.curve_file import read_calibration, write_calibration
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import Scale
@@ -77,7 +77,25 @@ def test_errors_are_those_of_answers_not_seen():
     # Ratings are 5 x score squared: the isotonic curve is nearer than the line.
     line = calibrate(rate(), "m", "accuracy", signature="m|v:1", method="linear", resamples=200)
     assert errors.root_mean_square[0] < line.errors.root_mean_square[0]
-    assert errors.calibration[0] < line.errors.calibration[0]
+    assert errors.calibration < line.errors.calibration
+
+
+@pytest.mark.parametrize("off", [0.0, 0.2, 0.4])
+@pytest.mark.parametrize("answers", [1, 3])
+def test_the_calibration_error_is_not_too_large_by_chance(off: float, answers: int):
+    # Predictions that are off by the same amount, up and down; the plain error of 200 answers would be about .2 at 0.
+    rng = np.random.default_rng(2)
+    found: list[float] = []
+    for _ in range(200):
+        questions = np.repeat(np.arange(200), answers)
+        predicted = rng.random(len(questions)) * 4
+        noise = 0.7 * rng.normal(size=200)[questions] + 0.7 * rng.normal(size=len(questions))
+        ratings = predicted + off * np.sign(predicted - 2) + noise
+        found.append(measure_calibration_error(predicted, ratings, questions))
+    # It is the mean of the squares that is right on average, but for those that are cut off at 0.
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(off, abs=0.03 if off else 0.11)
+    if not off:
+        assert np.median(found) < 0.05
 
 
 def test_a_new_rating_lies_within_the_half_width_as_often_as_it_says():

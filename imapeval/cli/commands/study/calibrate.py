@@ -62,9 +62,9 @@ def _print(made: "Calibration", out: Path) -> None:
     rows = [
         ("mean absolute", errors.mean_absolute),
         ("root mean square", errors.root_mean_square),
-        ("calibration (10 bins)", errors.calibration),
     ]
     cells = [(name, f"{value:.3f}", format_interval(interval.low, interval.high)) for name, (value, interval) in rows]
+    cells.append(("calibration (10 bins, less chance)", f"{errors.calibration:.3f}", ""))
     cells.append(("mean absolute of always predicting the mean", f"{errors.baseline:.3f}", ""))
     columns = [
         Column("error, in rating points", lambda row: row[0], text=True),
