@@ -113,11 +113,16 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
     def make(find: Callable[[Floats], Floats]) -> CeilingStatistic:
         def compute(data: Floats, weights: Floats) -> Floats:
             found = reliability.compute(data[:, :width], weights)
-            return _compute(design, find, found, weights @ data[:, width:])
+            sums = weights @ data[:, width:]
+            return _compute(design, find, found, found * _find_variance(sums), sums)
 
         def compute_at(reliabilities: Floats) -> Floats:
             sums = np.tile(data[:, width:].sum(axis=0), (len(reliabilities), 1))
-            return _compute(design, find, reliabilities, sums)
+            variance = _find_variance(sums)
+            # With the same frequencies, the variance of a mean of k ratings grows by (k - 1) / k of what they share.
+            grows = 1 - float((counts > 0) @ (1 / np.maximum(counts, 1))) / reliability.n
+            own = variance * (1 - grows * reliability.value)
+            return _compute(design, find, reliabilities, reliabilities * own / (1 - grows * reliabilities), sums)
 
         return CeilingStatistic(replace(reliability, data=data, compute=compute, bounds=(0.0, 1.0)), compute_at)
 
@@ -135,13 +140,27 @@ def count_steps(ratings: Floats) -> int | None:
     return None
 
 
-def _compute(design: _Design, find: Callable[[Floats], Floats], reliability: Floats, sums: Floats) -> Floats:
-    """Return the ceiling for each row of sums, shape (m,); 0 where the mean rating is not reliable at all."""
+def _find_variance(sums: Floats) -> Floats:
+    """Return the variance of the mean rating for each row of sums, shape (m,)."""
     size, mean, square = sums[:, 0], sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
+    return (square - mean**2) * size / np.maximum(size - 1, 1)
+
+
+def _compute(
+    design: _Design, find: Callable[[Floats], Floats], reliability: Floats, covariance: Floats, sums: Floats
+) -> Floats:
+    """Return the ceiling for each row of sums, shape (m,); 0 where the mean rating is not reliable at all.
+
+    Args:
+        design: Who rated which answers.
+        find: The coefficient from what `_spread_means` gives.
+        reliability: Of the mean rating, shape (m,).
+        covariance: Of two raters' ratings: the reliable part of the variance of the mean rating; shape (m,).
+        sums: Over answers, shape (m, columns).
+    """
+    size, wanted = sums[:, 0], np.maximum(np.nan_to_num(covariance), 0.0)
     answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
     counts = sums[:, 3 + len(design.patterns) :].reshape(len(sums), design.raters, design.steps + 1)
-    # The reliable part of the variance of a mean rating is what two raters have in common.
-    wanted = np.clip(np.nan_to_num(reliability), 0.0, 1.0) * (square - mean**2) * size / np.maximum(size - 1, 1)
     shares = _shrink(counts, wanted)
     # Where a rating passes from one category to the next.
     limits = _to_limits(1 - shares.cumsum(axis=2)[:, :, :-1])

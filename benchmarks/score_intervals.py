@@ -1,0 +1,196 @@
+"""How often score intervals hold the truth: `python benchmarks/score_intervals.py [--repetitions 1000]`.
+
+Draws answers, or ratings of them, again and again, and prints as Markdown tables the share of 95% intervals that hold
+the true value, and their mean width: of closed metrics (labels, scores of a binary label), of agreement among raters
+(impressions are a normal worth and a normal error; "skewed" is 0 to 5 with most near 5), and of the ceilings of r, rho
+and tau-b against the mean of three raters. True values are those of very many answers; of a ceiling the coefficient of
+the worth itself, and for r of the rating that it leads to be expected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from itertools import product
+from typing import TYPE_CHECKING
+
+# Before numpy is loaded: threads would wait for one another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from scipy import stats
+
+from imapeval.study.agreement.measure import STATISTICS, measure_agreement
+from imapeval.study.agreement.noise_ceiling import find_ceilings
+from imapeval.study.agreement.statistic import AgreementStatistic
+from imapeval.study.closed.estimate import estimate_metrics
+from imapeval.study.closed.labels import measure_labels
+from imapeval.study.data.rated import Rated
+from imapeval.study.data.scales import Scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from imapeval.study.arrays import Floats
+
+    Rows = Iterable[tuple[str, float | None, float | None]]
+
+LARGE = 200_000
+
+
+class Tally:
+    """Counts intervals that hold the truth."""
+
+    def __init__(self, truth: dict[str, float]) -> None:
+        self.truth = truth
+        self.held = dict.fromkeys(truth, 0)
+        self.seen = dict.fromkeys(truth, 0)
+        self.width = dict.fromkeys(truth, 0.0)
+
+    def add(self, rows: Rows) -> None:
+        for name, low, high in rows:
+            if low is not None and high is not None:
+                self.seen[name] += 1
+                self.held[name] += low <= self.truth[name] <= high
+                self.width[name] += high - low
+
+    def cells(self) -> str:
+        return " | ".join(
+            f"{self.held[name] / max(1, seen):.1%} ({self.width[name] / max(1, seen):.2f})"
+            for name, seen in self.seen.items()
+        )
+
+
+def draw_scores(generator: np.random.Generator, n: int, area: float, share: float) -> tuple[list[str], list[float]]:
+    """Return labels and normal scores of them with an area under the curve."""
+    positive = generator.random(n) < share
+    scores = generator.normal(size=n) + np.sqrt(2) * stats.norm.ppf(area) * positive
+    return [str(int(one)) for one in positive], scores.tolist()
+
+
+def draw_labels(
+    generator: np.random.Generator, n: int, accuracy: float, shares: tuple[float, ...]
+) -> tuple[list[str], list[str]]:
+    """Return labels, and predictions that are right at a rate and otherwise any other label."""
+    gold = generator.choice(len(shares), p=shares, size=n)
+    other = (gold + generator.integers(1, len(shares), size=n)) % len(shares)
+    given = np.where(generator.random(n) < accuracy, gold, other)
+    return [str(one) for one in gold], [str(one) for one in given]
+
+
+def cover_closed(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of closed metrics."""
+    names = ("accuracy", "f1-micro", "f1-macro", "f1-weighted")
+    print(f"| labels | n | right | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}")
+    for shares, n, accuracy in product(((0.5, 0.5), (0.8, 0.2), (0.6, 0.3, 0.1)), (30, 100), (0.8, 0.95)):
+        whole = measure_labels(*draw_labels(generator, LARGE, accuracy, shares))[-1].values
+        tally = Tally({"accuracy": accuracy} | {name: whole[name] for name in names[1:]})
+        for _ in range(repetitions):
+            families = measure_labels(*draw_labels(generator, n, accuracy, shares))
+            tally.add((row.metric, row.low, row.high) for row in estimate_metrics(families, n, metrics=names))
+        print(f"| {' : '.join(f'{one:g}' for one in shares)} | {n} | {accuracy:g} | {tally.cells()} |", flush=True)
+    print("\n| share of the label | n | area | auc | pr-auc |\n|---|---|---|---|---|")
+    for share, n, area in product((0.5, 0.2), (30, 100), (0.8, 0.95)):
+        wanted = ("auc", "pr-auc")
+        labels, scores = draw_scores(generator, LARGE, area, share)
+        family = measure_labels(labels, labels, scores={"1": scores})[-1]
+        tally = Tally({"auc": area, "pr-auc": family.values["pr-auc"]})
+        for _ in range(repetitions):
+            labels, scores = draw_scores(generator, n, area, share)
+            families = measure_labels(labels, labels, scores={"1": scores})
+            tally.add((row.metric, row.low, row.high) for row in estimate_metrics(families, n, metrics=wanted))
+        print(f"| {share:g} | {n} | {area:g} | {tally.cells()} |", flush=True)
+
+
+def find_scale(kind: str) -> tuple[Callable[[Floats], Floats], Scale]:
+    """Return what turns impressions into ratings, and their scale."""
+    if kind == "skewed":
+        return lambda seen: np.clip(np.round(4.3 + 1.2 * seen), 0, 5), Scale(0, 5, 1)
+    if kind == "halves":
+        return lambda seen: np.clip(np.round((2.5 + 1.2 * seen) * 2) / 2, 0, 5), Scale(0, 5, 0.5)
+    limit = stats.norm.ppf(1 - float(kind))
+    return lambda seen: (seen > limit).astype(np.float64), Scale(0, 1, 1)
+
+
+def draw_ratings(
+    generator: np.random.Generator, n: int, raters: int, kind: str, correlation: float
+) -> tuple[Floats, Rated]:
+    """Return what answers are worth, and their ratings."""
+    worth = generator.normal(size=n)
+    error = np.sqrt(1 - correlation) * generator.normal(size=(n, raters))
+    convert, scale = find_scale(kind)
+    ratings = convert(np.sqrt(correlation) * worth[:, None] + error)
+    rated = Rated(
+        ids=tuple(map(str, range(n))),
+        questions=np.arange(n),
+        systems=("",) * n,
+        metrics=(),
+        scores=np.empty((n, 0)),
+        dimensions=("d",),
+        ratings=ratings.mean(axis=1, keepdims=True),
+        raters=tuple(map(str, range(raters))),
+        by_rater={"d": ratings},
+        scales={"d": scale},
+    )
+    return worth, rated
+
+
+def cover_agreement(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of statistics of agreement."""
+    for kinds, names in (
+        (("0.5", "0.8", "0.9"), ("exact", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha_nominal")),
+        (
+            ("halves", "skewed"),
+            ("exact", "mad", "gwet_ac2_quadratic", "krippendorff_alpha_interval", "icc_2_1", "icc_2_k"),
+        ),
+    ):
+        print(f"\n| ratings | raters | correlation | n | {' | '.join(names)} |\n|---|---|---|---|{'---|' * len(names)}")
+        for kind, raters, correlation, n in product(kinds, (2, 3), (0.6, 0.9), (30, 100)):
+            whole = draw_ratings(generator, LARGE, raters, kind, correlation)[1]
+            found = {name: STATISTICS[name].measure(whole.by_rater["d"], whole.scales["d"]) for name in names}
+            tally = Tally({name: one.value for name, one in found.items() if isinstance(one, AgreementStatistic)})
+            for _ in range(repetitions):
+                rated = draw_ratings(generator, n, raters, kind, correlation)[1]
+                tally.add((row.statistic, row.low, row.high) for row in measure_agreement(rated, statistics=names))
+            print(f"| {kind} | {raters} | {correlation:g} | {n} | {tally.cells()} |", flush=True)
+
+
+def cover_ceilings(generator: np.random.Generator, repetitions: int) -> None:
+    """Print coverage of ceilings."""
+    print("\n| ratings | correlation | n | rho of the truth | r | rho | tau-b |\n|---|---|---|---|---|---|---|")
+    for kind, correlation, n in product(("0.5", "0.9", "halves", "skewed"), (0.5, 0.8), (60, 200)):
+        worth, whole = draw_ratings(generator, LARGE, 3, kind, correlation)
+        means = whole.ratings[:, 0]
+        # Raters err independently: what two of them share is the variance of the expected rating.
+        covariances = np.cov(whole.by_rater["d"], rowvar=False)
+        shared = covariances[~np.eye(3, dtype=bool)].mean()
+        tally = Tally(
+            {
+                "pearson": float(np.sqrt(shared / means.var())),
+                "spearman": stats.spearmanr(worth, means).statistic,
+                "kendall_tau_b": stats.kendalltau(worth, means).statistic,
+            }
+        )
+        for _ in range(repetitions):
+            rated = draw_ratings(generator, n, 3, kind, correlation)[1]
+            tally.add((row.coefficient, row.low, row.high) for row in find_ceilings(rated))
+        print(f"| {kind} | {correlation:g} | {n} | {tally.truth['spearman']:.3f} | {tally.cells()} |", flush=True)
+
+
+def main() -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", choices=("closed", "agreement", "ceilings"))
+    options = parser.parse_args()
+    error = (0.95 * 0.05 / options.repetitions) ** 0.5
+    print(f"{options.repetitions} repetitions (standard error {error:.1%}); coverage, and mean width.\n")
+    parts = {"closed": cover_closed, "agreement": cover_agreement, "ceilings": cover_ceilings}
+    for name, cover in parts.items():
+        if options.part in (None, name):
+            cover(np.random.default_rng(options.seed), options.repetitions)
+
+
+if __name__ == "__main__":
+    main()
