@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
@@ -104,6 +105,8 @@ def test_a_command_that_is_stopped_leaves_a_page_that_stands_still(writer: RunWr
 def test_the_browser_shows_the_end_without_being_asked(writer: RunWriter, open_page: Callable[..., Page]):
     page = open_page(next(watch_run(writer.folder))[0], "#sample=a1")
     expect(page.locator(".status")).to_contain_text("2 of 4 answers done")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
     writer.add(imaps=[], results=[result(n, Score(0.25)) for n in (2, 3)])
     writer.finish()
     next(watch_run(writer.folder))
