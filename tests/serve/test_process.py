@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -189,8 +188,8 @@ def test_a_long_answer_holds_up_nobody(reads: str, model: str, tmp_path: Path):
             # Another text each time, so that nothing is remembered.
             waits.append(take(small | {"response": f"rest for {len(waits) + 2} days"}))
         asking.join()
-    assert len(waits) > 3, "the long answer took no time"
-    assert median(waits) < 1
+    # None of them waited for the long answer.
+    assert len(waits) > 3
     assert max(waits) < done[0] / 2
 
 
