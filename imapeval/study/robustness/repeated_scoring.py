@@ -63,24 +63,24 @@ class _CopyingExtractor:
         )
 
 
-class _TakingTurns:
-    """A `Matcher` that gives each copy of an imap to another matcher."""
+class _SampledMatcher:
+    """A `Matcher` that relates each copy of each reading with a seed of its own, also where readings are alike."""
 
-    def __init__(self, matchers: Sequence[Matcher]) -> None:
-        self._matchers = matchers
+    def __init__(self, inner: LLMMatcher) -> None:
+        self._inner = inner
 
     @property
     def signature(self) -> str:
-        return self._matchers[0].signature
+        return self._inner.sample(1).signature
 
     async def match(
         self, imaps: Sequence[Imap], *, langs: Sequence[Lang], questions: Sequence[str] | None = None
     ) -> list[tuple[Match, ...] | Failure]:
         found: dict[int, tuple[Match, ...] | Failure] = {}
         asked = [""] * len(imaps) if questions is None else questions
-        for turn, matcher in enumerate(self._matchers):
-            places = [place for place, imap in enumerate(imaps) if imap.reading % len(self._matchers) == turn]
-            matched = await matcher.match(
+        for reading in sorted({imap.reading for imap in imaps}):
+            places = [place for place, imap in enumerate(imaps) if imap.reading == reading]
+            matched = await self._inner.sample(reading + 1).match(
                 [imaps[place] for place in places],
                 langs=[langs[place] for place in places],
                 questions=[asked[place] for place in places],
@@ -96,7 +96,7 @@ def repeat_relating(extractor: Extractor, matcher: Matcher, times: int) -> tuple
     """
     if not isinstance(matcher, LLMMatcher):
         return extractor, matcher
-    return _CopyingExtractor(extractor, times), _TakingTurns([matcher.sample(seed) for seed in range(1, times + 1)])
+    return _CopyingExtractor(extractor, times), _SampledMatcher(matcher)
 
 
 def sample_ratings(metrics: Sequence[Metric]) -> list[Metric]:
