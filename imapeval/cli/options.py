@@ -23,12 +23,13 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
 
     `options: LlmOptions` stands for all fields of `LlmOptions`, `options: Annotated[LlmOptions, ("llm", "base_url")]`
-    for these two. The fields are annotated as typer requires. Called from Python, the command takes the fields or the
-    dataclass.
+    for these two. A field that the command has as a parameter of its own is that parameter. The fields are annotated as
+    typer requires. Called from Python, the command takes the fields or the dataclass.
     """
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
+    declared = inspect.signature(command).parameters
+    for parameter in declared.values():
         kind, chosen = parameter.annotation, None
         if get_origin(kind) is Annotated and is_dataclass(get_args(kind)[0]):
             kind, chosen = get_args(kind)
@@ -37,7 +38,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             continue
         by_name = {field.name: field for field in fields(kind)}
         groups[parameter.name] = kind, list(chosen or by_name)
-        for field in (by_name[name] for name in chosen or by_name):
+        for field in (by_name[name] for name in chosen or by_name if name not in declared):
             default = inspect.Parameter.empty if field.default is MISSING else field.default
             parameters.append(
                 inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type)
@@ -46,7 +47,9 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **given: Any) -> None:
         for name, (kind, names) in groups.items():
-            values = {field: given.pop(field) for field in names if field in given}
+            values = {
+                field: given[field] if field in declared else given.pop(field) for field in names if field in given
+            }
             given.setdefault(name, kind(**values))
         command(*args, **given)
 

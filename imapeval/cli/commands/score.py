@@ -27,6 +27,7 @@ from imapeval.cli.options import (
     References,
     Set,
     choose_metrics,
+    choose_one,
     exit_code,
     expand_options,
     make_file_stem,
@@ -74,6 +75,10 @@ def score(
     data_options: DataOptions,
     kg: Kg = None,
     encoder: Encoder = "use",
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Write the table of results as parquet or xlsx, too."),
+    ] = None,
     max_failures: MaxFailures = None,
     checks: CheckOptions,
     json_output: Json = False,
@@ -86,7 +91,7 @@ def score(
     from imapeval.evaluation import evaluate
     from imapeval.evaluation.forecast.dry_run import require_batchable, select_llm_metrics
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
-    from imapeval.evaluation.runs import Run, RunWriter, export_csv
+    from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table
     from imapeval.llm.middleware.budget import format_report
     from imapeval.report.run_page import write_report
     from imapeval.report.summary import summarise
@@ -100,6 +105,10 @@ def score(
     if checks.max_contradictions is not None:
         require_contradiction_counts((metric.name for metric in chosen), option="--max-contradictions")
     checks.check_files()
+    formats: list[TableFormat] = ["csv"]
+    if format_ is not None:
+        formats.append(choose_one(format_, "--format", ("parquet", "xlsx")))
+        check_format(formats[-1])
     if llm_options.batch is not None:
         require_batchable(chosen)
     settings = llm_options.make_settings(imaps=imaps, judging=bool(select_llm_metrics(chosen)))
@@ -157,7 +166,7 @@ def score(
         raise ServiceError(f"{error} To resume: {command}", kind=error.kind) from error
     done = Run(folder)
     results = done.results()
-    table = export_csv(done)
+    tables = [export_table(done, kind) for kind in formats]
     report = write_report(folder)
     rows = summarise(samples, results, metrics=[metric.name for metric in ready.metrics], seed=data_options.seed)
     verdicts = checks.check_run(
@@ -173,7 +182,8 @@ def score(
     if json_output:
         content = {
             "run": str(folder),
-            "table": str(table),
+            "table": str(tables[0]),
+            "tables": [str(table) for table in tables],
             "report": str(report),
             "samples": len(samples),
             "failed": len(failed),
@@ -185,7 +195,7 @@ def score(
         emit_json(content)
     else:
         _print_summary(rows, missing)
-        echo(f"run:    {folder}\ntable:  {table}\nreport: {report}")
+        echo(f"run:    {folder}\ntable:  {', '.join(map(str, tables))}\nreport: {report}")
         if ledger is not None:
             echo(f"usage:  {format_report(ledger.report())}")
         if failed:

@@ -1,14 +1,17 @@
 """Runs on disk; `imapeval.evaluation.runs.reading` describes the files of a run's folder."""
 
 from imapeval.evaluation.runs.reading import Result, Run, group_by_id
-from imapeval.evaluation.runs.writing import RunSettings, RunWriter, export_csv, is_being_written, result_to_dict
+from imapeval.evaluation.runs.table import TableFormat, check_format, export_table
+from imapeval.evaluation.runs.writing import RunSettings, RunWriter, is_being_written, result_to_dict
 
 __all__ = [
     "Result",
     "Run",
     "RunSettings",
     "RunWriter",
-    "export_csv",
+    "TableFormat",
+    "check_format",
+    "export_table",
     "group_by_id",
     "is_being_written",
     "result_to_dict",

@@ -36,10 +36,11 @@ def dump_csv(header: Iterable[object], rows: Iterable[Iterable[object]]) -> byte
 
 
 def _escape_formula(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and _may_be_formula(cell) else cell
+    return f"'{cell}" if isinstance(cell, str) and may_be_formula(cell) else cell
 
 
-def _may_be_formula(text: str) -> bool:
+def may_be_formula(text: str) -> bool:
+    """Return whether a spreadsheet may take a text for a formula."""
     first = next((character for character in text if not _is_ignorable(character)), "")
     return text.startswith(_CONTROL_PREFIXES) or unicodedata.normalize("NFKC", first) in _FORMULA_PREFIXES
 

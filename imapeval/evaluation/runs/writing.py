@@ -1,4 +1,4 @@
-"""Writing a run: lock the folder, resume an interrupted run, append results, export CSV."""
+"""Writing a run: lock the folder, resume an interrupted run, append results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from imapeval import __version__
 from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs.reading import IMAPS, MANIFEST, RESULTS, SAMPLES, USAGE, Result, Run, complete_lines
-from imapeval.evaluation.runs.safe_csv import dump_csv
 from imapeval.evaluation.runs.usage_file import UsageFile, report_write_errors
 from imapeval.files import DRAFT_SUFFIX, lock_file, open_private, replace_file
 from imapeval.redaction import redact
@@ -247,25 +246,6 @@ def _open_append(path: Path) -> IO[bytes]:
 def _replace(path: Path, content: bytes) -> None:
     with report_write_errors(path):
         replace_file(path, content)
-
-
-def export_csv(run: Run) -> Path:
-    """Write `results.csv`: a row per sample, a column per metric, with empty cells for missing scores.
-
-    The last column, `failure`, is the kind of failure of the first metric without a score. Texts that a spreadsheet
-    would take for formulas are prefixed with an apostrophe.
-    """
-    outcomes = {(r.id, r.metric): r.outcome for r in run.results()}
-    metrics = list(run.manifest["settings"]["metrics"])
-    table: list[list[object]] = []
-    for sample in run.samples():
-        found = [outcomes.get((sample.id, name)) for name in metrics]
-        scores = [outcome.value if isinstance(outcome, Score) else None for outcome in found]
-        failure = next((outcome.kind for outcome in found if isinstance(outcome, Failure)), None)
-        table.append([sample.id, sample.system, sample.lang, *scores, failure])
-    path = run.folder / "results.csv"
-    _replace(path, dump_csv(["id", "system", "lang", *metrics, "failure"], table))
-    return path
 
 
 def _encode_json(json_text: str) -> bytes:

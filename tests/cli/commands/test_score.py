@@ -1,3 +1,4 @@
+import csv
 import json
 import random
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.evaluation.runs import Run
+from imapeval.evaluation.samples import read
 from imapeval.types import Failure, Sample, Score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -42,7 +44,40 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert len(outcomes) == 4
     assert (tmp_path / "run" / "report.html").exists()
     header, first, _ = (tmp_path / "run" / "results.csv").read_text().splitlines()
-    assert (header, first.startswith("a,one,en,1.0,")) == ("id,system,lang,rouge1,bleu,failure", True)
+    assert header == "id,system,question,reference,response,lang,rouge1,bleu,failure"
+    assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet"])
+def test_the_table_in_another_format(imapeval: Command, write_data: WriteData, tmp_path: Path, kind: str):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--format", kind, "--json")
+    assert done.returncode == 0, done.stderr
+    tables = [Path(name).name for name in json.loads(done.stdout)["tables"]]
+    assert tables == ["results.csv", f"results.{kind}"]
+    assert [sample.id for sample in read(tmp_path / "run" / f"results.{kind}")] == ["a", "b"]
+
+
+def test_an_unknown_format_is_refused_before_the_work(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--format", "ods")
+    assert (done.returncode, "parquet, xlsx" in done.stderr, (tmp_path / "run").exists()) == (2, True, False)
+
+
+def test_a_bad_row_is_a_failure_of_that_row(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    data = write_data(SAMPLES)
+    with data.open("a") as file:
+        file.write('{"id": "c", "question": "What helps?\n')
+    done = imapeval("score", data, "--metrics", "rouge1", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 3 samples failed (bad-input: 1)" in done.stderr
+    run = Run(tmp_path / "run")
+    assert [sample.fault is None for sample in run.samples()] == [True, True, False]
+    outcome = {result.id: result.outcome for result in run.results()}["line 3"]
+    assert isinstance(outcome, Failure)
+    assert (outcome.stage, "line 3: invalid JSON" in outcome.message) == ("sample", True)
+    again = imapeval("score", data, "--metrics", "rouge1", "--out", "run")
+    assert again.returncode == 0, again.stderr
+    strict = imapeval("score", data, "--metrics", "rouge1", "--strict")
+    assert (strict.returncode, "line 3: invalid JSON" in strict.stderr) == (2, True)
 
 
 def test_json_and_default_folder(imapeval: Command, write_data: WriteData, tmp_path: Path):
@@ -114,10 +149,13 @@ def test_no_response_is_missing_and_no_zero(imapeval: Command, write_data: Write
             assert isinstance(outcome, Failure)
             assert (outcome.stage, outcome.kind) == ("sample", "no-response")
     assert outcomes["e", "rouge1"] == Score(0.0, {"precision": 0.0, "recall": 0.0, "fmeasure": 0.0})
-    lines = (tmp_path / "run" / "results.csv").read_text().splitlines()
-    assert lines[0] == "id,system,lang,imapscore,rouge1,failure"
-    assert lines[3:5] == ["c,two,en,,,no-response", "d,two,en,,,no-response"]
-    assert lines[5].endswith(",0.0,")
+    with (tmp_path / "run" / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["imapscore"], row["rouge1"], row["failure"]) for row in rows[2:4]] == [
+        ("c", "", "", "no-response"),
+        ("d", "", "", "no-response"),
+    ]
+    assert (rows[4]["rouge1"], rows[4]["failure"]) == ("0.0", "")
     shown = imapeval("score", data, *options)  # the run goes on, with nothing left to do
     assert shown.returncode == 0, shown.stderr
     assert "missing" in shown.stdout

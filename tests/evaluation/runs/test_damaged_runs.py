@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from imapeval.errors import ImapEvalError, InputError
-from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_csv
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_table
 from imapeval.evaluation.samples import read
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.context import iterate_contexts
@@ -101,7 +101,7 @@ def use(folder: Path, made: Path) -> None:
         lambda: list(Run(folder).find_imaps({sample.id for sample in samples})),
         lambda: json.dumps(list(iterate_contexts(Run(folder)))),
         lambda: join_ratings([Run(folder)]),
-        lambda: export_csv(Run(folder)),
+        lambda: export_table(Run(folder)),
         lambda: write_report(folder),
         summary,
         resume,
@@ -190,7 +190,7 @@ def test_a_folder_in_place_of_a_file(run: Path, made: Path, name: str):
     (run / name).mkdir()
     use(run, made)
     with pytest.raises(InputError, match=name):
-        export_csv(Run(run)), Run(run).imaps()
+        export_table(Run(run)), Run(run).imaps()
 
 
 def change(path: Path, number: int, **fields: Any) -> str:
@@ -210,7 +210,7 @@ def test_a_line_that_is_there_twice_counts_once(run: Path, made: Path, again: Ca
         (run / name).write_text("".join(f"{line}\n" for line in [*lines, *map(again, lines)]))
     assert Run(run).results() == Run(made).results()
     assert Run(run).imaps() == Run(made).imaps()
-    assert export_csv(Run(run)).read_bytes() == export_csv(Run(made)).read_bytes()
+    assert export_table(Run(run)).read_bytes() == export_table(Run(made)).read_bytes()
     write_report(run)
     with RunWriter(run, Run(made).samples(), settings=RunSettings(**Run(made).manifest["settings"])):
         pass

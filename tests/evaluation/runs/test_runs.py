@@ -1,5 +1,3 @@
-import csv
-import io
 import json
 import subprocess
 import sys
@@ -9,7 +7,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_csv
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, export_table
 from imapeval.files import DRAFT_SUFFIX
 from imapeval.report.run_page import write_report
 from imapeval.types import MAX_RAW_CHARACTERS, Failure, Imap, Match, Pair, Relation, Sample, Score, Turn
@@ -199,24 +197,6 @@ with RunWriter(Path(sys.argv[2]), samples, settings=RunSettings({"m": "m|v:1"}))
     assert [result.id for result in results] == [f"a{n}" for n in range(len(results))]
 
 
-def test_table(folder: Path):
-    assert export_csv(Run(folder)).read_text().splitlines() == [
-        "id,system,lang,m,n,failure",
-        "a,s1,en,0.25,,no-query",
-        "b,s2,zh,,,rate-limit",
-    ]
-
-
-def test_no_text_of_the_table_becomes_a_formula(tmp_path: Path):
-    samples = [Sample("=1+1", "q", ("r",), "", system="@sum"), Sample("half \ud83d", "q", ("r",), "")]
-    with write(tmp_path, samples) as run:
-        run.add(imaps=[], results=[Result("=1+1", "m", Score(-0.5), "m|v:1")])
-    rows = list(csv.DictReader(io.StringIO(export_csv(Run(tmp_path)).read_text(), newline="")))
-    assert [row["id"] for row in rows] == ["'=1+1", "half ?"]
-    assert [row["system"] for row in rows] == ["'@sum", ""]
-    assert [row["m"] for row in rows] == ["-0.5", ""]
-
-
 def test_columns_that_json_does_not_know(tmp_path: Path):
     samples = [Sample("a", "q", ("r",), "", meta={"half": "\ud83d", "path": Path("x")})]
     with write(tmp_path, samples):
@@ -263,7 +243,7 @@ def test_nothing_is_written_through_a_link(folder: Path, tmp_path: Path, name: s
     with write(folder) as run:
         run.add(imaps=[], results=RESULTS[2:])
         run.finish()
-    export_csv(Run(folder))
+    export_table(Run(folder))
     write_report(folder)
     assert theirs.read_bytes() == before
     assert not (folder / name).is_symlink()

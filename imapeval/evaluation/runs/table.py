@@ -1,0 +1,197 @@
+"""The results of a run as one table, for spreadsheets and data frames: a row per answer."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from imapeval._optional import require
+from imapeval.errors import UsageError
+from imapeval.evaluation.runs.safe_csv import dump_csv, may_be_formula
+from imapeval.evaluation.runs.usage_file import report_write_errors
+from imapeval.files import replace_file
+from imapeval.types import Failure, Score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from imapeval.evaluation.runs.reading import Run
+    from imapeval.types import Outcome, Sample
+
+TableFormat = Literal["csv", "parquet", "xlsx"]
+
+_PARTS = ("recall", "precision", "contradictions")
+"""The parts of a score that the table has, of metrics that count contradictions."""
+
+_DIGITS = 4
+"""Significant digits of scores; `results.jsonl` has all."""
+
+_MAX_CELL = 32_767
+_MAX_ROWS = 1_048_576
+"""Longest text of a cell and most rows of a sheet: Microsoft, "Excel specifications and limits"."""
+
+_CUT = " [cut]"
+
+
+def check_format(kind: TableFormat) -> None:
+    """Raise a MissingExtraError if the package that writes the format is not installed."""
+    if kind == "parquet":
+        _import_pyarrow("pyarrow")
+
+
+def export_table(run: Run, kind: TableFormat = "csv") -> Path:
+    """Write `results.csv`, `results.parquet` or `results.xlsx` into the folder of a run: a row per answer.
+
+    The columns are `id`, `system`, `question`, `reference` (or `references`, a JSON list, if an answer has several),
+    `response`, `lang`, the ratings and the other columns of the data, each metric, followed by its parts recall,
+    precision and contradictions if it counts contradictions, and `failure`, the kind of failure of the first metric
+    without a score. A column of the data with one of these names is called `data.NAME`. Scores have four significant
+    digits; where there is none, the cell is empty.
+
+    Texts that a spreadsheet would take for formulas are prefixed with an apostrophe in CSV, and are marked as text in
+    Excel, where texts of more than 32,767 characters are cut.
+
+    Raises:
+        UsageError: The file cannot be written, or the run is too large for Excel.
+        MissingExtraError: pyarrow is not installed.
+    """
+    header, rows = _make_table(run)
+    path = run.folder / f"results.{kind}"
+    write: Callable[[Sequence[str], Sequence[Sequence[object]]], bytes] = {
+        "csv": dump_csv,
+        "parquet": _dump_parquet,
+        "xlsx": _dump_excel,
+    }[kind]
+    content = write(header, rows)
+    with report_write_errors(path):
+        replace_file(path, content)
+    return path
+
+
+def _make_table(run: Run) -> tuple[list[str], list[list[object]]]:
+    outcomes = {(result.id, result.metric): result.outcome for result in run.results()}
+    scores = _name_scores(list(run.manifest["settings"]["metrics"]), outcomes)
+    samples = run.samples()
+    own = [_list_own_columns(sample) for sample in samples]
+    names = list(dict.fromkeys(name for columns in own for name in columns))
+    several = any(len(sample.references) > 1 for sample in samples)
+    ours = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
+    taken = {*ours, "failure", *scores}
+    header = [*ours, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
+    metrics = list(dict.fromkeys(metric for metric, _ in scores.values()))
+    rows: list[list[object]] = []
+    for sample, columns in zip(samples, own, strict=True):
+        failures = (outcomes.get((sample.id, metric)) for metric in metrics)
+        rows.append(
+            [
+                sample.id,
+                sample.system,
+                sample.question,
+                _join_references(sample.references, several=several),
+                sample.response if sample.answered else None,
+                sample.lang,
+                *(columns.get(name) for name in names),
+                *(_round(outcomes.get((sample.id, metric)), part) for metric, part in scores.values()),
+                next((outcome.kind for outcome in failures if isinstance(outcome, Failure)), None),
+            ]
+        )
+    return header, rows
+
+
+def _name_scores(
+    metrics: Sequence[str], outcomes: Mapping[tuple[str, str], Outcome]
+) -> dict[str, tuple[str, str | None]]:
+    """Return the metric and part of each column of scores; the part is None for the score itself."""
+    parts: dict[str, set[str]] = {}
+    for (_, metric), outcome in outcomes.items():
+        if isinstance(outcome, Score):
+            parts.setdefault(metric, set()).update(outcome.parts)
+    columns: dict[str, tuple[str, str | None]] = {}
+    for metric in metrics:
+        columns[metric] = metric, None
+        if "contradictions" in (found := parts.get(metric, set())):
+            columns |= {f"{metric}.{part}": (metric, part) for part in _PARTS if part in found}
+    return columns
+
+
+def _list_own_columns(sample: Sample) -> dict[str, object]:
+    ratings = {f"ratings.{dimension}": rating for dimension, rating in sample.ratings.items()}
+    return ratings | {name: _to_cell(value) for name, value in sample.meta.items()}
+
+
+def _to_cell(value: Any) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _join_references(references: Sequence[str], *, several: bool) -> str | None:
+    if several:
+        return json.dumps(references, ensure_ascii=False)
+    return references[0] if references else None
+
+
+def _round(outcome: Outcome | None, part: str | None) -> float | None:
+    if not isinstance(outcome, Score):
+        return None
+    value = outcome.value if part is None else outcome.parts.get(part)
+    return None if value is None else float(f"{value:.{_DIGITS}g}")
+
+
+def _dump_parquet(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+    pyarrow = _import_pyarrow("pyarrow")
+    columns = [_unify([row[place] for row in rows]) for place in range(len(header))]
+    buffer = pyarrow.BufferOutputStream()
+    _import_pyarrow("pyarrow.parquet").write_table(pyarrow.table(columns, names=list(header)), buffer)
+    return buffer.getvalue().to_pybytes()
+
+
+def _unify(cells: Sequence[object]) -> list[object]:
+    """Return cells of one type: all numbers, all booleans, or all texts."""
+    kinds = {float if type(cell) in (int, float) else type(cell) for cell in cells if cell is not None}
+    if kinds == {float}:
+        return [None if cell is None else float(str(cell)) for cell in cells]
+    if kinds == {bool}:
+        return [*cells]
+    # Lone surrogates, which an id may hold, cannot be encoded.
+    return [None if cell is None else _encodable(str(cell)) for cell in cells]
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _import_pyarrow(module: str) -> Any:
+    return require(module, distribution="pyarrow", extra="parquet", needed_for="Writing Parquet files")
+
+
+def _dump_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bytes:
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    if len(rows) >= _MAX_ROWS:
+        raise UsageError(f"{len(rows):,} answers are more than a sheet of Excel holds. Write --format parquet instead.")
+    book: Any = Workbook(write_only=True)
+    sheet: Any = book.create_sheet("results")
+    sheet.freeze_panes = "A2"
+
+    def make_cell(value: object) -> Any:
+        if not isinstance(value, str):
+            return value if isinstance(value, int | float | None) else str(value)
+        text = _encodable(value)
+        text = text if len(text) <= _MAX_CELL else text[: _MAX_CELL - len(_CUT)] + _CUT
+        try:
+            cell: Any = WriteOnlyCell(sheet, text)
+        except IllegalCharacterError:
+            cell = WriteOnlyCell(sheet, "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text))
+        # Neither formulas nor errors.
+        cell.data_type = "s"
+        cell.quotePrefix = may_be_formula(text)
+        return cell
+
+    for row in (header, *rows):
+        sheet.append([make_cell(value) for value in row])
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()

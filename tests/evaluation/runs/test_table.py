@@ -1,0 +1,140 @@
+"""The table of results: the same rows in CSV, Parquet and Excel, none of whose texts is run as a formula."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter, TableFormat, export_table
+from imapeval.evaluation.samples import read
+from imapeval.types import Failure, Outcome, Sample, Score
+
+FORMATS: tuple[TableFormat, ...] = ("csv", "parquet", "xlsx")
+
+SAMPLES = [
+    Sample(
+        *("a", "What helps?", ("Rest.", "Sleep."), "Sleep, and rest."),
+        system="s1",
+        ratings={"accuracy": 4.5},
+        meta={"task": "treatment", "failure": "mine", "n": 3, "tags": ["x", "y"]},
+    ),
+    Sample("b", "怎么治疗？", ("休息",), "", "zh", "s2", meta={"task": "advice"}, answered=False),
+]
+OUTCOMES: dict[tuple[str, str], Outcome] = {
+    ("a", "imapscore"): Score(0.123456, {"recall": 2 / 3, "precision": 1.0, "contradictions": 1.0, "f1": 0.5}),
+    ("a", "bleu"): Score(12.34567, {"bp": 1.0, "recall": 0.5}),
+    ("b", "imapscore"): Failure("sample", "no-response", "there is none"),
+    ("b", "bleu"): Failure("sample", "no-response", "there is none"),
+}
+
+
+def make_run(folder: Path, samples: list[Sample], outcomes: dict[tuple[str, str], Outcome]) -> Run:
+    metrics = list(dict.fromkeys(metric for _, metric in outcomes))
+    with RunWriter(folder, samples, settings=RunSettings({metric: f"{metric}|v:1" for metric in metrics})) as run:
+        run.add(imaps=[], results=[Result(*key, outcome, f"{key[1]}|v:1") for key, outcome in outcomes.items()])
+    return Run(folder)
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """Read a table with another program's reader; empty cells are None."""
+    if path.suffix == ".csv":
+        rows: list[dict[str, Any]] = list(csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")))
+        return [{name: value or None for name, value in row.items()} for row in rows]
+    if path.suffix == ".parquet":
+        return pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+    header, *rows = load_workbook(path).active.iter_rows(values_only=True)  # pyright: ignore
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_table(tmp_path: Path, kind: TableFormat):
+    path = export_table(make_run(tmp_path / "run", SAMPLES, OUTCOMES), kind)
+    assert path == tmp_path / "run" / f"results.{kind}"
+    first, second = read_table(path)
+    number = str if kind == "csv" else float
+    assert first == {
+        "id": "a",
+        "system": "s1",
+        "question": "What helps?",
+        "references": '["Rest.", "Sleep."]',
+        "response": "Sleep, and rest.",
+        "lang": "en",
+        "ratings.accuracy": number(4.5),
+        "task": "treatment",
+        "data.failure": "mine",
+        "n": "3" if kind == "csv" else 3,
+        "tags": '["x", "y"]',
+        "imapscore": number(0.1235),
+        "imapscore.recall": number(0.6667),
+        "imapscore.precision": number(1.0),
+        "imapscore.contradictions": number(1.0),
+        "bleu": number(12.35),
+        "failure": None,
+    }
+    assert {name: value for name, value in second.items() if value is not None} == {
+        "id": "b",
+        "system": "s2",
+        "question": "怎么治疗？",
+        "references": '["休息"]',
+        "lang": "zh",
+        "task": "advice",
+        "failure": "no-response",
+    }
+
+
+def test_one_reference_is_a_text(tmp_path: Path):
+    sample = Sample("a", "What helps?", ("Rest.",), "Sleep.")
+    path = export_table(make_run(tmp_path / "run", [sample], {("a", "m"): Score(1)}))
+    assert read_table(path)[0]["reference"] == "Rest."
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_table_is_data_again(tmp_path: Path, kind: TableFormat):
+    path = export_table(make_run(tmp_path / "run", SAMPLES, OUTCOMES), kind)
+    for before, after in zip(SAMPLES, read(path), strict=True):
+        assert (after.id, after.question, after.references, after.response, after.system, after.answered) == (
+            *(before.id, before.question, before.references, before.response, before.system, before.answered),
+        )
+        assert after.ratings == before.ratings
+
+
+FORMULAS = ["=1+1", "@sum", "-1+2", "+1", "＝1", " =1", "#N/A"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_no_text_becomes_a_formula(tmp_path: Path, kind: TableFormat):
+    samples = [Sample(text, text, (text,), text, system=text, meta={text: text}) for text in FORMULAS]
+    samples.append(Sample("half \ud83d", "q\x07", ("r",), "a\nb"))
+    path = export_table(make_run(tmp_path / "run", samples, {("=1+1", "m"): Score(-0.5)}), kind)
+    if kind == "xlsx":
+        cells = [cell for row in load_workbook(path).active.iter_rows() for cell in row if cell.value is not None]  # pyright: ignore
+        assert {cell.data_type for cell in cells} == {"s", "n"}
+        assert {cell.value for cell in cells if cell.quotePrefix} == {text for text in FORMULAS if text != "#N/A"}
+    rows = read_table(path)
+    mark = "'" if kind == "csv" else ""
+    assert [row["response"] for row in rows] == [
+        *(text if text == "#N/A" else mark + text for text in FORMULAS),
+        "a\nb",
+    ]
+    assert rows[-1]["id"] == "half ?"
+    assert float(rows[0]["m"]) == -0.5
+
+
+def test_a_text_longer_than_a_cell_of_excel_is_cut_visibly(tmp_path: Path):
+    samples = [Sample("a", "q", ("r",), "x" * 40_000)]
+    run = make_run(tmp_path / "run", samples, {("a", "m"): Score(1)})
+    (row,) = read_table(export_table(run, "xlsx"))
+    assert len(row["response"]) == 32_767
+    assert row["response"].endswith("x [cut]")
+    for kind in ("csv", "parquet"):
+        assert len(read_table(export_table(run, kind))[0]["response"]) == 40_000
+
+
+def test_own_columns_of_mixed_types_in_parquet(tmp_path: Path):
+    samples = [Sample(str(n), "q", (), "r", meta={"x": value}) for n, value in enumerate([1, "two", None, {"k": 1}])]
+    rows = read_table(export_table(make_run(tmp_path / "run", samples, {("0", "m"): Score(1)}), "parquet"))
+    assert [row["x"] for row in rows] == ["1", "two", None, json.dumps({"k": 1})]
