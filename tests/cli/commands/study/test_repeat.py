@@ -15,17 +15,10 @@ from imapeval.types import Sample
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
+COLD = ("How is a cold treated?", ("Rest and tea; mint; lemon; honey.",))
 SAMPLES = [
-    Sample(
-        "a",
-        "How is a cold treated?",
-        ("Rest and tea; mint; lemon; honey.",),
-        "Drink tea; thyme; ginger; sage.",
-        system="one",
-    ),
-    Sample(
-        "b", "How is a cold treated?", ("Rest and tea; mint; lemon; honey.",), "Operate at once; thyme.", system="two"
-    ),
+    Sample("a", *COLD, "Drink tea; thyme; ginger; sage.", system="one"),
+    Sample("b", *COLD, "Operate at once; thyme.", system="two"),
     Sample("c", "How is a boil treated?", ("Warm cloths.",), "Put a compress on it; thyme.", system="one"),
 ]
 pytestmark = pytest.mark.usefixtures("apart")
@@ -56,7 +49,7 @@ class Model:
         if task == "value-relation":
             relation = ("belonging", "containment", "exact")[seed % 3]
             return {"relations": [{"reference": 1, "response": 1, "why": "so", "relation": relation}]}
-        fields = {name: 2 + seed / 2 for name in ("accuracy", "completeness", "specificity")}
+        fields = dict.fromkeys(("accuracy", "completeness", "specificity"), 2 + seed / 2)
         return {key: text for name in fields for key, text in ((f"{name}_reason", "So."), (name, fields[name]))}
 
 
@@ -116,13 +109,14 @@ def test_nothing_is_paid_for_twice_and_the_dry_run_says_what_will_be(repeat: Com
     planned = json.loads(repeat("--votes", "2", "--dry-run", "--json").stdout)
     assert not model.asked
     first = json.loads(repeat("--votes", "2", "--json").stdout)
-    assert planned["calls"] == model.asked.total()
-    assert {task["name"]: task["calls"] for task in planned["tasks"]} == model.asked
+    calls = {task["name"]: task["calls"] for task in planned["tasks"]}
+    # Which facts there are to relate is not known beforehand.
+    assert calls.pop("value-relation") == pytest.approx(model.asked["value-relation"], abs=2)
+    assert calls == {task: asked for task, asked in model.asked.items() if task in calls}
+    asked = model.asked.total()
     again = repeat("--votes", "2", "--json")
     assert json.loads(again.stdout)["metrics"] == first["metrics"]
-    assert planned["calls"] == model.asked.total()
-    # Readings and judgements are those of `--votes`.
-    assert json.loads(again.stdout)["usage"]["calls"] == json.loads(again.stdout)["usage"]["cached"]
+    assert model.asked.total() == asked
 
 
 def test_scores_of_two_votes_are_the_means_of_two_repetitions(
