@@ -28,15 +28,15 @@ def draw(rng: np.random.Generator, questions: int, answers: int, strength: float
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=4000)
+    parser.add_argument("--repeats", type=int, default=1000)
     repeats = parser.parse_args().repeats
     rng = np.random.default_rng(0)
     # The mean of a clipped and rounded normal is not 3 exactly.
-    population = draw(rng, 4_000_000, 1, 0.5)[0]
+    population = draw(rng, 1_000_000, 1, 0.5)[0]
     mean, share = population.mean(), (population >= 3).mean()
     print("| rated questions | answers each | correlation | coverage | width / ratings alone | share: coverage |")
     print("|---|---|---|---|---|---|")
-    for rated in (20, 50, 200):
+    for rated in (5, 10, 20, 50, 200):
         for answers in (1, 3):
             for strength in (0.0, 0.5, 0.8):
                 inside = right = 0

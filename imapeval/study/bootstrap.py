@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -42,7 +43,11 @@ def mean_interval(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Return the percentile bootstrap interval of a mean.
+    """Return the percentile bootstrap interval of a mean, widened for few clusters.
+
+    Plain percentiles of 10 values hold the mean in 89% of cases. They are taken further out, by Student's quantile
+    and the root of n / (n - 1) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 4.3): 22% at
+    10 clusters, 2% at 80.
 
     Args:
         values: Finite numbers, without failures.
@@ -70,6 +75,10 @@ def mean_interval(
     size = int(codes.max()) + 1
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
     means = [(drawn @ sums) / (drawn @ sizes) for drawn in iterate_resamples(size, seed=seed, resamples=resamples)]
+    if 0 < confidence < 1:
+        from imapeval.study.intervals import small_sample_quantile  # which imports this module
+
+        confidence = 2 * NormalDist().cdf(small_sample_quantile(size, confidence=confidence)) - 1
     return percentile_interval(np.concatenate(means), confidence=confidence)
 
 

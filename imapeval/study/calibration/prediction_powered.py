@@ -11,8 +11,9 @@ that makes its variance smallest (Angelopoulos, Duchi and Zrnic 2023, "PPI++", e
 is the mean of the ratings.
 
 It holds when the rated answers are a random sample of the system's answers. Answers to one question are not
-independent, so variances are cluster-robust (Liang and Zeger 1986), with t quantiles of the rated questions less two:
-the mean and the weight were estimated from them.
+independent: the variance comes from leaving out each rated question in turn, the weight chosen anew each time (the
+jackknife; Bell and McCaffrey 2002 show for regression that it is what holds with few clusters), with t quantiles of
+the rated questions less one.
 """
 
 from __future__ import annotations
@@ -145,31 +146,53 @@ def estimate_mean(
     rated = len(np.unique(own))
     if rated < MIN_RATED:
         raise ValueError(f"{rated} rated questions are fewer than {MIN_RATED}")
-    if weight is None:
-        weight = _choose_weight(ratings, scores, unrated_scores)
-    if unrated == 0:
-        weight = 0.0
-    rest = ratings - weight * scores
-    value = float(rest.mean() + (weight * unrated_scores.mean() if unrated else 0.0))
     size = int(max(own.max(), others.max(initial=-1))) + 1
-    # The usual factor for few clusters, of each half by itself.
-    influence: Floats = sqrt(rated / (rated - 1)) * _add_up(own, (rest - rest.mean()) / n, size)
+    # Centred, so that sums of squares keep their digits; the estimate does not depend on where scores begin.
+    scores, unrated_scores = scores - scores.mean(), unrated_scores - scores.mean()
+    given = 0.0 if unrated == 0 else weight
+    by_question = np.stack([_add_up(own, column, size) for column in _sum_up(ratings, scores).T], axis=1)
+    totals, there = by_question.sum(axis=0), by_question[:, 0] > 0
+    values, weights = _estimate(totals[None], unrated_scores, given)
+    left_out, _ = _estimate(totals - by_question[there], unrated_scores, given)
+    value, chosen = float(values[0]), float(weights[0])
+    influence: Floats = np.zeros(size)
+    influence[there] = sqrt((rated - 1) / rated) * (left_out.mean() - left_out)
     if unrated > 1:
         clusters = len(np.unique(others))
+        # The usual factor for few clusters.
         factor = sqrt(clusters / max(1, clusters - 1))
-        shifted = weight * (unrated_scores - unrated_scores.mean()) / unrated
+        shifted = chosen * (unrated_scores - unrated_scores.mean()) / unrated
         influence += factor * _add_up(others, shifted, size)
-    return _close(value, influence, rated, weight, confidence)
+    return _close(value, influence, rated, chosen, confidence)
 
 
-def _choose_weight(ratings: Floats, scores: Floats, unrated_scores: Floats) -> float:
-    """Return the weight that makes the variance smallest, for independent answers."""
-    every: Floats = np.concatenate([scores, unrated_scores])
-    spread = float(((every - every.mean()) ** 2).mean())
-    if spread == 0 or len(unrated_scores) == 0:
-        return 0.0
-    together = float(((ratings - ratings.mean()) * (scores - scores.mean())).mean())
-    return together / (spread * (1 + len(ratings) / len(unrated_scores)))
+def _sum_up(ratings: Floats, scores: Floats) -> Floats:
+    """Return what each answer adds to the sums that an estimate is made of, shape (n, 5)."""
+    return np.column_stack((np.ones_like(ratings), ratings, scores, ratings * scores, scores**2))
+
+
+def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tuple[Floats, Floats]:
+    """Return estimates of the mean rating, and the weights of the scores, shapes (m,).
+
+    Args:
+        sums: Over the rated answers, shape (m, 5); see `_sum_up`.
+        unrated_scores: As in `estimate_mean`.
+        weight: None chooses the one that makes the variance smallest, for independent answers.
+    """
+    n, rating, score, product, square = sums.T
+    unrated = len(unrated_scores)
+    if weight is None:
+        added, squared = float(unrated_scores.sum()), float((unrated_scores**2).sum())
+        spread = (square + squared) / (n + unrated) - ((score + added) / (n + unrated)) ** 2
+        together = product / n - rating * score / n**2
+        # Scores that are all the same differ by rounding only.
+        varies = spread > 1e-12 * (square + squared) / (n + unrated)
+        below = np.where(varies, spread, 1.0) * (1 + n / max(1, unrated))
+        weights = np.where(varies, together / below, 0.0)
+    else:
+        weights = np.full_like(n, weight)
+    mean = float(unrated_scores.mean()) if unrated else 0.0
+    return (rating - weights * score) / n + weights * mean, weights
 
 
 def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
@@ -178,7 +201,7 @@ def _add_up(questions: Counts, numbers: Floats, size: int) -> Floats:
 
 def _close(value: float, influence: Floats, rated: int, weight: float, confidence: float) -> MeanEstimate:
     stats = require("scipy.stats", distribution="scipy", extra="study", needed_for="estimates from few ratings")
-    quantile: float = stats.t.ppf((1 + confidence) / 2, rated - 1 - (weight != 0))
+    quantile: float = stats.t.ppf((1 + confidence) / 2, rated - 1)
     half = quantile * sqrt(float((influence**2).sum()))
     return MeanEstimate(value, value - half, value + half, influence, rated, weight)
 

@@ -22,8 +22,7 @@ def test_against_ppi_python(weight: float):
     theirs = ((high - low) / 2 / NormalDist().inv_cdf(0.975)) ** 2
     ours = float((mean.influence**2).sum())
     assert 200 / 199 - 1e-9 <= ours / theirs <= 40 / 39 + 1e-9
-    freedom = 39 if weight == 0 else 38
-    assert mean.high - mean.value == pytest.approx(stats.t.ppf(0.975, freedom) * ours**0.5, abs=1e-12)
+    assert mean.high - mean.value == pytest.approx(stats.t.ppf(0.975, 39) * ours**0.5, abs=1e-12)
 
 
 def test_the_best_weight_is_that_of_ppi_python():
@@ -62,6 +61,14 @@ def test_answers_to_one_question_count_together():
         unrated_questions=np.repeat(40 + np.arange(200), 2),
     )
     assert (twice.low, twice.high) == (pytest.approx(mean.low), pytest.approx(mean.high))
+
+
+def test_the_variance_of_the_ratings_is_the_jackknifes_with_the_weight_chosen_anew():
+    mean = estimate_mean(RATINGS, SCORES, UNRATED)
+    without = [estimate_mean(np.delete(RATINGS, row), np.delete(SCORES, row), UNRATED).value for row in range(40)]
+    jackknife = 39 / 40 * np.sum((np.array(without) - np.mean(without)) ** 2)
+    scores = mean.weight**2 * UNRATED.var(ddof=1) / len(UNRATED)
+    assert float((mean.influence**2).sum()) == pytest.approx(jackknife + scores)
 
 
 def test_too_few_and_unequal():
