@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import UsageError
 from imapeval.metrics import registry
 from imapeval.report.summary import CONTRADICTIONS_METRIC, format_contradictions
+from imapeval.study.intervals import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from imapeval.metrics.base import Metric
     from imapeval.report.summary import SummaryRow
+    from imapeval.types import Score
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A limit on the mean of one metric.
+    """A limit on the mean of one metric, or on the score of one answer.
 
     Attributes:
         metric: The metric's name.
@@ -39,6 +42,25 @@ class Threshold:
         """Return on which side of the limit a number is, such as "below 0.35"."""
         sides = ("below", "at least") if self.higher_is_better else ("above", "at most")
         return f"{sides[self.is_met_by(value)]} {self.limit}"
+
+    def describe_doubt(self, score: Score) -> str:
+        """Return a sentence if the limit lies within the 95% interval of one answer's score; else "".
+
+        The interval is Student's over whole repetitions: the first reading with its first judgement, the second with
+        its second, and so on. A score that is no mean of repetitions, or of equal ones, has none.
+        """
+        rows = score.repetitions
+        values = rows[0] if len(rows) == 1 else [row[place % len(row)] for place, row in enumerate(rows)]
+        if len(values) < 2 or not (spread := stdev(values)):
+            return ""
+        reach = student_quantile(0.975, len(values) - 1) * spread / math.sqrt(len(values))
+        low, high = score.value - reach, score.value + reach
+        if not low <= self.value <= high:
+            return ""
+        return (
+            f"Too close to call: {self.limit} lies within the 95% interval {low:.3f} to {high:.3f} of "
+            f"{len(values)} repetitions."
+        )
 
     def format_value(self, value: float) -> str:
         """Format a number with three decimals, or with all if rounding would cross the limit."""

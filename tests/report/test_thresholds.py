@@ -12,6 +12,7 @@ from imapeval.report.thresholds import (
     check_thresholds,
     parse_thresholds,
 )
+from imapeval.types import Score
 
 IMAPSCORE = [registry.get("imapscore")]
 
@@ -91,6 +92,27 @@ def test_a_percentage_is_noticed():
 def test_verdicts(verdict: Verdict, met: bool, said: str):
     assert verdict.met is met
     assert str(verdict).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "limit", "ends"),
+    [
+        # scipy 1.17, stats.ttest_1samp(...).confidence_interval(): .2516 to .7484 of .4, .5, .6.
+        (((0.4,), (0.5,), (0.6,)), 0.7, "0.252 to 0.748 of 3 repetitions"),
+        (((0.4,), (0.5,), (0.6,)), 0.75, None),
+        # A judge alone: one row.
+        (((0.4, 0.5, 0.6),), 0.3, "0.252 to 0.748 of 3 repetitions"),
+        # The first reading with its first judgement, the second with its second.
+        (((0.4, 0.0, 0.1), (0.9, 0.5, 0.8), (0.2, 1.0, 0.6)), 0.3, "0.252 to 0.748 of 3 repetitions"),
+        (((0.5,), (0.5,)), 0.5, None),
+        (((0.5,),), 0.5, None),
+        ((), 0.5, None),
+    ],
+)
+def test_one_answer_is_too_close_to_call(repetitions: tuple[tuple[float, ...], ...], limit: float, ends: str | None):
+    said = Threshold("m", limit).describe_doubt(Score(0.5, {}, repetitions))
+    assert (said == "") is (ends is None)
+    assert ends is None or ends in said
 
 
 def test_the_mean_is_over_all_systems_and_over_scored_answers_only():
