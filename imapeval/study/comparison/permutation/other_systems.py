@@ -6,7 +6,7 @@ metrics that are distributed differently are on one scale, and no more than 5% o
 fewer the fewer systems there are (benchmarks/swapping_systems.py).
 
 Deutsch, Dror and Roth 2021 also swap systems and questions at once (PERM-BOTH), which is not here: of two metrics that
-are equally good it calls one better in 27 to 48% of studies of 6 or 8 systems, because the sign of an answer, its
+are equally good it calls one better in 27 to 60% of studies of 6 to 24 systems, because the sign of an answer, its
 question's times its system's, is as good as drawn for each answer alone.
 """
 
