@@ -1,1 +1,1 @@
-"""From text to imap."""
+"""Extraction of imaps from texts."""

@@ -24,7 +24,7 @@ MAX_PAIR_CHARACTERS = 200
 has 88."""
 
 MAX_RAW_TERM_CHARACTERS = 2 * MAX_PAIR_CHARACTERS
-"""Longest term before cleaning, in characters. It may come with thousands of values, each a separate pair."""
+"""Longest term before cleaning, in characters. It may have thousands of values, each of which is a separate pair."""
 
 _FILLERS = frozenset(
     (
@@ -34,7 +34,7 @@ _FILLERS = frozenset(
         "未提供",
     )
 )
-"""What models write instead of nothing."""
+"""Values that models write if there is none."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -74,7 +74,7 @@ def clean_entries(items: Iterable[tuple[Any, Any]]) -> Parsed[tuple[Pair, ...]]:
     kept: dict[Pair, None] = {}
     dropped: list[Dropped] = []
     for item in items:
-        pair = _read_pair(*item)
+        pair = _make_pair(*item)
         if isinstance(pair, Pair) and pair in kept:
             pair = "duplicate"
         if isinstance(pair, Pair):
@@ -90,14 +90,14 @@ def make_dropped(item: Any, reason: DropReason) -> Dropped:
 
 
 def lost_everything(parsed: Parsed[tuple[Pair, ...]]) -> bool:
-    """Return whether entries were written but none was kept, so that a result without facts would be a wrong score.
+    """Return whether there were entries but none was kept, so that an empty result would be a wrong score.
 
-    Fillers do not count, because they mean that there is nothing.
+    Fillers do not count: they mean that there is nothing.
     """
     return not parsed.found and any(dropped.reason not in ("empty", "filler") for dropped in parsed.dropped)
 
 
-def _read_pair(term: Any, value: Any) -> Pair | DropReason:
+def _make_pair(term: Any, value: Any) -> Pair | DropReason:
     """Return the pair, or why the entry is not one."""
     if isinstance(term, str) and len(term) > MAX_RAW_TERM_CHARACTERS:
         return "too long"

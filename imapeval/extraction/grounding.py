@@ -1,9 +1,9 @@
-"""Check whether a value is supported by the text that it was read from. Pure.
+"""Check whether a value is supported by the text that it was extracted from. Pure.
 
 Models copy from the question, from the prompt's examples and from their own knowledge. A value counts only if most of
-its content occurs in the text (words by their stem, Chinese by characters with a neighbour), all of its numbers do,
-and, if it denies something, the text contains a denial. Words of the term ("治疗" in "药物治疗") and light words, which
-many facts share ("take", "less", "避免"), neither need support nor give it: "cut down on alcohol" supports "reduce
+its content is in the text (words by their stem, Chinese by characters with a neighbour), all of its numbers are, and,
+if it denies something, the text contains a denial. Words of the term ("治疗" in "药物治疗") and light words, which
+many facts share ("take", "less", "避免"), neither need support nor provide it: "cut down on alcohol" supports "reduce
 alcohol", but "eat less salt" does not support "eat less offal".
 """
 
@@ -77,7 +77,7 @@ _LIGHT_WORDS = frozenset(
         "mg g ml mcg kg hour hr h q day daily week month year time tablet dose every only about around",
     )
 )
-"""Words that many facts share, so that they are no evidence; compared by their stems."""
+"""Words that many facts share, so that they are not evidence; compared by their stems."""
 _LIGHT_CHINESE = re.compile(
     r"不需要?|不建议|不推荐|不宜|不可以?|不能|不用|不要|不必|无需|无须|避免|禁止|需要|建议|推荐|考虑|可以|可能性?|应该?|应当|注意|保持"
     r"|使用|服用|少吃|多吃|少喝|多喝|多饮|少食|检查|治疗|就诊|每[天日次周]|毫克|毫升|的情况下"
@@ -118,7 +118,7 @@ class GroundingText:
         must be in the text, and some assent or denial.
         """
         folded = fold_case(INVISIBLE.sub("", value))
-        numbers = _numbers_in(folded, _NUMBER)
+        numbers = _find_numbers(folded, _NUMBER)
         # Digits first, because looking for number words takes longer.
         if numbers and not (numbers <= self._numerals or numbers <= self._numbers):
             return False
@@ -129,16 +129,16 @@ class GroundingText:
         if _POLAR_TERM.search(folded_term):
             limit = _POLAR.sub("", folded)
             if len(limit) < len(folded):
-                share = self._share(limit, beyond=folded_term)
+                share = self._share(limit, exclude=folded_term)
                 if share is not None:
                     return share > MIN_SHARE
                 if denies:
                     return mentions_denial(self._text)
                 # A text about the matter may assent in any words.
-                return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, beyond=""))
-        share = self._share(folded, beyond=folded_term)
+                return _ASSENT.search(self._text) is not None or bool(self._share(folded_term, exclude=""))
+        share = self._share(folded, exclude=folded_term)
         if share is None:
-            share = self._share(folded, beyond="")
+            share = self._share(folded, exclude="")
         # Without content words, every number and function word must be there.
         return self._contains_all_words(folded) if share is None else share > MIN_SHARE
 
@@ -148,7 +148,7 @@ class GroundingText:
 
     def contains_digits_of(self, value: str) -> bool:
         """Return whether every number that a value has in digits is in the text."""
-        return _numbers_in(fold_case(value), _DIGITS) <= self._numerals
+        return _find_numbers(fold_case(value), _DIGITS) <= self._numerals
 
     def is_other_script(self, value: str) -> bool:
         """Return whether a value is written in a different script from the text."""
@@ -168,48 +168,48 @@ class GroundingText:
 
     @cached_property
     def _numerals(self) -> frozenset[str]:
-        return _numbers_in(self._text, _DIGITS)
+        return _find_numbers(self._text, _DIGITS)
 
     @cached_property
     def _numbers(self) -> frozenset[str]:
-        return _numbers_in(self._text, _NUMBER)
+        return _find_numbers(self._text, _NUMBER)
 
     def _contains_all_words(self, folded: str) -> bool:
         return all(stem(word) in self._words for word in _WORD.findall(folded)) and all(
             char in self._text for run in _CHINESE.findall(folded) for char in run
         )
 
-    def _share(self, folded: str, *, beyond: str) -> float | None:
+    def _share(self, folded: str, *, exclude: str) -> float | None:
         """Return the share of a value's content that is in the text; None if it has no content.
 
         Args:
             folded: The value.
-            beyond: Text whose words are not content, because the term says them.
+            exclude: Text whose words are not counted as content, such as the term.
         """
         if "-" in folded:
             # "gastro-oesophageal" may be one word in the text.
             folded = _COMPOUND.sub(self._join, folded)
-        said = {*map(stem, _WORD.findall(beyond))}
+        excluded = {*map(stem, _WORD.findall(exclude))}
         words = [
             root
             for word in _WORD.findall(folded)
             if word not in _FUNCTION_WORDS
             and word not in _NUMBER_WORDS
             and (root := stem(word)) not in _LIGHT_STEMS
-            and root not in said
+            and root not in excluded
         ]
         weight = _WORD_WEIGHT * len(words)
-        held = _WORD_WEIGHT * sum(root in self._words for root in words)
+        found = _WORD_WEIGHT * sum(root in self._words for root in words)
         for run in _CHINESE.findall(_LIGHT_CHINESE.sub(" ", folded)):
-            # With its neighbours: a single character occurs in every longer text.
+            # With a neighbour: single characters occur in any longer text.
             pairs = [run[at : at + 2] for at in range(len(run) - 1)] or [run]
             around = zip([pairs[0], *pairs], [*pairs, pairs[-1]], strict=True) if len(run) > 1 else [(run, run)]
             for char, (before, after) in zip(run, around, strict=True):
-                if char in _FUNCTION_CHARACTERS or before in beyond or after in beyond:
+                if char in _FUNCTION_CHARACTERS or before in exclude or after in exclude:
                     continue
                 weight += 1
-                held += before in self._text or after in self._text
-        return held / weight if weight else None
+                found += before in self._text or after in self._text
+        return found / weight if weight else None
 
     def _join(self, compound: re.Match[str]) -> str:
         joined = compound[0].replace("-", "")
@@ -226,7 +226,7 @@ def fold_case(text: str) -> str:
     return folded
 
 
-def _numbers_in(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
+def _find_numbers(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
     found: list[str] = pattern.findall(folded)
     return frozenset(_COUNTS.get(number, number.replace(",", "")) for number in found)
 

@@ -1,8 +1,8 @@
-"""Find injections in a text under evaluation: our own formats, forged chat turns, instructions to the judge.
+"""Find injections in a text under evaluation: output in our formats, forged chat turns, instructions to the judge.
 
-A response may contain ready-made facts for the program that reads it: JSON with our keys, `Inform-x-y` lines, a forged
-turn between chat-template tokens, a "Reference answer:" block, an instruction to the evaluator. A human reader would
-find no statement in them, so they are hidden from the model. Pure.
+A response may contain text for the program that reads it: JSON with our keys, `Inform-x-y` lines, a forged turn between
+chat-template tokens, a "Reference answer:" block, an instruction to the evaluator. Human readers would not take these
+for statements, so they are hidden from the model. Pure.
 
 A marker at the very start of a text is different: if an answer begins with "Reference answer:" or a chat token, the
 rest is the answer itself, so only the marker is removed.
@@ -258,7 +258,7 @@ def _find_tags(text: str) -> Iterator[Span]:
     for element in _ELEMENT.finditer(text):
         yield element.span()
     # Reasoning models wrap their answer in <answer>. Text after its end tag is not part of it, nor is text after an end
-    # tag without a start tag, which is our own marker forged.
+    # tag without a start tag, which is a forgery of our marker.
     opened = False
     for tag in _ANSWER_TAG.finditer(text):
         yield tag.span()
@@ -280,11 +280,11 @@ def _find_turns(text: str) -> Iterator[Span]:
 
 
 def _find_references(text: str, layout: _Layout) -> Iterator[Span]:
-    said = next((at for at, char in enumerate(text) if char.isalnum()), len(text))
+    first = next((at for at, char in enumerate(text) if char.isalnum()), len(text))
     for header in _REFERENCE.finditer(text):
         # The injection starts after the full stop, which belongs to the previous sentence.
         start = header.start() + (header[0][0] in ".!?;。！？；")
-        if start <= said:
+        if start <= first:
             yield header.span()
             continue
         # A header on a line of its own announces the next paragraph.
@@ -296,12 +296,14 @@ def _find_judge_instructions(text: str, lower: str, layout: _Layout) -> Iterator
     for words, pattern in _JUDGE_INSTRUCTIONS:
         if not any(word in lower for word in words):
             continue
-        for order in pattern.finditer(text):
+        for instruction in pattern.finditer(text):
             # The instruction may go on in the lines below it.
-            listing = layout.find_listing(order.end())
+            listing = layout.find_listing(instruction.end())
             yield (
-                layout.find_sentence_start(order.start()),
-                layout.find_sentence_end(order.end()) if listing is None else layout.find_paragraph_end(listing)[1],
+                layout.find_sentence_start(instruction.start()),
+                layout.find_sentence_end(instruction.end())
+                if listing is None
+                else layout.find_paragraph_end(listing)[1],
             )
 
 

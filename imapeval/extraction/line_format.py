@@ -1,8 +1,7 @@
-"""Parse the line format of Wang et al. 2024. Pure.
+"""Parse the line format of Wang et al. 2024, for servers that cannot guarantee JSON. Pure.
 
-Its lines are `Query-treatment-?`, `Constraint-age-34 years`, `Inform-treatment-rest`. It is for servers that cannot
-guarantee JSON. Unlike JSON, a list of lines has no visible end, so ours closes with the line `End`: a completion
-without it was cut off.
+Its lines are `Query-treatment-?`, `Constraint-age-34 years`, `Inform-treatment-rest`. Unlike JSON, a list of lines has
+no visible end, so ours ends with the line `End`: a completion without it was truncated.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class LineEntries:
 
     Attributes:
         query, constraint, inform: In order of appearance.
-        whole: Whether the end is there, and nothing before it that is no line.
+        complete: Whether it has the end, and only lines before it.
     """
 
     query: tuple[tuple[str, str | None], ...]
@@ -80,13 +79,13 @@ def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | 
         elif _END.fullmatch(text):
             ended = True
         elif not ended:
-            # Prose before the lines is harmless; prose between them was a line, or part of one.
+            # Prose before the lines is harmless; prose between them is a damaged line.
             damaged = damaged or begun or _DIVIDER.search(text) is not None
     # "End" alone means no facts; after prose it may be the end of a refusal.
     if not begun and (not ended or len(texts) > 1):
         return None
-    whole = ended and not damaged
-    return LineEntries(tuple(found["query"]), tuple(found["constraint"]), tuple(found["inform"]), whole)
+    query, constraint, inform = map(tuple, found.values())
+    return LineEntries(query, constraint, inform, complete=ended and not damaged)
 
 
 def format_lines(record: str) -> str:

@@ -1,9 +1,9 @@
 """Parse completions into pairs. Pure; lenient about the wrapping, strict about the content.
 
-Code fences, prose around the JSON, reasoning blocks, other shapes of the same content and the line format are accepted,
-whatever was asked for. Entries that cannot be pairs are dropped and reported; of a truncated completion the part before
-the break is parsed, and marked as incomplete. A completion that cannot be parsed is an error, never an empty imap: an
-empty imap is a score.
+Code fences, prose around the JSON, reasoning blocks, other structures of the same content and the line format are
+accepted, whatever was requested. Entries that cannot be pairs are dropped and reported; of a truncated completion the
+first part is parsed, and marked as incomplete. A completion that cannot be parsed is an error, not an empty imap, which
+would be a score.
 """
 
 from __future__ import annotations

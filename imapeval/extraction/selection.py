@@ -1,8 +1,8 @@
 """Select the pairs of a completion that were asked for and are grounded in the text. Pure.
 
-A term that was not asked for is dropped. Scores count only terms that reference and response share, out of the
-reference's terms: a stray term of a response would count nowhere, one of a reference would lower every response that
-rightly keeps to the question.
+A term that was not asked for is dropped. Scores compare terms that reference and response share with all terms of the
+reference: an additional term of a response would have no effect, one of a reference would lower the score of every
+response that keeps to the question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DAMAGE = re.compile(
     rf'[\x00-\x1f\x7f\ufffd{{}}\[\]"\\]|(?<=[{HAN}])[a-z]++(?![A-Z])|(?<![A-Za-z])[a-z]++(?=[{HAN}])|[a-z]{{2}}\d[a-z]|[a-z]\d[a-z]{{2}}'
 )
-"""Signs of damage, unless the text has them too: "wa5er", but not "q8h"."""
+"""Signs of damage, unless the text has them as well: "wa5er", but not "q8h"."""
 
 _BRACKET_FOLDS = str.maketrans("“”„″「」『』（(）)【】", '""""""""[[]][]')
 """Folds quotation marks and brackets, of which models write variants."""
@@ -35,7 +35,7 @@ _UNITS = frozenset(
 """Units that may adjoin a Chinese character even if the text writes them in Chinese."""
 
 _GLUED = re.compile(r"[^\W\d_]\d+|(?<!\d)\d++[^\W\d_]")
-"""A digit next to a letter: damage in a term, unless the text has it too ("B12")."""
+"""A digit next to a letter: a sign of damage in a term, unless the text has it as well ("B12")."""
 
 _TERM_SIMILARITY = 0.8
 """A term means an asked term if their similarity is at least this: one wrong letter in five."""
@@ -94,25 +94,25 @@ def select_inform(
     given = {_fold(pair.value) for pair in imap.constraint}
     kept: dict[Pair, None] = {}
     dropped: list[Dropped] = []
-    for said in pairs:
-        term = _match_asked_term(said.term, asked)
+    for extracted in pairs:
+        term = _match_asked_term(extracted.term, asked)
         if term is None:
-            _raise_if_garbled(said.term, None, source, completion)
-            dropped.append(_drop_pair(said, "not asked"))
+            _raise_if_garbled(extracted.term, None, source, completion)
+            dropped.append(_drop_pair(extracted, "not asked"))
             continue
-        pair = source.locate(Pair(term, said.value))
-        reason = _find_refusal(pair, source, given)
+        pair = source.locate(Pair(term, extracted.value))
+        reason = _find_drop_reason(pair, source, given)
         if reason is None:
             kept[pair] = None
-        elif reason == "not in the text" and _is_foreign_value(said.value, source):
+        elif reason == "not in the text" and _is_foreign_value(extracted.value, source):
             raise fault_error("wrong-language", completion)
         elif (
             reason == "not in the text"
-            and source.nearly_contains(said.value)
-            and not source.grounding.denies_without_support(said.value)
+            and source.nearly_contains(extracted.value)
+            and not source.grounding.denies_without_support(extracted.value)
         ):
-            # Nearly a quotation: shortened, or damaged if it contains another number.
-            if not source.grounding.contains_digits_of(said.value):
+            # Nearly a quotation: it is shortened, or damaged if it contains another number.
+            if not source.grounding.contains_digits_of(extracted.value):
                 raise fault_error("garbled", completion)
             kept[pair] = None
         else:
@@ -125,7 +125,7 @@ def select_inform(
     return Parsed(tuple(kept), tuple(dropped))
 
 
-def _find_refusal(pair: Pair, source: SourceText, given: set[str]) -> DropReason | None:
+def _find_drop_reason(pair: Pair, source: SourceText, given: set[str]) -> DropReason | None:
     """Return why a located pair is dropped, or None."""
     if pair.span is not None:
         return None
@@ -156,7 +156,7 @@ def _is_foreign(text: str, source: SourceText) -> bool:
 
 
 def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completion: str) -> None:
-    """Refuse a damaged term or value: a fact would be lost, or filed under another term.
+    """Reject a damaged term or value, with which a fact would be lost or have another term.
 
     Raises:
         ExtractionError: Kind "garbled".
@@ -165,8 +165,8 @@ def _raise_if_garbled(term: str, pair: Pair | None, source: SourceText, completi
     if pair is not None and pair.span is None:
         suspect += _DAMAGE.findall(pair.value)
     if suspect:
-        shown = f"{source.shown_text}{source.shown_text.translate(_BRACKET_FOLDS)}".casefold()
-        if any(part not in _UNITS and not _contains_part(shown, part.casefold()) for part in suspect):
+        text = f"{source.shown_text}{source.shown_text.translate(_BRACKET_FOLDS)}".casefold()
+        if any(part not in _UNITS and not _contains_part(text, part.casefold()) for part in suspect):
             raise fault_error("garbled", completion)
 
 

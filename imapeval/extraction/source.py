@@ -38,8 +38,8 @@ class SourceText:
     """A text as the model sees it.
 
     Zero-width characters are removed, unusual forms of letters become ordinary ones, injections (`injection_filter`)
-    are replaced by an ellipsis, and anything that could end the text's place in a prompt is neutralised. Positions
-    refer to the original.
+    are replaced by an ellipsis, and anything that could end the text in a prompt is neutralised. Positions are those in
+    the original.
 
     Args:
         text: The original.
@@ -50,9 +50,9 @@ class SourceText:
     def __init__(self, text: str, *, under_evaluation: bool, score_asked: bool = False) -> None:
         text = fold_confusables(text)
         visible = EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))
-        forgeries = find_injections(visible.text, score_asked=score_asked) if under_evaluation else ()
+        injections = find_injections(visible.text, score_asked=score_asked) if under_evaluation else ()
         self._visible = visible
-        self._stated = EditedText(visible.text, ((start, end, _OMISSION) for start, end in forgeries))
+        self._stated = EditedText(visible.text, ((start, end, _OMISSION) for start, end in injections))
         self.shown_text = neutralise(self._stated.text)
 
     @property
@@ -68,7 +68,7 @@ class SourceText:
     def locate(self, pair: Pair) -> Pair:
         """Return the pair with its position and the wording of the text if the value is a quotation, else unchanged."""
         value = fold_case(neutralise(" ".join(INVISIBLE.sub("", pair.value).split())))
-        found = self._find(value) or self._find_slipped(value) or self._find_cut(value)
+        found = self._find(value) or self._find_misspelt(value) or self._find_truncated(value)
         # A value across an omission is not a quotation.
         if found is None or _OMISSION.strip() in value:
             return pair
@@ -107,8 +107,8 @@ class SourceText:
             at = self._plain.text.find(value, at + 1)
         return None
 
-    def _find_slipped(self, value: str) -> tuple[int, int] | None:
-        """Find a value of which one character differs from the text: an error of the model or its server."""
+    def _find_misspelt(self, value: str) -> tuple[int, int] | None:
+        """Find a value that differs from the text in one character, by an error of the model or its server."""
         half = len(value) // 2
         if half < _SHORT // 2:
             return None
@@ -116,13 +116,13 @@ class SourceText:
             at = self._plain.text.find(part, offset)
             while at >= 0:
                 start, end = at - offset, at - offset + len(value)
-                if _differ_by_slip(value, self._plain.text[start:end]) and self._stands_alone(start, end):
+                if _differ_by_misspelling(value, self._plain.text[start:end]) and self._stands_alone(start, end):
                     return start, end
                 at = self._plain.text.find(part, at + 1)
         return None
 
-    def _find_cut(self, value: str) -> tuple[int, int] | None:
-        """Find a value of whose first or last word a character or two are missing."""
+    def _find_truncated(self, value: str) -> tuple[int, int] | None:
+        """Find a value that lacks one or two characters of its first or last word."""
         text = self._plain.text
         start = text.find(value) if len(value) >= _LONG else -1
         if start < 0:
@@ -145,15 +145,15 @@ def _are_one_word(before: str, after: str) -> bool:
     return before.isascii() and after.isascii() and before.isalnum() and after.isalnum()
 
 
-def _differ_by_slip(value: str, window: str) -> bool:
-    """Return whether exactly one character differs, and not so that another word may be meant."""
+def _differ_by_misspelling(value: str, window: str) -> bool:
+    """Return whether exactly one character differs, which cannot make it another word."""
     if len(value) != len(window):
         return False
     place = next((at for at, (ours, theirs) in enumerate(zip(value, window, strict=True)) if ours != theirs), None)
     if place is None or value[place + 1 :] != window[place + 1 :]:
         return False
     if value[place].isalnum() and not window[place].isalnum():
-        # A comma does not become a letter by mistake: 不要手术 is not in "，要手术".
+        # A letter in place of a comma is not an error: 不要手术 is not in "，要手术".
         return False
     ours, theirs = _character_class(value[place]), _character_class(window[place])
     # 乙型肝炎 is not 丙型肝炎, and "cat" is not "rat"; but a bracket, or a digit within a word, is an error.

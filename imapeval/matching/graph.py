@@ -33,28 +33,28 @@ MAX_PART_STEPS = 4
 anything further out (trunk, body) hardly locates it."""
 
 UnrelatedReason = Literal["no link", "two kinds", "general", "far", "types", "siblings", "unrelated"]
-"""Why two values are unrelated; see `explain_unrelated`."""
+"""Reasons why two values are unrelated; see `explain_unrelated`."""
 
 _COMPATIBLE_TYPES: frozenset[tuple[ConceptType, ConceptType]] = frozenset(
     {
         ("disease", "symptom"),  # pulmonary edema is an edema, a bunion is a musculoskeletal symptom
         ("symptom", "disease"),  # a finding in one source is a disorder in another: vasculitis, premature beat
-        (
-            "procedure",
-            "test",
-        ),  # esophagoscopy is an endoscopy; but an endoscopy is not surgery, though MeSH files it there
+        # Esophagoscopy is an endoscopy; but endoscopy is not surgery, although MeSH has it there.
+        ("procedure", "test"),
         ("lifestyle", "procedure"),  # diets and exercise as treatment
         ("procedure", "lifestyle"),
         ("disease", "factor"),  # pregnancy and malnutrition are risk factors
         ("lifestyle", "factor"),
     }
 )
-"""Pairs of different types (type, type of what it may be a kind of). Sources file neither a symptom below the disease
-that shows it nor a drug below what it treats: such a path would be an error."""
+"""Pairs of different types: type, and type of what it may be a kind of. A path from a symptom to its disease, or from a
+drug to what it treats, would be an error of a source."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
+    """A relation of two links; of several findings, that with the lowest rank is used."""
+
     relation: Relation
     reference: Link
     response: Link
@@ -204,7 +204,7 @@ def _find_reason(graph: Graph, a: Link, b: Link) -> tuple[UnrelatedReason, str |
 
 
 def _link_to_dict(graph: Graph, link: Link) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **_concept_to_dict(graph, link.concept),
         "type": graph.concept(link.concept).type,
         "name": link.name,
@@ -212,12 +212,12 @@ def _link_to_dict(graph: Graph, link: Link) -> dict[str, Any]:
         "score": link.score,
     }
     if link.runner_up:
-        shown["runner_up"] = list(link.runner_up)
-    return shown
+        fields["runner_up"] = list(link.runner_up)
+    return fields
 
 
 def _concept_to_dict(graph: Graph, concept: str) -> dict[str, str]:
-    shown = {"concept": concept, "label": graph.concept(concept).label}
+    fields = {"concept": concept, "label": graph.concept(concept).label}
     if chinese := graph.names(concept, lang="zh"):
-        shown["zh"] = chinese[0].text
-    return shown
+        fields["zh"] = chinese[0].text
+    return fields

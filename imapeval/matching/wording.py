@@ -3,8 +3,8 @@
 "Severe headache" is a headache and 十二指肠恶性淋巴瘤 is a 恶性淋巴瘤, whether or not a graph knows them: in both
 languages the head of a noun phrase comes last. Not always: German measles is not measles, and hay fever is not fever.
 So the words before the head must be a degree, a course, a side, an age or a place in the body; and the longer value
-must not be a lay name ("stomach flu") or a drug, whose kind only the graph knows. It is a guess, tried only after all
-else.
+must not be a lay name ("stomach flu") or a drug, whose kind only the graph knows. The result is a guess and the last
+resort.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Text in one place: language, markup, normal forms, negation, sides, amounts."""
+"""Analysis of texts and phrases: language, markup, normal forms, negation, opposites, amounts."""

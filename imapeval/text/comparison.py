@@ -31,7 +31,7 @@ this part of their words."""
 
 
 class WordingVerdict(Enum):
-    """How two wordings relate. The values are shown to users as the reason."""
+    """The relation of two wordings. The values are shown to users as reasons."""
 
     SAME = "same wording"
     NARROWER = "the response says the same and more precisely"
@@ -45,7 +45,7 @@ CONTRADICTIONS = frozenset({WordingVerdict.OPPOSITE, WordingVerdict.OTHER_AMOUNT
 
 
 def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
-    """Compare two values by their wording; None if the wording does not decide.
+    """Compare two values by their wording; None if the wording does not determine a relation.
 
     >>> compare_wordings("computed tomography (CT)", "CT")
     <WordingVerdict.SAME: 'same wording'>
@@ -61,22 +61,22 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     True
     """
     a, b = parse_phrase(reference), parse_phrase(response)
-    alike = a.stance.denies == b.stance.denies
+    same_stance = a.stance.denies == b.stance.denies
     amounts = compare_amounts(a.amounts, b.amounts)
     agree = amounts in (None, AmountRelation.SAME)
     # Under different conditions, advice and its opposite may both be right.
     unconditional = not (a.condition and b.condition) or a.condition == b.condition
-    if _same_name(a, b) and alike and agree and a.condition == b.condition:
+    if _same_name(a, b) and same_stance and agree and a.condition == b.condition:
         return WordingVerdict.SAME
     common = _overlap(a.words, b.words)
     if (
-        not alike
+        not same_stance
         and unconditional
         and not (a.stance.asks_for_less or b.stance.asks_for_less)
         and common >= SAME_SUBJECT
     ):
         return WordingVerdict.OPPOSITE
-    if not alike:
+    if not same_stance:
         return None
     if unconditional and (_differ_by_opposite(a.core, b.core) or _differ_by_antonym(a.words, b.words)):
         return WordingVerdict.OTHER_SIDE
@@ -96,9 +96,9 @@ def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) ->
     if amounts is AmountRelation.ONE_SIDED:
         ours, theirs = ({amount.dimension for amount in phrase.amounts.items} for phrase in (a, b))
         if {*(ours - theirs), *(theirs - ours)} == {"mass", "volume"}:
-            # "5 mg" and "5 ml" of one thing are different doses.
+            # "5 mg" and "5 ml" of the same drug are different doses.
             return WordingVerdict.OTHER_AMOUNT
-        # The phrase with an additional amount says more.
+        # The phrase with an additional amount is more specific.
         return WordingVerdict.NARROWER if theirs > ours else WordingVerdict.BROADER if ours > theirs else None
     if _limits_differ(a, b):
         return WordingVerdict.OTHER_AMOUNT
@@ -108,7 +108,7 @@ def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) ->
 
 
 def _rank_amounts(phrase: Phrase) -> dict[str, list[int]]:
-    """Return per dimension the rank of each amount by size: 3 in the morning and 1 at night is not 1 and 3."""
+    """Return per dimension the rank of each amount by size: "3 in the morning and 1 at night" is not "1 and 3"."""
     sizes: dict[str, list[tuple[float, float]]] = {}
     for amount in phrase.amounts.items:
         size = (-inf if amount.low is None else amount.low, inf if amount.high is None else amount.high)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]+"
 )
-"""Invisible characters, which must neither split a word nor hide one."""
+"""Invisible characters, which must neither split nor hide a word."""
 
-# Full-width letters, digits and signs. Not the commas, full stops, colons and brackets of ordinary Chinese: nearly
-# every text has them, and nothing depends on them.
+# Full-width letters, digits and signs, except the commas, full stops, colons and brackets of ordinary Chinese, which
+# make no difference.
 _WIDE = "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u3000\u2019"
 _IS_WIDE = re.compile(f"[{_WIDE}]")
 # Cyrillic letters that look like Latin ones (confusables.txt of Unicode Technical Standard 39). Not the Greek ones,
@@ -29,7 +29,7 @@ _LOOKALIKES = str.maketrans(
     "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425\u0423",
     "acdehijopqswxyABCEHIJKMOPSTXY",
 )
-# The mathematical alphabets, bold or script, with which people write "𝗔𝘃𝗼𝗶𝗱" where no bold type is available.
+# The mathematical alphabets, bold or script, which replace formatting ("𝗔𝘃𝗼𝗶𝗱").
 _ALPHABETS = [chr(code) for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))]
 _PLAIN = {
     **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if _IS_WIDE.match(chr(code))},
@@ -38,7 +38,7 @@ _PLAIN = {
     0x2019: 39,
 }
 _MARKS = str.maketrans("，：；！？（）", ",:;!?()")
-"""Chinese punctuation, which an English text has only if all of it is full-width."""
+"""Chinese punctuation, which occurs in an English text only if all of it is full-width."""
 _IS_ODD = re.compile(f"[{_WIDE}\u2100-\u214f\U0001d400-\U0001d7ff]")
 _HAS_LOOKALIKE = re.compile(f"[{''.join(map(chr, _LOOKALIKES))}]")
 _WORD = re.compile(r"\w+")
@@ -46,7 +46,7 @@ _CYRILLIC = re.compile("[\u0400-\u052f]")
 
 _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|section|article|dl|dt|dd"
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
-# Attributes have a maximum length, so that the search after an unclosed "<" ends soon.
+# Attributes have a maximum length to keep matching linear after an unclosed "<".
 _TAG = re.compile(rf"<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>", re.I | re.S)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _MARKDOWN = re.compile(
@@ -117,8 +117,7 @@ class PlainText:
     """A text without its layout.
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, and invisible characters are removed; a text
-    all in capitals is lower-cased, and unusual forms of letters become ordinary ones. The meaning to a reader is the
-    same.
+    in capitals is lower-cased, and unusual forms of letters become ordinary ones.
 
     Args:
         text: The original.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Certainty, Lang, Polarity
 
-# Wordings that contain a negator but deny nothing, or that are about amounts or certainty. Matched first.
+# Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = re.compile(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
     r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b"
@@ -87,12 +87,12 @@ _LEADING_ANSWER = re.compile(
 
 _PLACEHOLDER_START = 0xE000
 _MAX_CHARACTERS = 0x1800
-"""Private-use characters serve as placeholders for harmless wordings; there are 6,400 of them (U+E000 to U+F8FF), so
-longer phrases are cut to fewer characters than that."""
+"""Private-use characters (U+E000 to U+F8FF, 6,400 of them) are placeholders for harmless phrases, so longer texts are cut
+to fewer characters."""
 _PLACEHOLDER = re.compile("[\ue000-\uf8ff]")
 
 
-# Other words that may amount to a "no".
+# Other words that may express a denial.
 _WARNING = re.compile(
     r"\b(?:until|wait|postpone\w*|harmful|risky|dangerous|bad|instead|rather than)\b|[无没未勿禁忌非别否戒停免莫]",
     re.IGNORECASE,
@@ -136,7 +136,7 @@ def read_stance(text: str) -> Stance:
         kept.append(found[0])
         return chr(_PLACEHOLDER_START + len(kept) - 1)
 
-    # Each harmless wording becomes one placeholder, so that nothing is found inside it; "no, it is not" denies once.
+    # Each harmless phrase becomes one placeholder, so that nothing is found inside it; "no, it is not" denies once.
     rest = _HARMLESS.sub(keep, _PLACEHOLDER.sub(" ", _LEADING_ANSWER.sub("", text[:_MAX_CHARACTERS])))
     certainty: Certainty = "certain"
     for degree, pattern in _CERTAINTY:
@@ -144,10 +144,10 @@ def read_stance(text: str) -> Stance:
         if stripped != rest:
             rest = stripped
             certainty = degree if certainty == "certain" else certainty
-    against, turns = _AGAINST.subn(" ", rest)
+    against, warnings = _AGAINST.subn(" ", rest)
     denied, negators = _DENIAL.subn(" ", against)
     return Stance(
-        "denied" if (turns + negators) % 2 else "affirmed",
+        "denied" if (warnings + negators) % 2 else "affirmed",
         certainty,
         _RESTRAINT.search(denied) is not None,
         " ".join(_PLACEHOLDER.sub(lambda found: kept[ord(found[0]) - _PLACEHOLDER_START], denied).split()),

@@ -37,10 +37,9 @@ _WORD = re.compile(r"(?<![a-z0-9])[a-z]{4,}(?![a-z0-9])")
 # Spelled out, because running text says "beta blocker" where a name table says "β-blocker".
 _GREEK = str.maketrans({"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "κ": "kappa", "ω": "omega"})
 
-# British to American spelling. Only patterns that no American medical word contains in another sense: "oedem" spares
-# "angioedema" and "oesoph" spares "gastroesophageal", where the o belongs to the first half of the word. Each group
-# starts with letters that all its patterns need: few words contain them, and searching for them takes a thirtieth of
-# the time.
+# British to American spelling. Only patterns that no American medical word contains in another sense: "oedem" excepts
+# "angioedema" and "oesoph" excepts "gastroesophageal", where the o belongs to the first part of the word. Each group
+# starts with letters that all its patterns contain, because a search for these takes a thirtieth of the time.
 _SPELLINGS: tuple[tuple[str, tuple[tuple[re.Pattern[str], str], ...]], ...] = tuple(
     (needed, tuple((re.compile(pattern), american) for pattern, american in patterns))
     for needed, patterns in (
@@ -167,9 +166,9 @@ def _fold_letters(text: str) -> str:
         text = folded
 
 
-# ASCII text, as millions of names are, needs only one table and a few of the patterns.
+# ASCII text, which most names are, needs only one table and a few of the patterns.
 _ASCII_FOLDS = bytes(ord(chr(n).lower() if chr(n).isalnum() or chr(n) in "+%." else " ") for n in range(128)) * 2
-# The pattern starts with the point itself, so that the search in a long chemical name can skip to it.
+# The pattern starts with the point itself, so that the search can skip to it in a long chemical name.
 _LONE_POINT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
 
 

@@ -1,7 +1,7 @@
 """Words that exclude each other: acute and chronic, high and low, before and after, type 1 and type 2, 3期 and 4期.
 
-A sentence encoder finds "acute pancreatitis" and "chronic pancreatitis" nearly identical. Two values that differ only
-in such a word name different things.
+Two values that differ only in such a word are different, although for a sentence encoder "acute pancreatitis" and
+"chronic pancreatitis" are nearly identical.
 """
 
 from __future__ import annotations

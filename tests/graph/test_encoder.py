@@ -50,12 +50,12 @@ def test_only_the_first_characters_count(use):
     np.testing.assert_array_equal(use.encode([text]), use.encode([text[:MAX_CHARACTERS]]))
 
 
-def test_meaning_crosses_languages(use):
+def test_meaning_is_shared_between_languages(use):
     fever, fa_re, fracture = use.encode(["fever", "发热", "骨折"])
     assert fever @ fa_re > fever @ fracture + 0.1
 
 
-def test_each_text_is_computed_once_while_remembered(monkeypatch):
+def test_vectors_are_cached(monkeypatch):
     monkeypatch.setattr(module, "_CACHED_VECTORS", 2)
     seen: list[list[str]] = []
 
@@ -75,7 +75,7 @@ def test_identity_names_the_pinned_version(use):
 
 
 @pytest.mark.parametrize("spec", ["", "minilm", "st:", "USE"])
-def test_unknown_encoder_is_refused_with_the_allowed_ones(spec):
+def test_an_unknown_encoder_is_rejected_with_the_valid_ones(spec):
     with pytest.raises(UsageError, match=r"'use'.*'st:NAME_OR_PATH'"):
         open_encoder(spec)
 
@@ -121,5 +121,5 @@ def test_sentence_transformers_model_is_an_encoder(tiny_model):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_model_that_cannot_be_opened_is_a_usage_error(tiny_model, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(UsageError, match="cannot be opened"):
+    with pytest.raises(UsageError, match="absent"):
         open_encoder(f"st:{tiny_model.parent / 'absent'}")

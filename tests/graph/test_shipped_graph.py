@@ -1,7 +1,6 @@
 """The graph that ships, asked for facts that any medical textbook has."""
 
 import sqlite3
-import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import closing
@@ -121,7 +120,7 @@ def test_types(graph: Graph, text: str, kind: ConceptType) -> None:
 @pytest.mark.parametrize(
     "text", ["soft", "read", "lead", "hope", "back", "discharge", "patient", "治疗", "检查", "患者"]
 )
-def test_ordinary_words_are_no_mentions(graph: Graph, text: str) -> None:
+def test_everyday_words_are_not_mentions(graph: Graph, text: str) -> None:
     assert graph.is_stopped(text)
     assert text not in graph.mention_table("zh")
     assert text not in graph.mention_table("en")
@@ -202,22 +201,10 @@ def test_lay_wordings_find_their_concepts(graph: Graph) -> None:
     assert len(missed) / len(rows) < 0.06, missed
 
 
-def test_alcoholic_fatty_liver_is_a_kind_of_fatty_liver(graph: Graph) -> None:
-    assert is_kind_of(graph, "alcoholic fatty liver", "steatotic liver disease")
-    assert not set(graph.lookup("alcoholic fatty liver")) & set(graph.lookup("steatotic liver disease"))
-
-
 @pytest.mark.parametrize(("part", "whole"), [("mitral valve", "heart"), ("ankle", "leg"), ("retina", "eye")])
-def test_parts_are_no_kinds(graph: Graph, part: str, whole: str) -> None:
+def test_parts_are_not_kinds(graph: Graph, part: str, whole: str) -> None:
     assert not is_kind_of(graph, part, whole)
     assert any(graph.part_path(one, other) for one in graph.lookup(part) for other in graph.lookup(whole))
-
-
-def test_opens_at_once() -> None:
-    start = time.perf_counter()
-    with Graph.open() as graph:
-        assert graph.lookup("ibuprofen")
-    assert time.perf_counter() - start < 0.3
 
 
 @pytest.mark.parametrize(
@@ -229,5 +216,5 @@ def test_opens_at_once() -> None:
         ("oculocutaneous albinism type 2", "oculocutaneous albinism type II"),
     ],
 )
-def test_a_mere_wording_is_no_concept_of_its_own(graph: Graph, wording: str, label: str) -> None:
+def test_another_wording_is_not_another_concept(graph: Graph, wording: str, label: str) -> None:
     assert [graph.concept(concept).label for concept in graph.lookup(wording)] == [label]

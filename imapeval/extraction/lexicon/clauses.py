@@ -1,7 +1,7 @@
 """Split text into sentences, clauses and list items, with their positions.
 
-Pure and without a dictionary: punctuation, list markers and conjunctions decide. Both languages share the code, because
-answers mix them ("建议做CT, MRI and 心电图").
+Pure; uses only punctuation, list markers and conjunctions. Both languages share the code, because answers mix them
+("建议做CT, MRI and 心电图").
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Cue tables of the offline extractor: what a question asks for, and which wordings state no fact.
+"""Cue tables of the offline extractor: query terms of questions, and phrases that state no fact.
 
-Written by us from the paper's nine tasks and from how patients ask; not fitted to rated data.
+Written for the paper's nine tasks and the wording of patients' questions; not fitted to rated data.
 """
 
 from __future__ import annotations
@@ -40,15 +40,10 @@ class QueryTerm:
 
 
 def _make_term(
-    key: str, zh: str, asked_en: str, asked_zh: str, types: tuple[ConceptType, ...] = (), told: str | None = None
+    key: str, zh: str, cue_en: str, cue_zh: str, types: tuple[ConceptType, ...] = (), answer_cue: str | None = None
 ) -> QueryTerm:
-    return QueryTerm(
-        key,
-        zh,
-        {"en": re.compile(asked_en, re.IGNORECASE), "zh": re.compile(asked_zh)},
-        types,
-        None if told is None else re.compile(told, re.IGNORECASE),
-    )
+    question_cues: dict[Lang, re.Pattern[str]] = {"en": re.compile(cue_en, re.IGNORECASE), "zh": re.compile(cue_zh)}
+    return QueryTerm(key, zh, question_cues, types, re.compile(answer_cue, re.IGNORECASE) if answer_cue else None)
 
 
 TERMS: tuple[QueryTerm, ...] = (
@@ -236,7 +231,7 @@ _DISCLAIMER: dict[Lang, re.Pattern[str]] = {
 
 
 def is_courtesy(item: str, *, lang: Lang) -> bool:
-    """Return whether an item is a greeting, a courtesy or a mere connective."""
+    """Return whether an item is a greeting, a courtesy or only a connective."""
     return bool(_COURTESY[lang].search(item))
 
 
@@ -263,8 +258,8 @@ def find_asked_terms(question: str, *, lang: Lang) -> tuple[QueryTerm, ...]:
     If it has interrogative sentences, only these count: "He had surgery. Why does it hurt?" asks for a cause. It may
     ask for several terms ("what is it and how to treat it"). Without any cue, the result is `DEFAULT_TERM`.
     """
-    told = [f"{piece.text}{question[piece.end : piece.end + 1]}" for piece in split_sentences(question)]
-    asking = " \n ".join([sentence for sentence in told if _ASKING[lang].search(sentence)] or told)
+    sentences = [f"{piece.text}{question[piece.end : piece.end + 1]}" for piece in split_sentences(question)]
+    asking = " \n ".join([sentence for sentence in sentences if _ASKING[lang].search(sentence)] or sentences)
     hits = [(hit.start(), term) for term in TERMS if (hit := term.question_cues[lang].search(asking))]
     specific = [(at, term) for at, term in hits if term.key != DEFAULT_TERM] or hits
     if not specific:

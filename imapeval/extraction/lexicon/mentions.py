@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from imapeval.text.language import has_chinese
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from imapeval.graph.model import Concept, ConceptType
+    from imapeval.graph.model import ConceptType
+    from imapeval.graph.store.graph import Graph
     from imapeval.types import Lang
 
 _MAX_WORDS_EN = 8  # 99.9% of the names in answers are shorter
@@ -22,17 +23,6 @@ _WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%
 # A name never extends across a comma, a bracket or the end of a sentence.
 _STRETCH = re.compile(r"(?:[^,;:!?()\[\]\n.]|\.(?=\S))+")
 _LATIN = re.compile(r"[A-Za-z0-9]")
-
-
-class NameSource(Protocol):
-    """The part of the graph that a scan needs."""
-
-    @property
-    def hash(self) -> str: ...
-
-    def mention_table(self, lang: Lang) -> Mapping[str, tuple[str, ...]]: ...
-
-    def concept(self, concept_id: str) -> Concept: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class Mention:
 class MentionScanner:
     """Finds names of the graph in text. Chinese text is also scanned for English names, but not vice versa."""
 
-    def __init__(self, graph: NameSource) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._types: dict[str, ConceptType] = {}
         self._tables = {lang: graph.mention_table(lang) for lang in ("en", "zh")}

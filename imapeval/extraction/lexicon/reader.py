@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ExtractionError
 from imapeval.extraction.lexicon.clauses import Piece, split_sentences
 from imapeval.extraction.lexicon.cues import TERMS, QueryTerm, find_asked_terms
-from imapeval.extraction.lexicon.mentions import Mention, MentionScanner, NameSource
+from imapeval.extraction.lexicon.mentions import Mention, MentionScanner
 from imapeval.extraction.lexicon.statements import read_items, read_statements
 from imapeval.extraction.protocols import MAX_FACTS
 from imapeval.signature import signature
@@ -29,6 +29,8 @@ from imapeval.types import AnswerImap, Lang, Pair, QuestionImap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from imapeval.graph.store.graph import Graph
 
 
 MAX_QUESTION_CHARACTERS = 5000
@@ -71,7 +73,7 @@ _CONSTRAINT_TERMS = {
 class LexiconReader:
     """An `ImapReader` that needs only the graph."""
 
-    graph: NameSource
+    graph: Graph
     _scanner: MentionScanner = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

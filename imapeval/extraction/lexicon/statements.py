@@ -1,6 +1,6 @@
 """Split an answer into statements: each list item with the words that govern its list, each clause with its condition.
 
-Pure and without a dictionary. "Avoid coffee, tea and beer" states three things to avoid, "no biopsy or surgery is
+Pure; uses no dictionary. "Avoid coffee, tea and beer" states three things to avoid, "no biopsy or surgery is
 needed" two things that are not needed, and "if it lasts, see a doctor" one thing under a condition.
 """
 
@@ -187,14 +187,14 @@ def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: boo
         if find_governor(item.text) == item.text and text[last : last + 1] in _COLONS:
             dangling = item.text
             continue
-        listed, turned = bool(_LISTING[lang].search(between)) and not broken, bool(_CONTRAST.search(between))
+        listed, is_contrast = bool(_LISTING[lang].search(between)) and not broken, bool(_CONTRAST.search(between))
         broken = False
         if dangling:
             joint = "" if lang == "zh" else " "
             yield _Item(
                 replace(item, text=f"{dangling}{joint}{item.text}"),
                 listed=False,
-                after_contrast=turned,
+                after_contrast=is_contrast,
                 introduced=True,
             )
             dangling = ""
@@ -202,7 +202,7 @@ def _split_into_items(sentence: Piece, text: str, lang: Lang, *, courtesies: boo
             yield _Item(
                 item,
                 listed,
-                turned,
+                is_contrast,
                 joined_by_or=bool(_OR.search(between)),
                 comma=bool(_COMMA.search(between)),
                 conjoined=listed and bool(_LISTING[lang].search(_COMMA.sub(" ", between))),

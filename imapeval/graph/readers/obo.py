@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.readers.base import Format
-from imapeval.graph.readers.parsing.obo_terms import EXACT_MATCH, add_edge, add_name, add_xref, is_part_of, start_record
+from imapeval.graph.readers.parsing import obo_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def _split_stanzas(source: Source) -> Iterator[tuple[str, int, list[tuple[int, s
 
 
 def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> Record | None:
-    record = next((start_record(source, _first_word(value)) for _, tag, value in tags if tag == "id"), None)
+    record = next((obo_terms.start_record(source, _first_word(value)) for _, tag, value in tags if tag == "id"), None)
     if record is None:
         source.reject("a term without an id", line=line)
         return None
@@ -87,13 +87,13 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
         match tag:
             case "name":
                 place = f"{source.path.name} line {number}"
-                add_name(record, _read_text(value), source=source, place=place, label=True)
+                obo_terms.add_name(record, _read_text(value), source=source, place=place, label=True)
             case "synonym" | "exact_synonym" | "narrow_synonym" | "broad_synonym" | "related_synonym":
                 _add_synonym(source, record, number, value, _OLD_TAGS.get(tag, "RELATED"))
             case "is_a":
-                add_edge(record.parents, _first_word(value))
+                obo_terms.add_edge(record.parents, _first_word(value))
             case "alt_id" | "equivalent_to":
-                add_xref(record, _first_word(value))
+                obo_terms.add_xref(record, _first_word(value))
             case "xref":
                 _add_xref(source, record, value)
             case "relationship":
@@ -105,13 +105,13 @@ def _read_term(source: Source, line: int, tags: list[tuple[int, str, str]]) -> R
                     genera.append(words[0])
             case "property_value":
                 words = value.split()
-                if len(words) > 1 and re.split(r"[:#/]", words[0])[-1] in EXACT_MATCH:
-                    add_xref(record, words[1].strip('"'))
+                if len(words) > 1 and re.split(r"[:#/]", words[0])[-1] in obo_terms.EXACT_MATCH:
+                    obo_terms.add_xref(record, words[1].strip('"'))
             case _:
                 pass
     # "A is a B that ..." makes A a B. Without a run of a classifier there is no is_a line for it.
     for genus in genera if not record.parents else ():
-        add_edge(record.parents, genus)
+        obo_terms.add_edge(record.parents, genus)
     return record
 
 
@@ -120,7 +120,7 @@ def _add_synonym(source: Source, record: Record, number: int, value: str, defaul
         quoted = pattern.match(value)
         after = _AFTER_TEXT.match(quoted[2]) if quoted else None
         if quoted and after:
-            add_name(
+            obo_terms.add_name(
                 record,
                 _unescape(quoted[1]),
                 source=source,
@@ -137,18 +137,18 @@ def _add_xref(source: Source, record: Record, value: str) -> None:
     if 'source="MONDO:' in value and "MONDO:equivalentTo" not in value:
         source.skipped["references to what is not the same"] += 1
     else:
-        add_xref(record, _unescape(_first_word(value)))
+        obo_terms.add_xref(record, _unescape(_first_word(value)))
 
 
 def _add_relationship(source: Source, record: Record, value: str) -> None:
     relation, _, rest = value.partition(" ")
-    if not is_part_of(relation):
+    if not obo_terms.is_part_of(relation):
         return
     if "gci_filler=" in rest:
         # In Uberon: only in some species.
         source.skipped["parts of something in some species only"] += 1
     else:
-        add_edge(record.wholes, _first_word(rest))
+        obo_terms.add_edge(record.wholes, _first_word(rest))
 
 
 def _first_word(value: str) -> str:

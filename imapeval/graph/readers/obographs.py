@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.graph.readers.base import Format
-from imapeval.graph.readers.parsing.obo_terms import (
-    EXACT_MATCH,
-    SCOPES,
-    add_edge,
-    add_name,
-    add_xref,
-    is_part_of,
-    start_record,
-)
+from imapeval.graph.readers.parsing import obo_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,27 +95,27 @@ def _read_node(source: Source, node: Any, number: int) -> Record | None:
     if meta.get("deprecated") is True:
         source.skipped["obsolete terms"] += 1
         return None
-    record, place = start_record(source, term), f"{source.path.name} {term}"
+    record, place = obo_terms.start_record(source, term), f"{source.path.name} {term}"
     if record is None:
         source.problems.add(
             "an id that is neither a CURIE nor an IRI of a known ontology", f"{source.path.name} {term!a}"
         )
         return None
     if isinstance(label := node.get("lbl"), str):
-        add_name(record, label, source=source, place=place, label=True)
+        obo_terms.add_name(record, label, source=source, place=place, label=True)
     for synonym in _as_dicts(meta.get("synonyms")):
         match synonym:
-            case {"pred": str(scope), "val": str(text)} if scope in SCOPES:
+            case {"pred": str(scope), "val": str(text)} if scope in obo_terms.SCOPES:
                 kind = str(synonym.get("synonymType", "synonym"))
-                add_name(record, text, source=source, place=place, kind=kind, scope=SCOPES[scope])
+                obo_terms.add_name(record, text, source=source, place=place, kind=kind, scope=obo_terms.SCOPES[scope])
             case _:
                 source.problems.add("a synonym without pred and val", place)
     for xref in _as_dicts(meta.get("xrefs")):
-        add_xref(record, str(xref.get("val", "")))
+        obo_terms.add_xref(record, str(xref.get("val", "")))
     for value in _as_dicts(meta.get("basicPropertyValues")):
         name = re.split(r"[#/:]", str(value.get("pred", "")))[-1]
-        if name == "hasAlternativeId" or name in EXACT_MATCH:
-            add_xref(record, str(value.get("val", "")))
+        if name == "hasAlternativeId" or name in obo_terms.EXACT_MATCH:
+            obo_terms.add_xref(record, str(value.get("val", "")))
     return record
 
 
@@ -131,9 +123,9 @@ def _add_edge(source: Source, record: Record | None, relation: str, parent: str)
     if record is None:
         source.skipped["relations of terms that are obsolete or not classes"] += 1
     elif relation in _IS_A:
-        add_edge(record.parents, parent)
-    elif is_part_of(relation):
-        add_edge(record.wholes, parent)
+        obo_terms.add_edge(record.parents, parent)
+    elif obo_terms.is_part_of(relation):
+        obo_terms.add_edge(record.wholes, parent)
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

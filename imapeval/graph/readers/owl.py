@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval._optional import require
 from imapeval.errors import InputError
 from imapeval.graph.readers.base import Format, reject_large_entities
-from imapeval.graph.readers.parsing.obo_terms import (
-    EXACT_MATCH,
-    SCOPES,
-    add_edge,
-    add_name,
-    add_xref,
-    is_part_of,
-    start_record,
-)
+from imapeval.graph.readers.parsing import obo_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +21,9 @@ _OWL = "http://www.w3.org/2002/07/owl#"
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 # Local names of the properties of classes and blank nodes that are kept; definitions, dates and the rest are ignored.
-_OF_CLASS = frozenset(("label", "deprecated", "subClassOf", "hasDbXref", "hasAlternativeId", *SCOPES, *EXACT_MATCH))
+_OF_CLASS = frozenset(
+    ("label", "deprecated", "subClassOf", "hasDbXref", "hasAlternativeId", *obo_terms.SCOPES, *obo_terms.EXACT_MATCH)
+)
 _OF_BLANK = frozenset(("onProperty", "someValuesFrom", "annotatedSource", "annotatedProperty", "annotatedTarget"))
 _OF_AXIOM = frozenset(("hasSynonymType", "source"))
 
@@ -63,21 +57,23 @@ def _read_records(source: Source) -> Iterator[Record]:
         if any(name == "deprecated" and value == "true" for name, value, _ in statements):
             source.skipped["obsolete terms"] += 1
             continue
-        record, place = start_record(source, iri), f"{source.path.name} {iri}"
+        record, place = obo_terms.start_record(source, iri), f"{source.path.name} {iri}"
         if record is None:
             source.problems.add("an id that is neither a CURIE nor an IRI of a known ontology", place)
             continue
         for name, value, lang in statements:
             axiom = axioms.get((iri, name, value), _NO_AXIOM)
             if name == "label":
-                add_name(record, value, source=source, place=place, lang=lang, label=True)
-            elif name in SCOPES:
+                obo_terms.add_name(record, value, source=source, place=place, lang=lang, label=True)
+            elif name in obo_terms.SCOPES:
                 kind = axiom.parts.get("hasSynonymType", "synonym")
-                add_name(record, value, source=source, place=place, lang=lang, kind=kind, scope=SCOPES[name])
+                obo_terms.add_name(
+                    record, value, source=source, place=place, lang=lang, kind=kind, scope=obo_terms.SCOPES[name]
+                )
             elif name == "subClassOf":
                 _add_parent(record, value, blanks)
             elif _is_equivalent(axiom):
-                add_xref(record, value)
+                obo_terms.add_xref(record, value)
             else:
                 source.skipped["references to what is not the same"] += 1
         yield record
@@ -94,11 +90,11 @@ def _is_equivalent(axiom: _BlankNode) -> bool:
 
 def _add_parent(record: Record, value: str, blanks: dict[str, _BlankNode]) -> None:
     if value not in blanks:
-        add_edge(record.parents, value)
+        obo_terms.add_edge(record.parents, value)
         return
     restriction = blanks[value].parts
-    if is_part_of(restriction.get("onProperty", "")) and "someValuesFrom" in restriction:
-        add_edge(record.wholes, restriction["someValuesFrom"])
+    if obo_terms.is_part_of(restriction.get("onProperty", "")) and "someValuesFrom" in restriction:
+        obo_terms.add_edge(record.wholes, restriction["someValuesFrom"])
 
 
 def _read_triples(source: Source) -> tuple[dict[str, list[tuple[str, str, str | None]]], dict[str, _BlankNode]]:

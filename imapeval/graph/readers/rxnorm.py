@@ -18,18 +18,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Format, Record
+from imapeval.graph.readers.parsing import rrf
 from imapeval.graph.readers.parsing.delimited import read_rows
-from imapeval.graph.readers.parsing.rrf import (
-    NAME_COLUMNS,
-    PREFERRED_TERMS,
-    choose_kind,
-    find_folder,
-    find_tables,
-    find_xref,
-    kind_of_term,
-    read_relations,
-    read_types,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +30,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "RXCUI:"
 
-# {RELA: (meaning, whether the second id of a row is the lower one)}; see read_relations.
+# {RELA: (meaning, whether the second id of a row is the lower one)}; see rrf.read_relations.
 _MEANINGS: dict[str, tuple[str, bool]] = {
     "isa": ("kind", True),
     "inverse_isa": ("kind", False),
@@ -68,7 +58,7 @@ class _Relations:
         self._found: dict[str, defaultdict[str, set[str]]] = {
             meaning: defaultdict(set) for meaning in ("kind", "ingredient", "brand", "part")
         }
-        for _, meaning, low, high in read_relations(source, path, _MEANINGS):
+        for _, meaning, low, high in rrf.read_relations(source, path, _MEANINGS):
             self._found[meaning][sys.intern(low)].add(sys.intern(high))
         parts: defaultdict[str, set[str]] = defaultdict(set)
         for part, wholes in self._found["part"].items():
@@ -112,11 +102,11 @@ class _Relations:
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    return find_folder(path, "RXNCONSO.RRF") is not None
+    return rrf.find_folder(path, "RXNCONSO.RRF") is not None
 
 
 def _read_records(source: Source) -> Iterator[Record]:
-    names, relations_path, types = find_tables(source.path, ("RXNCONSO.RRF", "RXNREL.RRF", "RXNSTY.RRF"))
+    names, relations_path, types = rrf.find_tables(source.path, ("RXNCONSO.RRF", "RXNREL.RRF", "RXNSTY.RRF"))
     relations = _Relations(source, relations_path)
     typed: set[str] = set()
     for rxcui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
@@ -126,7 +116,7 @@ def _read_records(source: Source) -> Iterator[Record]:
             typed.add(_PREFIX + rxcui)
         yield record
     # Concepts that only other vocabularies name have no term type of RxNorm.
-    yield from (record for record in read_types(source, types, _PREFIX) if record.id not in typed)
+    yield from (record for record in rrf.read_types(source, types, _PREFIX) if record.id not in typed)
     for low, edges in groupby(sorted(set(relations.list_edges())), key=lambda edge: edge[0]):
         record = Record(_PREFIX + low, source.name)
         for _, meaning, high in edges:
@@ -135,7 +125,7 @@ def _read_records(source: Source) -> Iterator[Record]:
 
 
 def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
-    for line, cells in read_rows(source, path, separator="|", width=NAME_COLUMNS + 1):
+    for line, cells in read_rows(source, path, separator="|", width=rrf.NAME_COLUMNS + 1):
         if cells[16] != "N":
             source.skipped["suppressed names"] += 1
         elif source.check_name(cells[14], line=line, path=path):
@@ -151,11 +141,11 @@ def _make_record(source: Source, rxcui: str, rows: list[list[str]], named: str |
     kinds: dict[str, NameKind] = {}
     for cells in rows:
         vocabulary, term_type, code, text = cells[11:15]
-        kinds[text] = choose_kind(kind_of_term(vocabulary, term_type), kinds.get(text))
-        if vocabulary == "RXNORM" and term_type in PREFERRED_TERMS:
+        kinds[text] = rrf.choose_kind(rrf.kind_of_term(vocabulary, term_type), kinds.get(text))
+        if vocabulary == "RXNORM" and term_type in rrf.PREFERRED_TERMS:
             record.label = record.label or text
             record.type = "other" if term_type in _DOSE_FORM_TERMS else "drug"
-        xref = find_xref(vocabulary, term_type, code)
+        xref = rrf.find_xref(vocabulary, term_type, code)
         if xref is not None and xref != record.id and xref not in record.xrefs:
             record.xrefs.append(xref)
     record.names = [Name(text, "en", kind, source.name) for text, kind in kinds.items()]

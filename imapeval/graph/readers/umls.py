@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Format, Record, restore_word_order, split_semantic_tag
+from imapeval.graph.readers.parsing import rrf
 from imapeval.graph.readers.parsing.delimited import read_rows
-from imapeval.graph.readers.parsing.rrf import (
-    NAME_COLUMNS,
-    choose_kind,
-    find_folder,
-    find_tables,
-    find_xref,
-    kind_of_term,
-    read_relations,
-    read_types,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 _PREFIX = "UMLS:"
 _LANGS: dict[str, Lang] = {"ENG": "en", "CHI": "zh"}
 
-# {RELA, or REL where RELA is empty: (meaning, whether the second id of a row is the lower one)}; see read_relations.
+# {RELA, or REL if RELA is empty: (meaning, whether the second id of a row is the lower one)}; see rrf.read_relations.
 # The narrower part-ofs are those of the Foundational Model of Anatomy.
 _MEANINGS: dict[str, tuple[str, bool]] = {
     "PAR": ("kind", False),
@@ -43,16 +34,16 @@ _MEANINGS: dict[str, tuple[str, bool]] = {
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    return find_folder(path, "MRCONSO.RRF") is not None
+    return rrf.find_folder(path, "MRCONSO.RRF") is not None
 
 
 def _read_records(source: Source) -> Iterator[Record]:
-    names, relations, types = find_tables(source.path, ("MRCONSO.RRF", "MRREL.RRF", "MRSTY.RRF"))
+    names, relations, types = rrf.find_tables(source.path, ("MRCONSO.RRF", "MRREL.RRF", "MRSTY.RRF"))
     # Releases are sorted by concept. In other files the rows of a concept give several records, which are combined.
     for cui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
         yield _make_record(source, cui, (cells for _, cells in rows))
-    yield from read_types(source, types, _PREFIX)
-    for _, edges in groupby(read_relations(source, relations, _MEANINGS), key=lambda edge: edge[0]):
+    yield from rrf.read_types(source, types, _PREFIX)
+    for _, edges in groupby(rrf.read_relations(source, relations, _MEANINGS), key=lambda edge: edge[0]):
         records: dict[str, Record] = {}
         for _, meaning, low, high in edges:
             record = records.setdefault(low, Record(_PREFIX + low, source.name))
@@ -63,7 +54,7 @@ def _read_records(source: Source) -> Iterator[Record]:
 
 
 def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
-    for line, cells in read_rows(source, path, separator="|", width=NAME_COLUMNS + 1):
+    for line, cells in read_rows(source, path, separator="|", width=rrf.NAME_COLUMNS + 1):
         if cells[1] not in _LANGS:
             source.skipped["names in other languages"] += 1
         elif cells[16] != "N":
@@ -82,10 +73,10 @@ def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:
         elif term_type == "FN":
             text = split_semantic_tag(text)[0]
         key = (text, _LANGS[lang])
-        kinds[key] = choose_kind(kind_of_term(vocabulary, term_type), kinds.get(key))
+        kinds[key] = rrf.choose_kind(rrf.kind_of_term(vocabulary, term_type), kinds.get(key))
         if (lang, ts, stt, preferred) == ("ENG", "P", "PF", "Y"):
             label = label or text
-        if xref := find_xref(vocabulary, term_type, code):
+        if xref := rrf.find_xref(vocabulary, term_type, code):
             xrefs[xref] = None
     if label:
         kinds[label, "en"] = "name"

@@ -46,7 +46,8 @@ class Graph(Hierarchy):
             for concept_id in graph.lookup("ibuprofen"):
                 print(graph.concept(concept_id).label, graph.ancestors(concept_id))
 
-    Every method that takes an id also accepts an id that another source uses for the concept (see `resolve`).
+    Methods that take an id also accept one that another source uses for the concept (see `resolve`), and raise a
+    UsageError if the graph has no such concept.
 
     Attributes:
         path: The file. Its folder holds what belongs to it, such as the index of its names.
@@ -97,21 +98,13 @@ class Graph(Hierarchy):
         return self._database.find_row(concept_id) is not None
 
     def resolve(self, concept_id: str) -> str:
-        """Return the id of a concept, given that id or one that another source uses.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return the id of a concept, given that id or one that another source uses."""
         return self._database.query("SELECT curie FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][
             0
         ]
 
     def concept(self, concept_id: str) -> Concept:
-        """Return the concept with this id.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return the concept with this id."""
         return self._concept(concept_id)
 
     def _read_concept(self, concept_id: str) -> Concept:
@@ -131,21 +124,13 @@ class Graph(Hierarchy):
         )
 
     def is_general(self, concept_id: str) -> bool:
-        """Return whether a concept is so broad that being below it means little ("disease of anatomical entity").
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return whether a concept is so broad that being below it means little ("disease of anatomical entity")."""
         return bool(
             self._database.query("SELECT general FROM concept WHERE id = ?", (self._database.row_of(concept_id),))[0][0]
         )
 
     def names(self, concept_id: str, *, lang: Lang | None = None) -> tuple[Name, ...]:
-        """Return the names of a concept, exact ones and best kinds first; all languages where `lang` is None.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return the names of a concept, exact ones and best kinds first; all languages where `lang` is None."""
         return tuple(name for name in self._names(concept_id) if lang is None or name.lang == lang)
 
     def lookup(self, text: str, *, types: Sequence[ConceptType] | None = None) -> tuple[str, ...]:
@@ -289,9 +274,6 @@ class Graph(Hierarchy):
             A graph with the node attributes `label`, `type`, `general`, `aliases` and `names` (of `Name`), and the
             edge attribute `kind`: "is-a" or "part-of" ("is-a" where both hold). The graph attributes `sources` and
             `stop` are what `write_graph` takes.
-
-        Raises:
-            UsageError: The graph has no such concept.
         """
         import networkx as nx
 

@@ -23,7 +23,8 @@ Ancestors = dict[tuple[int, bool], tuple[int, tuple[int, bool]]]
 class Hierarchy:
     """The is-a and part-of edges of a compiled graph.
 
-    Every method that takes an id also accepts an id that another source uses for the concept.
+    Methods that take an id also accept one that another source uses for the concept, and raise a UsageError if the
+    graph has no such concept.
     """
 
     def __init__(self, database: GraphDatabase) -> None:
@@ -32,33 +33,21 @@ class Hierarchy:
         self._cached_wholes = lru_cache(maxsize=CACHED_CONCEPTS)(self._find_wholes)
 
     def children(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the children of a concept by is-a.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return the ids of the children of a concept by is-a."""
         return self._database.query_ids(
             "SELECT curie FROM edge JOIN concept ON id = child WHERE parent = ? ORDER BY id",
             self._database.row_of(concept_id),
         )
 
     def parts(self, concept_id: str) -> tuple[str, ...]:
-        """Return the ids of the concepts with a part-of edge to this one.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return the ids of the concepts with a part-of edge to this one."""
         return self._database.query_ids(
             "SELECT curie FROM part JOIN concept ON id = part WHERE whole = ? ORDER BY id",
             self._database.row_of(concept_id),
         )
 
     def ancestors(self, concept_id: str) -> dict[str, int]:
-        """Return all broader concepts with the smallest number of is-a steps to each (1 for a parent), nearest first.
-
-        Raises:
-            UsageError: The graph has no such concept.
-        """
+        """Return all broader concepts with the smallest number of is-a steps to each (1 for parents), nearest first."""
         found = self._cached_ancestors(self._database.row_of(concept_id))
         ids = self._database.ids_of(number for number, _ in found)
         return {ids[number]: depth for (number, _), (depth, _) in found.items()}
@@ -68,9 +57,7 @@ class Hierarchy:
 
         A concept is not its own kind: `is_a(x, x)` is None. Of equally short paths, the one through the concepts that
         come first in the file is returned.
-
-        Raises:
-            UsageError: The graph has no concept `child`. An unknown ancestor gives None.
+        An unknown ancestor gives None.
         """
         return self._trace(
             self._cached_ancestors(self._database.row_of(child)), self._database.find_row(ancestor), is_part=False
@@ -81,9 +68,6 @@ class Hierarchy:
 
         A kind of a part is a part of the whole, and a part of a kind is a part of something broader: is-a steps count
         as well, but at least one step is part-of (as `part_of` and `is_a` compose in the OBO Relation Ontology).
-
-        Raises:
-            UsageError: The graph has no such concept.
         """
         found = self._cached_wholes(self._database.row_of(concept_id))
         ids = self._database.ids_of(number for number, _ in found)
@@ -93,9 +77,7 @@ class Hierarchy:
         """Return a shortest path from a part to a whole (see `wholes`), both included, or None where there is none.
 
         `Concept.parents` shows which of its steps are is-a, `Concept.wholes` which are part-of.
-
-        Raises:
-            UsageError: The graph has no concept `part`. An unknown whole gives None.
+        An unknown whole gives None.
         """
         return self._trace(
             self._cached_wholes(self._database.row_of(part)), self._database.find_row(whole), is_part=True

@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.model import Concept, Name
+from imapeval.graph.store import schema
 from imapeval.graph.store.cycles import cut_cycles, find_broad
-from imapeval.graph.store.schema import (
-    APPLICATION_ID,
-    INDEXES,
-    KIND_RANKS,
-    SCHEMA_VERSION,
-    SCOPES,
-    TABLES,
-    is_storable,
-    is_too_short,
-)
 from imapeval.text.language import has_chinese
 from imapeval.text.normalise import normalise
 
@@ -202,7 +193,7 @@ def _group_names(numbered: Mapping[str, int], names: Iterable[tuple[str, Name]])
 
 
 def _check_text(text: str, place: str) -> None:
-    if not is_storable(text):
+    if not schema.is_storable(text):
         raise UsageError(
             f"{place} has a lone surrogate in {text!a}, which cannot be stored. Leave it out, or "
             "read its source in the right encoding."
@@ -219,13 +210,13 @@ def _make_rows(
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[_NameRow]:
     row = 0
-    ranks = {scope: rank for rank, scope in enumerate(SCOPES)}
+    ranks = {scope: rank for rank, scope in enumerate(schema.SCOPES)}
     for number, (concept, names) in enumerate(zip(concepts, named, strict=True), start=1):
         best: dict[tuple[str, str], tuple[int, int, str, str, Name]] = {}
         for name in names:
             text, lang, kind, _, scope = name
             if norm := normalise(text):
-                candidate = (ranks[scope], KIND_RANKS[kind], lang, norm, name)
+                candidate = (ranks[scope], schema.KIND_RANKS[kind], lang, norm, name)
                 known = best.setdefault((norm, lang), candidate)
                 if candidate[:2] < known[:2]:
                     best[norm, lang] = candidate
@@ -234,7 +225,7 @@ def _make_rows(
             best["", ""] = (0, 0, "en", normalise(label.text), label)
         for scope, kind, lang, norm, name in sorted(best.values()):
             row += 1
-            stop = int(norm in stopped or is_too_short(norm))
+            stop = int(norm in stopped or schema.is_too_short(norm))
             yield row, number, name.text, norm, lang, kind, name.source, scope, stop
         if progress is not None and (number % _BATCH == 0 or number == len(concepts)):
             progress(number, len(concepts))
@@ -286,13 +277,13 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
                 connection.executescript(
                     "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                     "PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY; "
-                    f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
-                    f"{TABLES}"
+                    f"PRAGMA application_id = {schema.APPLICATION_ID}; PRAGMA user_version = {schema.SCHEMA_VERSION};"
+                    f"{schema.TABLES}"
                 )
                 connection.execute("BEGIN")
                 yield connection
                 connection.execute("COMMIT")
-                connection.executescript(INDEXES)
+                connection.executescript(schema.INDEXES)
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())  # the content must reach the disk before the rename
             draft.chmod(0o644)  # mkstemp creates files that only their owner may read

@@ -45,13 +45,13 @@ equivalents: meq 毫当量
 ratio: fold 倍
 rate: bpm
 """
-# First a unit, then characters after which it is another word: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
+# A unit, then characters with which it is another word: 天然, 百日咳, 月经, 年龄, 次要, 粒细胞, 克隆.
 _LONGER = """
 天然生气麻花 日常光晒本咳号 月经板份初底中末子 年龄级轻老代 周围身末 晚期餐饭 夜间 次要日全品氯性 片状段面红斑皮 粒细 滴速 瓶颈 支架气原持撑
 包块皮括膜虫 喷嚏雾 吸入氧烟 针灸对刺头尖 克隆罗氏 升高级上 倍他 回声肠 米饭粥汤
 """
-# Frequencies in one word: times, unit, and the words for it.
-_OFTEN = """
+# Words for frequencies: number of times, unit: words.
+_FREQUENCIES = """
 1 day: daily nightly qd q.d q.d. qn qm qhs q.h.s q.h.s.
 2 day: bid b.i.d b.i.d. bd
 3 day: tid t.i.d t.i.d. tds
@@ -71,54 +71,33 @@ INTERVAL_ORDINALS = {"other": 2.0, "second": 2.0, "alternate": 2.0, "third": 3.0
 ARTICLE_DIMENSIONS = frozenset({"duration", "mass", "volume", "tablets", "cups", "sachets", "puffs"})
 # Dimensions of rates per day or kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is
 # measured.
-RATE_DIMENSIONS = ARTICLE_DIMENSIONS | {
-    "count",
-    "drops",
-    "vials",
-    "patches",
-    "energy",
-    "substance",
-    "international units",
-    "length",
-}
+RATE_DIMENSIONS = ARTICLE_DIMENSIONS.union(
+    ("count", "drops", "vials", "patches", "energy", "substance", "international units", "length")
+)
 # Comparatives before an amount: which bound they set, whether the bound is excluded, and the words. 以上, 以下 and 以内
 # include it, 不满 and 超过 do not: 民法典, article 1259.
-_BEFORE = (
-    (
-        "upper",
-        False,
-        "up to|at most|no more than|not more than|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed",
-    ),
-    (
-        "upper",
-        False,
-        "don't exceed|never exceed|not to exceed|no longer than|no later than|not over|not above|within|≤|<=",
-    ),
-    ("upper", False, "不超过|不得超过|不能超过|不要超过|别超过|不多于|最多|至多|不高于|不大于|不长于"),
-    ("upper", True, "under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<"),
-    ("upper", True, "小于|少于|低于|未满|不到|不足|不满"),
-    ("lower", True, "over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than"),
-    ("lower", True, "exceeding|exceeds|exceed|>"),
-    ("lower", True, "超过|多于|大于|高于|超出|逾"),
-    ("lower", False, "at least|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>="),
-    ("lower", False, "至少|最少|不少于|不低于|不小于|起码|不短于|年满|满"),
-    ("about", False, "about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost"),
-    ("about", False, "大约|约为|大概|差不多|将近|接近|约|近"),
-    ("", False, "between|from|age of|the age of|an age of"),
-)
-_AFTER = (
-    (
-        "lower",
-        "or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least",
-    ),
-    ("lower", "起|以上|及以上|或以上|之上"),
-    (
-        "upper",
-        "or less|or under|or below|or younger|or fewer|or lower|or shorter|and under|and below|and younger|at most",
-    ),
-    ("upper", "maximum|max|以下|及以下|或以下|之下|以内|之内|内"),
-    ("about", "or so|左右|上下"),
-)
+_BEFORE = """
+upper: up to|at most|no more than|not more than|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed
+upper: don't exceed|never exceed|not to exceed|no longer than|no later than|not over|not above|within|≤|<=
+upper: 不超过|不得超过|不能超过|不要超过|别超过|不多于|最多|至多|不高于|不大于|不长于
+upper excluded: under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<
+upper excluded: 小于|少于|低于|未满|不到|不足|不满
+lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than
+lower excluded: exceeding|exceeds|exceed|>
+lower excluded: 超过|多于|大于|高于|超出|逾
+lower: at least|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>=
+lower: 至少|最少|不少于|不低于|不小于|起码|不短于|年满|满
+about: about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost
+about: 大约|约为|大概|差不多|将近|接近|约|近
+: between|from|age of|the age of|an age of
+"""
+_AFTER = """
+lower: or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least
+lower: 起|以上|及以上|或以上|之上
+upper: or less|or under|or below|or younger|or fewer|or lower|or shorter|and under|and below|and younger|at most
+upper: maximum|max|以下|及以下|或以下|之下|以内|之内|内
+about: or so|左右|上下
+"""
 _ONES = "one two three four five six seven eight nine"
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 SMALL_NUMBERS = {word: float(value) for value, word in enumerate(f"{_ONES} {_TEENS}".split(), start=1)}
@@ -206,7 +185,7 @@ def _read_tables() -> tuple[dict[str, str], dict[str, tuple[str, str]], dict[str
     """Return dimension to base unit, name to (dimension, unit, or "" for counts), and word to (times, unit)."""
     bases: dict[str, str] = {}
     names: dict[str, tuple[str, str]] = {}
-    often: dict[str, tuple[float, str]] = {}
+    frequencies: dict[str, tuple[float, str]] = {}
     for head, _, units in (line.partition(": ") for line in _PHYSICAL.strip().splitlines()):
         dimension, _, bases[dimension] = head.partition(" in ")
         for unit, _, aliases in (entry.partition("=") for entry in units.split(";")):
@@ -215,10 +194,15 @@ def _read_tables() -> tuple[dict[str, str], dict[str, tuple[str, str]], dict[str
             names |= dict.fromkeys([*aliases.split(), *spellings], (dimension, name))
     for dimension, _, aliases in (line.partition(": ") for line in _COUNTED.strip().splitlines()):
         names |= dict.fromkeys(aliases.split(), (dimension, ""))
-    for head, _, words in (line.partition(": ") for line in _OFTEN.strip().splitlines()):
+    for head, _, words in (line.partition(": ") for line in _FREQUENCIES.strip().splitlines()):
         times, _, unit = head.partition(" ")
-        often |= dict.fromkeys(words.split(), (float(times), unit))
-    return bases, names, often
+        frequencies |= dict.fromkeys(words.split(), (float(times), unit))
+    return bases, names, frequencies
+
+
+def _read_bounds(table: str) -> dict[str, str]:
+    rows = (line.partition(": ") for line in table.strip("\n").splitlines())
+    return {word: bound for bound, _, words in rows for word in words.split("|")}
 
 
 def _alternatives(words: Iterable[str]) -> str:
@@ -230,8 +214,11 @@ def _latin_words(words: Iterable[str]) -> list[str]:
 
 
 BASE_UNITS, UNITS_BY_NAME, FREQUENCY_WORDS = _read_tables()
-BOUNDS_BEFORE = {word: (bound, strict) for bound, strict, words in _BEFORE for word in words.split("|")}
-BOUNDS_AFTER = {word: bound for bound, words in _AFTER for word in words.split("|")}
+BOUNDS_AFTER = _read_bounds(_AFTER)
+BOUNDS_BEFORE = {
+    word: (bound.removesuffix(" excluded"), bound.endswith(" excluded"))
+    for word, bound in _read_bounds(_BEFORE).items()
+}
 MAX_COMPARATIVE_CHARACTERS = 24
 # Matched on the reversed text before an amount, so that one match finds the longest comparative that ends there.
 COMPARATIVE_BEFORE = re.compile(
@@ -257,7 +244,8 @@ NUMBER = re.compile(
     | (?P<han>[{_HAN}]{{1,12}}(?:点[{_HAN}]{{1,4}})?)(?![{_HAN}])
     | (?P<half>half(?:[ -](?:of\ )?an?(?![a-z]))?(?![a-z])|半)
     | (?:an?\ )?(?P<part>{_alternatives(FRACTION_WORDS)})\ of\ an?(?![a-z])
-    | (?:(?P<tens>{_alternatives(TENS)})(?:[ -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
+    | (?:(?P<tens>{_alternatives(TENS)})(?:[
+    -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
       |(?P<times>{_alternatives(TIMES)})|(?:a\ )?couple\ of
       |(?P<single>(?:a\ )?single)|(?P<article>an?))(?![a-z])(?P<hundred>\ hundred(?![a-z]))?
     )(?P<half_more>[ -]and[ -](?:an?[ -])?half(?![a-z])|个半(?!月板))?""",

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from imapeval.errors import ExtractionError
 from imapeval.evaluation.samples import read
 from imapeval.extraction.lexicon.reader import LexiconReader
-from imapeval.extraction.protocols import TwoStepExtractor
 from imapeval.graph.store.graph import Graph
-from imapeval.types import Lang, QuestionImap, Sample
+from imapeval.types import Lang, QuestionImap
 
 
 @pytest.fixture(scope="module")
@@ -172,25 +171,6 @@ def test_a_name_does_not_run_across_a_comma(reader: LexiconReader) -> None:
     assert "sore throat" in {pair.value for pair in imap.constraint}
 
 
-def test_a_reading_that_failed_is_tried_again(reader: LexiconReader) -> None:
-    calls: list[str] = []
-
-    class Flaky(LexiconReader):
-        async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
-            calls.append(question)
-            if len(calls) == 1:
-                raise ExtractionError("first time", kind="first time")
-            return await super().read_question(question, lang=lang)
-
-    extractor = TwoStepExtractor(Flaky(reader.graph))
-    sample = Sample("1", "What is it?", ("gout",), "gout")
-    with pytest.raises(ExtractionError) as caught:
-        asyncio.run(extractor.extract(sample))
-    assert caught.value.kind == "first time"
-    assert len(asyncio.run(extractor.extract(sample))) == 1
-    assert len(calls) == 2
-
-
 def test_spans_point_at_the_values(reader: LexiconReader) -> None:
     question, answer = "如何治疗？", "1. 建议服用布洛芬；2. 避免饮酒和吸烟。"
     imap = ask(reader, question, "zh")
@@ -237,24 +217,6 @@ def test_the_doctors_questions_are_not_queries(
     reader: LexiconReader, question: str, lang: Lang, expected: list[str]
 ) -> None:
     assert [pair.term for pair in ask(reader, question, lang).query] == expected
-
-
-def test_question_and_reference_are_read_once(reader: LexiconReader) -> None:
-    calls: list[str] = []
-
-    class Counting(LexiconReader):
-        async def read_question(self, question: str, *, lang: Lang) -> QuestionImap:
-            calls.append(question)
-            return await super().read_question(question, lang=lang)
-
-    extractor = TwoStepExtractor(Counting(reader.graph))
-    samples = [Sample(str(n), "What is it?", ("gout", "a gout attack"), f"gout {n}") for n in range(3)]
-
-    async def run() -> list[int]:
-        return [len(imaps) for imaps in await asyncio.gather(*map(extractor.extract, samples))]
-
-    assert asyncio.run(run()) == [2, 2, 2]
-    assert calls == ["What is it?"]
 
 
 @settings(max_examples=60, deadline=None)

@@ -19,12 +19,12 @@ from imapeval.graph.build.grouping import have_same_qualifiers, invert_qualifier
         ("subacute thyroiditis", "thyroiditis", True),  # no word of its own
     ],
 )
-def test_names_are_qualified_alike_or_not(one: str, other: str, same: bool) -> None:
+def test_qualifiers_are_compared(one: str, other: str, same: bool) -> None:
     assert have_same_qualifiers(one, other) is same
     assert have_same_qualifiers(other, one) is same
 
 
-def test_qualifiers_are_turned_into_their_opposites() -> None:
+def test_qualifiers_are_inverted() -> None:
     assert list_qualifiers("Acute-on-chronic liver failure") == {"acute", "chronic"}
     assert invert_qualifiers("Non-Alcoholic, adult") == ("nonalcoholic, adult", "alcoholic, juvenile")
     assert invert_qualifiers("gout") == ("gout", "gout")

@@ -32,7 +32,7 @@ def find(merged: Merged, concept_id: str) -> Concept:
     return next(concept for concept in merged.concepts if concept.id == concept_id)
 
 
-def test_records_of_one_id_add_up() -> None:
+def test_records_with_the_same_id_are_combined() -> None:
     chinese = Record("D:1", "d", names=[Name("哮喘", "zh", "name", "d")], xrefs=["M:1"])
     edge = Record("D:1", "d", parents=["D:2"], wholes=["U:1"])
     (found,) = combine_by_id([Record("D:1", "d"), record("D:1", "asthma"), chinese, edge]).values()
@@ -41,7 +41,7 @@ def test_records_of_one_id_add_up() -> None:
     assert (found.parents, found.wholes, found.xrefs) == (["D:2"], ["U:1"], ["M:1"])
 
 
-def test_one_source_stays_as_it_is() -> None:
+def test_one_source_is_unchanged() -> None:
     merged = run([record("D:1", "asthma", parents=["D:2"]), record("D:2", "lung disease"), record("D:3", "asthma")])
     assert ids(merged) == ["D:1", "D:2", "D:3"]
     assert find(merged, "D:1").parents == ("D:2",)
@@ -63,7 +63,7 @@ def test_a_cross_reference_needs_a_shared_name(claims_first: bool) -> None:
     assert ids(near) == ["D:1", "M:1"]
 
 
-def test_a_shared_abbreviation_or_related_name_is_no_shared_name() -> None:
+def test_a_shared_abbreviation_or_related_name_is_not_enough() -> None:
     for extra in (Name("MS", "en", "abbreviation", "x"), Name("sclerosis", "en", "synonym", "x", "related")):
         one, other = record("D:1", "multiple sclerosis", xrefs=["M:1"]), record("M:1", "mitral stenosis")
         one.names.append(extra)
@@ -71,7 +71,7 @@ def test_a_shared_abbreviation_or_related_name_is_no_shared_name() -> None:
         assert ids(run([one], [other])) == ["D:1", "M:1"]
 
 
-def test_equal_preferred_names_of_kin_types_are_one() -> None:
+def test_equal_labels_of_compatible_types_are_merged() -> None:
     merged = run(
         [record("D:1", "Fevers")], [record("S:1", "fever", kind="symptom"), record("S:2", "FEVER", kind="drug")]
     )
@@ -80,7 +80,7 @@ def test_equal_preferred_names_of_kin_types_are_one() -> None:
     assert merged.counts == {("s", "same name"): 1}
 
 
-def test_a_known_name_joins_only_where_one_concept_has_it() -> None:
+def test_a_known_name_joins_only_if_it_is_unique() -> None:
     known = [record("D:1", "neoplasm", "tumor"), record("D:2", "cancer", "malignancy")]
     assert run(known, [record("M:1", "malignancy")]).counts == {("m", "known name"): 1}
     ambiguous = [*known, record("D:3", "swelling", "tumor")]
@@ -88,27 +88,27 @@ def test_a_known_name_joins_only_where_one_concept_has_it() -> None:
 
 
 @pytest.mark.parametrize("xrefs", [[], ["D:1"]])
-def test_what_is_qualified_is_not_what_is_not(xrefs: list[str]) -> None:
+def test_names_with_other_qualifiers_are_not_merged(xrefs: list[str]) -> None:
     # DOID:6132 lists "acute bronchitis" and "chronic bronchitis" among the synonyms of bronchitis.
     known = [record("D:1", "bronchitis", "acute bronchitis", "chest cold")]
     assert ids(run(known, [record("M:1", "acute bronchitis", xrefs=xrefs)])) == ["D:1", "M:1"]
     assert ids(run(known, [record("M:1", "chest cold", xrefs=xrefs)])) == ["D:1"]
 
 
-def test_numerals_are_written_in_one_way() -> None:
+def test_spellings_of_numerals_are_the_same() -> None:
     merged = run([record("D:1", "diabetes mellitus type II")], [record("M:1", "diabetes mellitus type 2")])
     assert ids(merged) == ["D:1"]
     assert ids(run([record("D:1", "glycogenosis type III")], [record("M:1", "glycogenosis type 2")])) == ["D:1", "M:1"]
 
 
-def test_a_shared_lay_wording_is_no_shared_name() -> None:
+def test_a_shared_lay_name_is_not_enough() -> None:
     one, other = record("D:1", "bulimia nervosa"), record("M:1", "hyperphagia", xrefs=["D:1"])
     for each in (one, other):
         each.names.append(Name("binge eating", "en", "lay", each.source))
     assert ids(run([one], [other])) == ["D:1", "M:1"]
 
 
-def test_the_surest_rule_goes_first_for_all_records_whatever_their_order() -> None:
+def test_cross_references_precede_equal_labels() -> None:
     # M:1 has the name of D:1, but M:2 says that it is D:1.
     mesh = [record("M:1", "heart attack"), record("M:2", "infarct", "heart attack", xrefs=["D:1"])]
     for order in (mesh, mesh[::-1]):
@@ -117,7 +117,7 @@ def test_the_surest_rule_goes_first_for_all_records_whatever_their_order() -> No
         assert ids(merged) == ["D:1", "M:1"]
 
 
-def test_an_equal_name_goes_before_a_known_one_whatever_their_order() -> None:
+def test_equal_labels_precede_known_names() -> None:
     # M:2 is hepatitis; M:1 must not take its place because D:1 lists it among the synonyms.
     mesh = [record("M:1", "acute hepatitis"), record("M:2", "hepatitis")]
     for order in (mesh, mesh[::-1]):
@@ -131,7 +131,7 @@ def test_two_records_of_one_source_never_join_each_other() -> None:
     assert ids(merged) == ["D:1", "M:1"] or ids(merged) == ["D:1", "M:2"]
 
 
-def test_the_same_id_joins_whatever_else_is_said() -> None:
+def test_the_same_id_always_joins() -> None:
     translation = Record("D:1", "zh", names=[Name("哮喘", "zh", "name", "zh")])
     merged = merge({"d": combine_by_id([record("D:1", "asthma")]), "zh": combine_by_id([translation])})
     assert merged.counts == {("zh", "same id"): 1}
@@ -145,7 +145,7 @@ def test_precedence_is_the_order_of_the_sources() -> None:
     assert find(run(other, one), "M:1").type == "symptom"
 
 
-def test_only_the_concepts_own_label_is_its_name_outright() -> None:
+def test_only_the_label_has_the_kind_name() -> None:
     merged = run([record("D:1", "heart attack", xrefs=["M:1"])], [record("M:1", "infarct", "heart attack")])
     assert {(name.text, name.kind) for _, name in merged.names} == {
         ("heart attack", "name"),
@@ -184,7 +184,7 @@ def test_a_cycle_loses_the_edge_of_the_least_trusted_source() -> None:
     assert (find(turned, "M:1").parents, find(turned, "M:2").parents) == (("M:2",), ())
 
 
-def test_a_source_that_keeps_apart_what_is_one_elsewhere_makes_no_loop() -> None:
+def test_an_edge_within_a_merged_concept_is_dropped() -> None:
     merged = run(
         [record("D:1", "flu", "influenza a", xrefs=["M:1"])],
         [record("M:1", "flu", parents=["M:2"]), record("M:2", "influenza")],
@@ -194,7 +194,7 @@ def test_a_source_that_keeps_apart_what_is_one_elsewhere_makes_no_loop() -> None
     assert find(merged, "D:1").parents == ("M:2",)
 
 
-def test_an_edge_between_types_that_merging_made_foreign_is_left_out() -> None:
+def test_an_edge_between_types_made_incompatible_by_merging_is_left_out() -> None:
     merged = run(
         [record("D:1", "surgery", kind="department"), record("D:2", "drainage", kind="procedure", parents=["D:1"])],
         [record("M:1", "incision", kind="department", parents=["M:2"]), record("M:2", "surgery", kind="department")],
@@ -224,14 +224,14 @@ def test_types_come_from_the_nearest_typed_ancestor() -> None:
     assert merged.inherited == 2
 
 
-def test_a_concept_that_nobody_names_is_left_out() -> None:
+def test_a_concept_without_names_is_left_out() -> None:
     merged = run([Record("X:1", "x", parents=["X:2"]), record("X:2", "two", parents=["X:1"])])
     assert ids(merged) == ["X:2"]
     assert merged.unnamed == ["X:1"]
     assert merged.unknown_parents == [("X:2", "X:1")]
 
 
-def test_a_concept_without_a_label_is_called_by_its_best_name() -> None:
+def test_a_missing_label_is_the_best_name() -> None:
     names = [
         Name("哮喘", "zh", "name", "x"),
         Name("wheeze", "en", "synonym", "x", "related"),
@@ -241,12 +241,12 @@ def test_a_concept_without_a_label_is_called_by_its_best_name() -> None:
     assert run([Record("X:1", "x", names=names[:1])]).concepts[0].label == "哮喘"
 
 
-def test_a_label_is_a_name_even_if_the_reader_forgot() -> None:
+def test_the_label_becomes_a_name() -> None:
     merged = run([Record("X:1", "x", "asthma", names=[Name("哮喘", "zh", "name", "x")])])
     assert {name.text for _, name in merged.names} == {"asthma", "哮喘"}
 
 
-def test_cross_references_that_one_concept_claims_are_aliases() -> None:
+def test_unique_cross_references_are_aliases() -> None:
     merged = run([record("D:1", "aa", xrefs=["U:1", "U:2"]), record("D:2", "bb", xrefs=["U:2", "D:1"])])
     assert [concept.aliases for concept in merged.concepts] == [("U:1",), ()]
 
@@ -267,7 +267,7 @@ def test_keys_of_drugs(one: str, other: str, same: bool) -> None:
     assert (make_key(one, "drug") == make_key(other, "drug")) is same
 
 
-def test_kin() -> None:
+def test_compatible_types() -> None:
     assert are_compatible("disease", "symptom")
     assert are_compatible("procedure", "test")
     assert not are_compatible("test", "lifestyle")

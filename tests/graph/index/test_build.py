@@ -126,7 +126,7 @@ def test_the_same_names_give_the_same_bytes(graph, encoder, built, tmp_path):
         (2_200_000, "PCAR192,IVF256,PQ96x4fs"),
     ],
 )
-def test_an_index_keeps_to_its_size(graph, tmp_path, limit, recipe):
+def test_the_index_fits_into_the_size(graph, tmp_path, limit, recipe):
     index = NameIndex.build(graph, LetterEncoder(300), tmp_path / "names.faiss", max_bytes=limit)
     assert index.recipe == recipe
     assert 0.75 * limit < index.path.stat().st_size <= limit
@@ -138,8 +138,8 @@ def test_an_index_keeps_to_its_size(graph, tmp_path, limit, recipe):
         assert text in [name.text for name in graph.names_at(near)]
 
 
-def test_a_size_that_no_index_keeps_to_is_refused_with_the_least():
-    with pytest.raises(UsageError, match=r"21000 names of 64 dimensions fits into 1000 bytes; the smallest takes 29"):
+def test_an_impossible_size_is_rejected_with_the_smallest():
+    with pytest.raises(UsageError, match=r"\b1000\b.*\b29"):
         choose_recipe(21_000, 64, max_bytes=1_000)
 
 
@@ -157,7 +157,7 @@ def test_the_recipe_follows_the_number_of_names(names, dimension, factory):
     assert choose_recipe(names, dimension, max_bytes=None).factory == factory
 
 
-def test_a_letter_is_left_out_of_all_but_short_texts():
+def test_a_character_is_dropped_except_in_short_texts():
     rng = np.random.default_rng(0)
     texts = {drop_character("abcd", rng) for _ in range(100)}
     assert texts == {"bcd", "acd", "abd", "abc"}
@@ -178,7 +178,7 @@ def start_build(graph, path, *more):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_killed_build_goes_on_where_it_stopped(graph, encoder, built, tmp_path):
+def test_a_killed_build_is_resumed(graph, encoder, built, tmp_path):
     path = tmp_path / "names.faiss"
     with start_build(graph, path) as process:
         assert process.stdout is not None
@@ -199,7 +199,7 @@ def test_a_killed_build_goes_on_where_it_stopped(graph, encoder, built, tmp_path
     assert not part.exists()
 
 
-def test_what_was_encoded_for_another_encoder_is_not_used(graph, built, tmp_path):
+def test_vectors_of_another_encoder_are_not_used(graph, built, tmp_path):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -226,7 +226,7 @@ def test_two_processes_make_one_index(graph, encoder, built, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_a_full_disk_is_told_with_the_folder(graph, tmp_path, share):
+def test_a_full_disk_is_reported_with_the_folder(graph, tmp_path, share):
     # The vectors take 21,000 x 64 x 2 bytes and have room in neither case. What they leave is enough to go on with.
     path = tmp_path / "names.faiss"
     with start_build(graph, path, int(21_000 * 64 * 2 * share)) as process:
@@ -252,9 +252,9 @@ def test_a_disk_that_fills_up_while_the_index_is_written_is_reported(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_folder_that_cannot_be_made_is_reported(graph, encoder, tmp_path):
+def test_a_folder_that_cannot_be_created_is_reported(graph, encoder, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ResourceError, match=r"cannot be written to .*file"):
+    with pytest.raises(ResourceError, match="file"):
         NameIndex.build(graph, encoder, tmp_path / "file" / "names.faiss")
 
 

@@ -49,7 +49,7 @@ def test_initials_find_what_they_abbreviate(graph):
     assert not len(none)
 
 
-def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
+def test_cosines_are_those_of_tfidf_vectors(graph):
     grams = NgramIndex.build(graph)
     groups, words, _ = extract_features(["lung", "lung disease"])
     weights = [
@@ -65,7 +65,7 @@ def test_cosine_is_that_of_tfidf_vectors_by_hand(graph):
     assert grams.search("lung", 1)[1][0] == pytest.approx(dot / (lengths[0] * lengths[1]), abs=1e-5)
 
 
-def test_what_is_frequent_counts_for_the_best_names_too(graph, monkeypatch):
+def test_frequent_features_count_for_the_best_names(graph, monkeypatch):
     grams = NgramIndex.build(graph)
     exact = [grams.search(norm, 2) for norm in ("lung disease", "恶性淋巴瘤")]
     monkeypatch.setattr("imapeval.graph.index.ngram_index._SCANNED_POSTINGS", 1)
@@ -75,7 +75,7 @@ def test_what_is_frequent_counts_for_the_best_names_too(graph, monkeypatch):
         assert found[1][0] == pytest.approx(cosines[0], abs=1e-6)
 
 
-def test_many_texts_find_what_each_finds_alone(graph):
+def test_a_batch_gives_the_results_of_single_searches(graph):
     grams = NgramIndex.build(graph)
     norms = ["lung disease", "", "恶性淋巴瘤", "ibuprofin"]
     groups, words, _ = extract_features(norms)
@@ -95,7 +95,7 @@ def test_a_graph_without_names_finds_none(tmp_path):
         assert [rows.tolist() for rows in grams.rows_with(np.array([1]), 3)] == [[]]
 
 
-def test_files_give_the_same_answers_and_foreign_ones_are_refused(graph, tmp_path):
+def test_files_give_the_same_results_and_others_are_rejected(graph, tmp_path):
     built, folder = NgramIndex.build(graph), tmp_path / "kept"
     NgramIndex.build(graph, folder)
     opened = NgramIndex.open(graph, folder)
@@ -130,7 +130,7 @@ def test_a_cache_on_a_full_disk_leaves_the_index_in_memory(mount_disk):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="nobody is told there whether a process lives")
-def test_what_a_killed_build_left_is_removed_and_what_others_build_is_not(graph, tmp_path):
+def test_drafts_of_killed_builds_are_removed(graph, tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         pass
     folder = tmp_path / "cache"

@@ -52,7 +52,7 @@ def read(found):
     return dict(zip(found.concepts, rows, strict=True))
 
 
-def test_a_text_has_the_same_candidates_alone_and_among_others(finder):
+def test_candidates_do_not_depend_on_the_batch(finder):
     together = finder.find_many(TEXTS * 8, lang="en")
     assert len(together) == len(TEXTS) * 8
     for text, found, again in zip(TEXTS, together[: len(TEXTS)], together[-len(TEXTS) :], strict=True):
@@ -64,14 +64,14 @@ def test_a_text_has_the_same_candidates_alone_and_among_others(finder):
     assert finder.find_many([], lang="en") == []
 
 
-def test_features_are_shares(finder):
+def test_features_are_between_0_and_1(finder):
     for found in finder.find_many(TEXTS, lang="en"):
         assert len(set(found.concepts)) == len(found.concepts)
         assert found.features.min(initial=0.0) == 0.0
         assert found.features.max(initial=0.0) <= 1 + 1e-6  # lengths are kept as 32-bit numbers
 
 
-def test_letters_and_words_by_hand(finder):
+def test_features_computed_by_hand(finder):
     [found] = finder.find_many(["lung diseases"], lang="en")
     lung = read(found)["x:lung"]
     # The normal form of a name: all is the same.
@@ -88,12 +88,12 @@ def test_letters_and_words_by_hand(finder):
     assert [read(found)[concept]["marks differ"] for concept in ("x:type1", "x:type2")] == [1, 0]
 
 
-def test_words_that_stand_twice_count_once(finder):
+def test_repeated_words_count_once(finder):
     [found] = finder.find_many(["lung disease lung"], lang="en")
     assert read(found)["x:lung"]["words"] == pytest.approx(1.0, abs=1e-6)
 
 
-def test_what_has_no_letter_or_digit_has_no_candidates(finder):
+def test_text_without_letters_and_digits_has_no_candidates(finder):
     assert [found.concepts for found in finder.find_many(["", "%%", "..."], lang="en")] == [[], [], []]
 
 
@@ -105,7 +105,7 @@ def test_abbreviations_keep_their_last_letter(finder, text, concept):
     assert [c for c, features in read(found).items() if features["initials"]] == [concept]
 
 
-def test_the_encoder_says_the_least_it_found_of_names_that_it_did_not_find(finder, monkeypatch):
+def test_names_not_found_by_the_encoder_have_the_lowest_cosine(finder, monkeypatch):
     monkeypatch.setattr("imapeval.graph.linking.candidates.ENCODER_HITS", 2)
     [found] = finder.find_many(["lung disease"], lang="en")
     cosines = sorted({round(row["encoder"], 6) for row in read(found).values()})
@@ -114,7 +114,7 @@ def test_the_encoder_says_the_least_it_found_of_names_that_it_did_not_find(finde
     assert len(found.concepts) > 2
 
 
-def test_nearest_names_by_letters(finder):
+def test_nearest_names_by_ngrams(finder):
     near, none = finder.find_by_ngrams(["lung disease", "zzzz"])
     assert near[0][0].text == "lung disease"
     assert near[0][1] == pytest.approx(1.0, abs=1e-6)

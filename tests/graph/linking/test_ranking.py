@@ -29,7 +29,7 @@ def test_each_candidate_is_compared_with_the_best():
     assert not table[:, [MODEL_FEATURES.index(f"{feature} behind") for feature in RELATIVE_FEATURES[1:]]].any()
 
 
-def test_scores_are_the_shares_of_the_exponentials_and_nothing_has_one():
+def test_scores_are_those_of_a_conditional_logit():
     ranked = rank_candidates(make_found([0.3, 0.8]))
     # exp(w.x) by hand, McFadden 1974.
     logits = [value * WEIGHTS["letters"] + (0.8 - value) * WEIGHTS["letters behind"] for value in (0.3, 0.8)]
@@ -41,7 +41,7 @@ def test_scores_are_the_shares_of_the_exponentials_and_nothing_has_one():
     assert ranked[0].evidence["letters"] in (0.3, 0.8)
 
 
-def test_only_so_many_are_returned_and_they_score_as_among_all():
+def test_k_does_not_change_scores():
     found = make_found([0.1, 0.5, 0.9])
     assert rank_candidates(found, k=2) == rank_candidates(found)[:2]
     assert rank_candidates(make_found([])) == []

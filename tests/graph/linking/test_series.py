@@ -41,7 +41,7 @@ def find(parts, norm):
     return {name.concept: near for name, near in found}
 
 
-def test_a_code_stands_for_what_the_others_of_its_series_stand_for(parts):
+def test_a_code_is_expanded_like_others_of_its_series(parts):
     found = find(parts, "imd80")
     assert found.keys() == {"x:80", "y:80"}  # no other immunodeficiency
     assert 2 * found["y:80"] < found["x:80"] < 1  # the deafness has but the number of it
@@ -52,7 +52,7 @@ def test_a_code_stands_for_what_the_others_of_its_series_stand_for(parts):
 
 
 @pytest.mark.parametrize("norm", ["imd99", "abc80", "asthma", "immunodeficiency 80", ""])
-def test_what_is_no_code_of_a_known_series_has_no_names_by_it(parts, norm):
+def test_other_texts_are_not_expanded(parts, norm):
     assert find(parts, norm) == {}
 
 

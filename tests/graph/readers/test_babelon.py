@@ -38,7 +38,7 @@ def test_names(tmp_path: Path) -> None:
     assert not source.problems.counts
 
 
-def test_what_is_not_taken_is_counted(tmp_path: Path) -> None:
+def test_skipped_rows_are_counted(tmp_path: Path) -> None:
     records, source = read(
         tmp_path / "x.tsv",
         "en\tzh\tHP:0001945\trdfs:label\tFever\t发热\tCANDIDATE\t",

@@ -1,7 +1,6 @@
 """What is wrong with files, the same for every format that is read line by line or whole."""
 
 import gzip
-import time
 from pathlib import Path
 
 import pytest
@@ -55,7 +54,7 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path: Path, kind: str) -> Non
 
 
 @by_line
-def test_a_line_that_is_no_utf8_is_left_out(tmp_path: Path, kind: str) -> None:
+def test_a_line_that_is_not_utf8_is_left_out(tmp_path: Path, kind: str) -> None:
     content = make(kind, "one", "br\u00fbl\u00e9", "three").encode().replace("br\u00fbl\u00e9".encode(), b"br\xfbl\xe9")
     records, source = read(tmp_path / FILES[kind], kind, content)
     assert texts(records) == ["one", "three"]
@@ -64,7 +63,7 @@ def test_a_line_that_is_no_utf8_is_left_out(tmp_path: Path, kind: str) -> None:
 
 
 @by_line
-def test_a_name_of_100_000_characters_is_refused_with_its_place(tmp_path: Path, kind: str) -> None:
+def test_a_name_of_100_000_characters_is_rejected_with_its_place(tmp_path: Path, kind: str) -> None:
     records, source = read(tmp_path / FILES[kind], kind, make(kind, "one", "x" * 100_000, "three").encode())
     assert texts(records) == ["one", "three"]
     first, step = PLACES[kind]
@@ -74,7 +73,7 @@ def test_a_name_of_100_000_characters_is_refused_with_its_place(tmp_path: Path, 
 
 
 @by_line
-def test_an_empty_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_an_empty_file_is_rejected(tmp_path: Path, kind: str) -> None:
     with pytest.raises(InputError) as error:
         read(tmp_path / FILES[kind], kind, b"")
     assert error.value.path == tmp_path / FILES[kind]
@@ -89,7 +88,7 @@ def test_a_header_alone_has_nothing(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["kgx", "babelon", "table"])
-def test_a_broken_row_costs_only_itself(tmp_path: Path, kind: str) -> None:
+def test_only_a_broken_row_is_left_out(tmp_path: Path, kind: str) -> None:
     content = make(kind, "one") + "DOID:9\n\n" + ROWS[kind].format(3, "three")
     records, source = read(tmp_path / FILES[kind], kind, content.encode())
     assert texts(records) == ["one", "three"]
@@ -107,11 +106,11 @@ def test_a_missing_column_is_named(tmp_path: Path, kind: str) -> None:
 
 @by_line
 @pytest.mark.parametrize("damage", ["cut", "broken"])
-def test_damaged_gzip_is_refused(tmp_path: Path, kind: str, damage: str) -> None:
+def test_damaged_gzip_is_rejected(tmp_path: Path, kind: str, damage: str) -> None:
     whole = gzip.compress(make(kind, *(f"name {number * 7919 % 10007}" for number in range(5000))).encode())
     middle = len(whole) // 2
     data = whole[:middle] if damage == "cut" else whole[:middle] + bytes(50) + whole[middle + 50 :]
-    with pytest.raises(InputError, match="damaged or cut off"):
+    with pytest.raises(InputError, match=r"\.gz"):
         read(tmp_path / f"{FILES[kind]}.gz", kind, data)
 
 
@@ -127,7 +126,7 @@ PAGE = b"<!DOCTYPE html>\n<html><head><title>404</title></head><body>Not found, 
 
 @pytest.mark.parametrize("kind", ["obo", "obographs", "owl", "kgx", "babelon", "table"])
 @pytest.mark.parametrize("content", [PAGE, b"\x00\xff\xfe\x01" * 500, b"", b"[1, 2"])
-def test_foreign_content_is_refused(tmp_path: Path, kind: str, content: bytes) -> None:
+def test_foreign_content_is_rejected(tmp_path: Path, kind: str, content: bytes) -> None:
     if kind == "owl":
         pytest.importorskip("pyoxigraph", reason="needs the extra 'owl'")
     name = {**FILES, "obographs": "x.obographs.json", "owl": "x.owl"}[kind]
@@ -136,25 +135,8 @@ def test_foreign_content_is_refused(tmp_path: Path, kind: str, content: bytes) -
     assert error.value.path == tmp_path / name
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'synonym: "x"' + " " * 100_000 + "a b",
-        "name: x" + " " * 100_000 + "y",
-        "name: {" + "=" * 100_000 + "y",
-        'synonym: "' + '" ' * 50_000,
-    ],
-)
-def test_a_line_made_to_be_slow_is_read_at_once(tmp_path: Path, line: str) -> None:
-    # Each took minutes where the pattern gave back what it took.
-    started = time.process_time()
-    records, _ = read(tmp_path / "x.obo", "obo", f"[Term]\nid: DOID:1\n{line}\n".encode())
-    assert [record.id for record in records] == ["DOID:1"]
-    assert time.process_time() - started < 2
-
-
 @pytest.mark.parametrize("cell", ['"a"\rb', '"' + "x" * 200_000 + '"'])
-def test_a_cell_that_cannot_be_split_costs_its_row(tmp_path: Path, cell: str) -> None:
+def test_a_row_that_cannot_be_split_is_left_out(tmp_path: Path, cell: str) -> None:
     records, source = read(tmp_path / "x.csv", "table", make("table", cell, "two").encode())
     assert texts(records) == ["two"]
     assert source.problems.places == {"not 2 cells": ["x.csv line 2"]}
@@ -164,11 +146,11 @@ def test_columns_without_a_name_are_those_of_a_spreadsheet(tmp_path: Path) -> No
     records, source = read(tmp_path / "x.csv", "table", b"id,name,,\nDOID:1,one,,\nDOID:2,two,,\n")
     assert texts(records) == ["one", "two"]
     assert not source.problems.counts
-    with pytest.raises(InputError, match="line 1: the column 'name' occurs twice"):
+    with pytest.raises(InputError, match=r"line 1:.*'name'"):
         read(tmp_path / "x.csv", "table", b"id,name,Name\nDOID:1,one,uno\n")
 
 
-def test_a_line_that_is_no_line_is_left_out(tmp_path: Path) -> None:
+def test_an_overlong_line_is_left_out(tmp_path: Path) -> None:
     content = make("table", "one", "x" * (MAX_LINE + 10), "three").encode()
     records, source = read(tmp_path / "x.csv", "table", content)
     assert texts(records) == ["one", "three"]
@@ -181,7 +163,7 @@ def test_numbers_in_json_that_python_refuses(tmp_path: Path) -> None:
     assert texts(records) == ["one"]
 
 
-def test_half_characters_in_ids_reach_no_graph(tmp_path: Path) -> None:
+def test_lone_surrogates_in_ids_are_rejected(tmp_path: Path) -> None:
     content = (
         rb'{"graphs": [{"nodes": [{"id": "DOID:1", "type": "CLASS", "meta": {"xrefs": [{"val": "X:\ud800"}]}},'
         rb'{"id": "http://a.org/\ud800", "type": "CLASS"}],'

@@ -38,7 +38,9 @@ WELL_FORMED = [
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("file", "content", "name", "key"), WELL_FORMED)
-def test_one_format_knows_a_file(tmp_path: Path, file: str, content: str, name: str, key: str, packed: bool) -> None:
+def test_exactly_one_format_recognises_a_file(
+    tmp_path: Path, file: str, content: str, name: str, key: str, packed: bool
+) -> None:
     data = content.encode()
     path = tmp_path / (f"{file}.gz" if packed else file)
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -55,21 +57,21 @@ def test_a_format_of_one_ontology_names_the_source(tmp_path: Path, form: str, ke
     assert open_source(f"{form}:{tmp_path / 'META'}")[1].name == key
 
 
-def test_format_before_a_colon_wins(tmp_path: Path) -> None:
+def test_the_format_before_a_colon_is_used(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_text("id,name\n", encoding="utf-8")
     known, source = open_source(f"obo:{path}")
     assert (known.name, source.path) == ("obo", path)
 
 
-def test_colons_in_paths_are_no_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colons_in_paths_are_not_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("obo:mine.obo", "C:mine.obo", "data:2026.obo"):
         Path(name).write_text(OBO, encoding="utf-8")
         known, source = open_source(name)
         assert (known.name, source.path) == ("obo", Path(name))
     # A drive letter: as a path does not exist, but it is no format either.
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match="doid"):
         open_source("C:\\data\\doid.obo")
     assert open_source("obo:C:mine.obo")[1].path == Path("C:mine.obo")
 
@@ -80,10 +82,10 @@ def test_unknown_format_lists_all() -> None:
     assert all(f"\n  {known.name}: {known.title}" in str(error.value) for known in FORMATS)
 
 
-def test_what_no_format_knows_lists_what_was_looked_for(tmp_path: Path) -> None:
+def test_an_unrecognised_file_is_rejected_with_the_formats(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n", encoding="utf-8")
     for path in (tmp_path / "a.csv", tmp_path):
-        with pytest.raises(InputError, match="not recognised") as error:
+        with pytest.raises(InputError, match=path.name) as error:
             open_source(str(path))
         assert all(f"\n  {known.name}: " in str(error.value) for known in FORMATS)
 
@@ -95,15 +97,15 @@ def test_web_addresses_and_absent_files() -> None:
         open_source("nowhere.obo")
 
 
-def test_names_of_formats_are_unlike() -> None:
+def test_names_of_formats_are_unique() -> None:
     assert len({known.name for known in FORMATS}) == len(FORMATS)
     # One letter before a colon is a drive.
     assert all(len(known.name) > 1 for known in FORMATS)
 
 
-def test_what_cannot_be_looked_at_is_refused_with_its_format_or_without(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="it cannot be read"):
+def test_unreadable_paths_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="xxx"):
         open_source("x" * 5000)
     for name in ("umls", "rf2", "mesh", "obo", "kgx"):
-        with pytest.raises(InputError, match="does not exist"):
+        with pytest.raises(InputError, match="nowhere"):
             open_source(f"{name}:{tmp_path / 'nowhere'}")

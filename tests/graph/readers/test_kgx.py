@@ -72,7 +72,7 @@ def test_edges(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["small_nodes.tsv", "small_edges.tsv.gz", "small", "."])
-def test_either_file_their_start_or_their_folder_names_the_pair(folder: Path, name: str) -> None:
+def test_a_pair_is_found_by_file_prefix_or_folder(folder: Path, name: str) -> None:
     assert [record.id for record in read(folder / name)[0]] == [
         "MESH:D003924",
         "UNII:1",
@@ -88,14 +88,14 @@ def test_a_file_of_nodes_alone_is_read(folder: Path) -> None:
     assert len(read(folder / "small")[0]) == 3
 
 
-def test_two_pairs_in_a_folder_are_not_guessed_at(folder: Path) -> None:
+def test_two_pairs_in_a_folder_are_rejected(folder: Path) -> None:
     (folder / "other_nodes.tsv").write_text(NODES, encoding="utf-8")
     with pytest.raises(InputError, match="X_nodes"):
         read(folder)
     assert len(read(folder / "small")[0]) == 6
 
 
-def test_a_table_that_is_not_there_is_not_replaced_by_its_other_half(folder: Path) -> None:
+def test_a_missing_table_is_not_replaced_by_the_other(folder: Path) -> None:
     (folder / "small_nodes.tsv").unlink()
     assert not FORMAT.recognise(folder / "small_nodes.tsv", b"")
     with pytest.raises(InputError, match="X_nodes"):

@@ -31,7 +31,7 @@ def collect(path: Path) -> dict[str, Record]:
     return found
 
 
-def test_headings_are_turned_round() -> None:
+def test_headings_are_in_natural_order() -> None:
     anemia = collect(SAMPLE / "desc2026.xml")["D900002"]
     assert (anemia.id, anemia.label, anemia.type) == ("MESH:D900002", "Aplastic Anemia", "disease")
     assert collect(SAMPLE / "desc2026.xml")["D900003"].label == "Fatigue & Weakness"
@@ -62,7 +62,7 @@ def test_types_come_from_the_trees() -> None:
     assert types["D900015"] == "department"  # by its semantic type
 
 
-def test_trees_say_kind_of_or_part_of() -> None:
+def test_trees_give_kinds_and_parts() -> None:
     records = collect(SAMPLE / "desc2026.xml")
     assert records["D900002"].parents == ["MESH:D900001"]
     assert (records["D900005"].parents, records["D900005"].wholes) == ([], ["MESH:D900004"])
@@ -70,7 +70,7 @@ def test_trees_say_kind_of_or_part_of() -> None:
     assert (records["D900007"].parents, records["D900007"].wholes) == (["MESH:D900006"], [])
 
 
-def test_drug_belongs_to_the_class_of_its_action_and_not_to_what_it_is_made_from() -> None:
+def test_drugs_belong_to_classes_not_to_precursors() -> None:
     records = collect(SAMPLE / "desc2026.xml")
     # The non-steroidal anti-inflammatory agents and, two steps up the tree, the phenylpropionates; phenylpropionic
     # acid between them is a substance.
@@ -94,7 +94,7 @@ def test_pharmacological_actions() -> None:
     }
 
 
-def test_folder_is_all_its_files(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_are_read(tmp_path: Path) -> None:
     assert FORMAT.recognise(SAMPLE, b"")
     assert set(collect(SAMPLE)) == {ui for file in SAMPLE.iterdir() for ui in collect(file)}
     assert not FORMAT.recognise(tmp_path, b"")
@@ -112,14 +112,14 @@ def test_compressed_with_a_byte_order_mark(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + (SAMPLE / "desc2026.xml").read_bytes().replace(b"\n", b"\r\n")))
     assert read(path) == read(SAMPLE / "desc2026.xml")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match="damaged or cut off"):
+    with pytest.raises(InputError, match=r"desc2026\.xml\.gz"):
         read(path)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/terminology/mesh-2015-subset.xml")
-def test_slice_of_the_real_file_is_cut_off_and_says_so(tmp_path: Path) -> None:
+def test_a_truncated_real_file(tmp_path: Path) -> None:
     # The slice is the first 1,000 lines of desc2015.xml; the third record lacks its end.
-    with pytest.raises(InputError, match="truncated here, after 2 whole records") as caught:
+    with pytest.raises(InputError, match=r"\b2\b") as caught:
         read(REAL)
     assert caught.value.line == 1001
     text = REAL.read_text()
@@ -142,7 +142,7 @@ def test_slice_of_the_real_file_is_cut_off_and_says_so(tmp_path: Path) -> None:
     assert ("Temephos", "brand", "exact") in {(name.text, name.kind, name.scope) for name in records["D000002"].names}
 
 
-def test_entities_are_refused(tmp_path: Path) -> None:
+def test_nested_entities_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "desc2026.xml"
     bomb = (
         '<!DOCTYPE DescriptorRecordSet [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -151,7 +151,7 @@ def test_entities_are_refused(tmp_path: Path) -> None:
     # In UTF-16 too, where a search for "<!ENTITY" in the bytes finds nothing.
     for encoding in ("utf-8", "utf-16"):
         path.write_bytes(bomb.encode(encoding))
-        with pytest.raises(InputError, match="it declares the entity 'b', which contains other entities"):
+        with pytest.raises(InputError, match=r"desc2026\.xml.*'b'"):
             read(path)
 
 
@@ -167,7 +167,7 @@ def test_entities_are_refused(tmp_path: Path) -> None:
         ("<DescriptorRecordSet><DescriptorRecord>心".encode()[:-1], "truncated"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_other_files_are_rejected(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "desc2026.xml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:

@@ -60,7 +60,7 @@ def test_synonyms(tmp_path: Path, line: str, expected: Name) -> None:
     assert not source.problems.counts
 
 
-def test_a_term_with_all_that_is_read(tmp_path: Path) -> None:
+def test_a_complete_term(tmp_path: Path) -> None:
     record, _ = read_term(
         tmp_path,
         'name: heart\\: left ventricle {source="x"} ! comment',
@@ -84,7 +84,7 @@ def test_a_term_with_all_that_is_read(tmp_path: Path) -> None:
     assert record.xrefs == ["DOID:9", "SNOMEDCT:87878005", "UMLS:C0018827", "MESH:D006352"]
 
 
-def test_genus_is_the_parent_where_there_is_no_other(tmp_path: Path) -> None:
+def test_the_genus_is_the_parent_if_there_is_no_other(tmp_path: Path) -> None:
     record, _ = read_term(
         tmp_path,
         "intersection_of: DOID:7 ! genus",
@@ -93,7 +93,7 @@ def test_genus_is_the_parent_where_there_is_no_other(tmp_path: Path) -> None:
     assert record.parents == ["DOID:7"]
 
 
-def test_mondo_says_which_references_are_equivalent(tmp_path: Path) -> None:
+def test_only_equivalent_references_of_mondo_count(tmp_path: Path) -> None:
     record, source = read_term(
         tmp_path,
         'xref: MESH:D001 {source="MONDO:equivalentTo", source="DOID:1"}',
@@ -104,7 +104,7 @@ def test_mondo_says_which_references_are_equivalent(tmp_path: Path) -> None:
     assert source.skipped == {"references to what is not the same": 1}
 
 
-def test_what_is_no_term_is_left_out(tmp_path: Path) -> None:
+def test_other_stanzas_are_left_out(tmp_path: Path) -> None:
     text = (
         HEADER
         + "[Typedef]\nid: part_of\nname: part of\n\n[Instance]\nid: DOID:8\nname: x\n\n"
@@ -117,7 +117,7 @@ def test_what_is_no_term_is_left_out(tmp_path: Path) -> None:
     assert source.skipped == {"obsolete terms": 1, "synonyms that the source has discarded": 1}
 
 
-def test_bad_lines_cost_only_themselves(tmp_path: Path) -> None:
+def test_only_bad_lines_are_left_out(tmp_path: Path) -> None:
     text = HEADER + (
         "[Term]\nid: DOID:1\nname: one\nsynonym: flu EXACT []\nname: uno\nthis line is no tag\n\n"
         "[Term]\nname: without an id\n\n[Term]\nid: DOID:2\nname: two\nis_a: DOID:1\n"
@@ -132,7 +132,7 @@ def test_bad_lines_cost_only_themselves(tmp_path: Path) -> None:
     }
 
 
-def test_cycles_and_repeated_ids_pass_through(tmp_path: Path) -> None:
+def test_cycles_and_repeated_ids_are_kept(tmp_path: Path) -> None:
     text = HEADER + "[Term]\nid: DOID:1\nis_a: DOID:2\n\n[Term]\nid: DOID:2\nis_a: DOID:1\n\n[Term]\nid: DOID:1\n"
     records, _ = read(tmp_path / "x.obo", text)
     assert [(record.id, record.parents) for record in records] == [
@@ -186,6 +186,6 @@ def test_compressed(tmp_path: Path) -> None:
     assert [record.label for record in records] == ["one"]
 
 
-def test_what_has_no_term_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.obo: it has no \[Term\]"):
+def test_a_file_without_terms_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.obo.*\[Term\]"):
         read(tmp_path / "x.obo", "<html><body>404</body></html>")

@@ -21,7 +21,7 @@ def read(path: Path, nodes: list[Any] | None = None, edges: list[Any] | None = N
     return list(FORMAT.read(source)), source
 
 
-def test_a_node_with_all_that_is_read(tmp_path: Path) -> None:
+def test_a_complete_node(tmp_path: Path) -> None:
     meta = {
         "synonyms": [
             {"pred": "hasExactSynonym", "val": "COPD", "synonymType": IRI + "OMO_0003000"},
@@ -61,7 +61,7 @@ def test_a_node_with_all_that_is_read(tmp_path: Path) -> None:
     assert not source.problems.counts
 
 
-def test_what_is_no_living_class_is_left_out(tmp_path: Path) -> None:
+def test_only_current_classes_are_read(tmp_path: Path) -> None:
     records, source = read(
         tmp_path / "x.json",
         [
@@ -95,7 +95,7 @@ def test_what_is_no_living_class_is_left_out(tmp_path: Path) -> None:
         ("[" * 200_000, "nested too deeply"),
     ],
 )
-def test_broken_files_are_refused(tmp_path: Path, content: str, problem: str) -> None:
+def test_broken_files_are_rejected(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "x.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=problem):
         read(tmp_path / "x.json")
@@ -121,7 +121,7 @@ def test_disease_ontology_of_2018() -> None:
         (IRI + "BFO_0000051", False),
     ],
 )
-def test_part_of_however_it_is_written(tmp_path: Path, relation: str, is_part: bool) -> None:
+def test_spellings_of_part_of(tmp_path: Path, relation: str, is_part: bool) -> None:
     nodes = [{"id": f"{IRI}UBERON_{number}", "type": "CLASS", "lbl": "x"} for number in (1, 2)]
     (part, _), _ = read(tmp_path / "x.json", nodes, [{"sub": nodes[0]["id"], "pred": relation, "obj": nodes[1]["id"]}])
     assert part.wholes == (["UBERON:2"] if is_part else [])

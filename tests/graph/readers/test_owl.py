@@ -66,7 +66,7 @@ def extra() -> None:
 
 
 @pytest.mark.usefixtures("extra")
-def test_a_class_with_all_that_is_read(tmp_path: Path) -> None:
+def test_a_complete_class(tmp_path: Path) -> None:
     records, source = read(tmp_path / "x.owl", ONTOLOGY.format(HEART))
     assert records == [
         Record(
@@ -104,7 +104,7 @@ def test_a_class_with_all_that_is_read(tmp_path: Path) -> None:
         ("Prefix(:=<http://x.org/>)\nOntology(<http://x.org/>)", "RDF/XML"),
     ],
 )
-def test_broken_and_other_files_are_refused(tmp_path: Path, content: str, problem: str) -> None:
+def test_broken_and_other_files_are_rejected(tmp_path: Path, content: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(tmp_path / "x.owl", content)
 
@@ -120,13 +120,13 @@ def test_a_name_that_is_too_long_has_its_place(tmp_path: Path) -> None:
 
 def test_a_missing_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_optional, "installed", lambda distribution: False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'imapeval\[owl\]'"):
+    with pytest.raises(MissingExtraError, match=r"imapeval\[owl\]"):
         read(tmp_path / "x.owl", ONTOLOGY.format(HEART))
 
 
-def test_entities_that_grow_are_refused(tmp_path: Path) -> None:
+def test_nested_entities_are_rejected(tmp_path: Path) -> None:
     # Nine lines like these made the parser ask for a gigabyte and end the whole process.
     path = tmp_path / "x.owl"
     path.write_text(ONTOLOGY.format(HEART).replace("]>", ' <!ENTITY a "&obo;&obo;">]>', 1), encoding="utf-8")
-    with pytest.raises(InputError, match="it declares the entity 'a', which contains other entities"):
+    with pytest.raises(InputError, match=r"x\.owl.*'a'"):
         list(FORMAT.read(Source(path, "x")))

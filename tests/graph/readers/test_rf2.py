@@ -105,7 +105,7 @@ def test_any_folder_above_the_files(folder: str) -> None:
     assert collect_labels(read(SAMPLE / folder)[0]) == collect_labels(read(SAMPLE)[0])
 
 
-def test_full_files_beside_the_snapshot_are_left_alone(release: Path) -> None:
+def test_full_files_are_ignored(release: Path) -> None:
     path = find(release, "sct2_Concept")
     shutil.copy(path, path.with_name(path.name.replace("Snapshot", "Full")))
     records, source = read(release)
@@ -113,10 +113,10 @@ def test_full_files_beside_the_snapshot_are_left_alone(release: Path) -> None:
     assert records == read(SAMPLE)[0]
 
 
-def test_only_full_files_are_refused(release: Path) -> None:
+def test_only_full_files_are_rejected(release: Path) -> None:
     for path in list(release.rglob("*.txt")):
         path.rename(path.with_name(path.name.replace("Snapshot", "Full")))
-    with pytest.raises(InputError, match=r"only Full files.*that has the Snapshot files"):
+    with pytest.raises(InputError, match=r"Full.*Snapshot"):
         read(release)
 
 
@@ -124,20 +124,20 @@ def test_only_full_files_are_refused(release: Path) -> None:
 def test_missing_file_is_named(release: Path, kind: str) -> None:
     for path in list(release.rglob(f"sct2_{kind}_*")):
         path.unlink()
-    with pytest.raises(InputError, match=f"there is no sct2_{kind}_Snapshot file in it"):
+    with pytest.raises(InputError, match=f"sct2_{kind}_Snapshot"):
         read(release)
 
 
-def test_zip_file_is_to_be_unpacked(tmp_path: Path) -> None:
+def test_a_zip_file_is_rejected(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "snomed.zip", "w") as archive:
         archive.writestr("Snapshot/x.txt", "x")
     assert not FORMAT.recognise(tmp_path, b"")
-    with pytest.raises(InputError, match="Unpack it"):
+    with pytest.raises(InputError, match=r"snomed\.zip"):
         read(tmp_path / "snomed.zip")
 
 
 @pytest.mark.parametrize(("stem", "line"), [("Description_Snapshot-en", 16), ("sct2_Relationship", 6)])
-def test_cut_off_file_is_refused_before_anything_is_read(release: Path, stem: str, line: int) -> None:
+def test_cut_off_file_is_rejected_before_anything_is_read(release: Path, stem: str, line: int) -> None:
     path = find(release, stem)
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(InputError, match="truncated") as caught:
@@ -145,7 +145,7 @@ def test_cut_off_file_is_refused_before_anything_is_read(release: Path, stem: st
     assert (caught.value.path, caught.value.line) == (path, line)
 
 
-def test_file_cut_off_in_its_last_cell_is_refused(release: Path) -> None:
+def test_file_truncated_in_its_last_cell_is_rejected(release: Path) -> None:
     path = find(release, "der2_cRefset_Language")
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(InputError, match="truncated") as caught:
@@ -153,10 +153,10 @@ def test_file_cut_off_in_its_last_cell_is_refused(release: Path) -> None:
     assert (caught.value.path, caught.value.line) == (path, 8)
 
 
-def test_other_columns_are_refused(release: Path) -> None:
+def test_other_columns_are_rejected(release: Path) -> None:
     path = find(release, "sct2_Concept")
     path.write_bytes(path.read_bytes().replace(b"effectiveTime", b"date"))
-    with pytest.raises(InputError, match="the columns are id, date, active"):
+    with pytest.raises(InputError, match="date"):
         read(release)
 
 

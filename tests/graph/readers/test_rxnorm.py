@@ -47,7 +47,7 @@ def test_ingredient() -> None:
     assert not source.problems.counts
 
 
-def test_trade_name_is_a_name_of_what_it_names() -> None:
+def test_a_trade_name_is_a_name_of_its_concept() -> None:
     records, _ = read(SAMPLE)
     assert collect_names(records, "101")["Tylenol"] == "brand"
     assert collect_names(records, "104") == {
@@ -114,7 +114,7 @@ def test_cut_off_relations(release: Path) -> None:
     assert (caught.value.path, caught.value.line) == (path, 18)
 
 
-def test_two_that_name_each_other_stay_two(release: Path) -> None:
+def test_mutual_trade_names_are_not_merged(release: Path) -> None:
     path = release / "rrf/RXNREL.RRF"
     extra = "|".join(["102", "", "CUI", "RO", "101", "", "CUI", "tradename_of", "99", "", "RXNORM", "", "", "", "", ""])
     path.write_text(path.read_text() + extra + "|\n")

@@ -38,7 +38,7 @@ def test_names_by_concept(tmp_path: Path) -> None:
     assert not source.problems.counts
 
 
-def test_names_by_id_with_the_least_of_columns(tmp_path: Path) -> None:
+def test_names_by_id_with_the_required_columns(tmp_path: Path) -> None:
     text = 'id,name\nMSH:D005334,"Fever, of any cause"\nMESH:D005334,pyrexia\nMESH:D005334,发热\n'
     records, _ = read(tmp_path / "fever.csv", text)
     assert [(record.id, record.label) for record in records] == [
@@ -113,15 +113,15 @@ def test_is_a_of_ids_and_names(tmp_path: Path) -> None:
     }
 
 
-def test_a_table_without_a_concept_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no column 'id' or 'concept'"):
+def test_a_table_without_a_concept_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'id'"):
         read(tmp_path / "x.csv", "name,lang\nfever,en\n")
-    with pytest.raises(InputError, match="'name' is missing"):
+    with pytest.raises(InputError, match="'name'"):
         read(tmp_path / "x.csv", "id,lang\nMESH:D005334,en\n")
 
 
 @pytest.mark.parametrize("table", ["diseases", "drugs", "symptoms", "tests", "treatments"])
-def test_our_own_tables_are_read_as_they_are(table: str) -> None:
+def test_our_own_tables_are_read_completely(table: str) -> None:
     path = OWN / f"{table}.tsv"
     records, source = read(path)
     assert not source.problems.counts
@@ -137,16 +137,16 @@ def test_a_concept_named_in_chinese_keeps_its_name(tmp_path: Path) -> None:
     assert second.names == [Name("发热", "zh", "synonym", "x")]
 
 
-def test_a_first_line_that_cannot_be_split_is_refused(tmp_path: Path) -> None:
+def test_a_first_line_that_cannot_be_split_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b'id,"name"\rX:1,"a"\r')
-    with pytest.raises(InputError, match=r"not a table row in UTF-8\. Save it as CSV in UTF-8"):
+    with pytest.raises(InputError, match="UTF-8"):
         list(FORMAT.read(Source(path, "x")))
 
 
 @pytest.mark.parametrize("header", ["id,name", "id,name,备注"])
 @pytest.mark.parametrize("coding", ["gbk", "gb18030", "utf-16"])
-def test_a_table_in_another_coding_is_refused(tmp_path: Path, coding: str, header: str) -> None:
+def test_a_table_in_another_encoding_is_rejected(tmp_path: Path, coding: str, header: str) -> None:
     # 痛 in GBK is a Greek mark in UTF-8, read by chance; only other lines show that the table is no UTF-8.
     assert "痛".encode("gbk").decode("utf-8") == "\u0374"
     more = ",无" if header.endswith("备注") else ""
@@ -154,9 +154,7 @@ def test_a_table_in_another_coding_is_refused(tmp_path: Path, coding: str, heade
     path = tmp_path / "x.csv"
     path.write_text("".join([f"{header}\n", *(f"{id_},{name}{more}\n" for id_, name in rows)]), encoding=coding)
     looks = "UTF-16" if coding == "utf-16" else "GBK"
-    with pytest.raises(
-        InputError, match=rf"line [13]: it is not in UTF-8; it looks like {looks}.*iconv -f "
-    ) as refused:
+    with pytest.raises(InputError, match=rf"line [13]:.*{looks}.*iconv") as refused:
         list(FORMAT.read(Source(path, "x")))
     if coding != "utf-16":
         assert ("备注" if more else "X:2,发热") in str(refused.value)
@@ -165,14 +163,14 @@ def test_a_table_in_another_coding_is_refused(tmp_path: Path, coding: str, heade
     assert {name.text for record in FORMAT.read(Source(path, "x")) for name in record.names} == {n for _, n in rows}
 
 
-def test_a_table_in_another_coding_is_told_where_its_format_is_sought(tmp_path: Path) -> None:
+def test_another_encoding_is_reported_by_find_format(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("编号,名称\nX:1,发热\n", encoding="gbk")
-    with pytest.raises(InputError, match=r"line 1: it is not in UTF-8; it looks like GBK.*编号,名称"):
+    with pytest.raises(InputError, match=r"line 1:.*GBK.*编号,名称"):
         find_format(path)
 
 
-def test_edges_of_what_is_neither_id_nor_name_are_reported(tmp_path: Path) -> None:
+def test_edges_without_ids_or_names_are_reported(tmp_path: Path) -> None:
     records, source = read(tmp_path / "x.csv", "child,parent\n???,fever\nhttps://a.org/fever,fever\n")
     assert not records
     assert source.problems.places == {

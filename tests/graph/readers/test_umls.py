@@ -46,7 +46,7 @@ def test_names_have_language_and_kind() -> None:
     assert not source.problems.counts
 
 
-def test_rows_of_a_concept_that_are_apart_add_up() -> None:
+def test_separate_rows_of_a_concept_are_combined() -> None:
     records, _ = read(SAMPLE)
     texts = [name.text for record in records if record.id == INFARCT for name in record.names]
     assert texts[-1] == "cardiac infarction"
@@ -76,7 +76,7 @@ def test_relations_are_read_from_the_second_to_the_first() -> None:
     assert source.skipped["relations of a concept with itself"] == 1
 
 
-def test_a_step_of_meshs_tree_is_no_kind_but_what_a_classification_says_is(meta: Path) -> None:
+def test_steps_in_mesh_trees_are_not_is_a(meta: Path) -> None:
     with (meta / "MRREL.RRF").open("a") as file:
         file.write("C9000004|A1|AUI|PAR|C9000003|A2|AUI||R1||MSH|MSH|||N||\n")  # MeSH's anatomy: a part
         file.write("C9000003|A2|AUI|CHD|C9000004|A1|AUI||R2||MSH|MSH|||N||\n")
@@ -137,19 +137,19 @@ def test_missing_table_is_named(meta: Path, table: str) -> None:
 
 def test_folder_without_umls(tmp_path: Path) -> None:
     assert not FORMAT.recognise(tmp_path, b"")
-    with pytest.raises(InputError, match=r"there is no MRCONSO\.RRF in it"):
+    with pytest.raises(InputError, match=r"MRCONSO\.RRF"):
         read(tmp_path)
 
 
-def test_zip_file_is_to_be_unpacked(meta: Path, tmp_path: Path) -> None:
+def test_a_zip_file_is_rejected(meta: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "umls.zip", "w") as archive:
         archive.write(meta / "MRCONSO.RRF", "META/MRCONSO.RRF")
-    with pytest.raises(InputError, match=r"it is a zip file\. Unpack it"):
+    with pytest.raises(InputError, match=r"umls\.zip"):
         read(tmp_path / "umls.zip")
 
 
 @pytest.mark.parametrize(("table", "lines"), [("MRCONSO.RRF", 20), ("MRREL.RRF", 8), ("MRSTY.RRF", 7)])
-def test_cut_off_table_is_refused_before_anything_is_read(meta: Path, table: str, lines: int) -> None:
+def test_cut_off_table_is_rejected_before_anything_is_read(meta: Path, table: str, lines: int) -> None:
     path = meta / table
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(InputError, match="truncated") as caught:
@@ -178,11 +178,11 @@ def test_cut_off_compressed_table(meta: Path) -> None:
     path.unlink()
     whole = gzip.compress(content)
     path.with_suffix(".RRF.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="damaged or cut off"):
+    with pytest.raises(InputError, match=r"MRCONSO\.RRF\.gz"):
         read(meta)
     # Damaged in the middle.
     path.with_suffix(".RRF.gz").write_bytes(whole[:100] + bytes(100) + whole[200:])
-    with pytest.raises(InputError, match="damaged or cut off"):
+    with pytest.raises(InputError, match=r"MRCONSO\.RRF\.gz"):
         read(meta)
     # Cut off first, compressed afterwards.
     path.with_suffix(".RRF.gz").write_bytes(gzip.compress(content[:-12]))
@@ -219,7 +219,7 @@ def test_bad_rows_are_counted_with_their_places(meta: Path) -> None:
         ("C9|ENG|\n".encode("utf-16"), "it has no readable line|truncated"),
     ],
 )
-def test_table_that_is_none(meta: Path, content: bytes, message: str) -> None:
+def test_other_tables_are_rejected(meta: Path, content: bytes, message: str) -> None:
     (meta / "MRCONSO.RRF").write_bytes(content)
     with pytest.raises(InputError, match=message):
         read(meta)

@@ -50,7 +50,7 @@ def graph(path: Path) -> Iterator[Graph]:
         yield opened
 
 
-def test_concepts_come_back_as_written(graph: Graph) -> None:
+def test_concepts_are_read_as_written(graph: Graph) -> None:
     assert [graph.concept(concept.id) for concept in CONCEPTS[:3]] == CONCEPTS[:3]
     assert set(graph.concept("x:ibuprofen").parents) == {"x:nsaid", "x:analgesic"}
     assert len(graph) == len(CONCEPTS)
@@ -63,7 +63,7 @@ def test_names_are_filtered_by_language(graph: Graph) -> None:
     assert graph.names("x:ibuprofen", lang="zh") == (Name("布洛芬", "zh", "name", "test"),)
 
 
-def test_a_concept_without_names_is_called_by_its_label(graph: Graph) -> None:
+def test_the_label_is_the_name_if_there_is_no_other(graph: Graph) -> None:
     assert graph.lookup("Analgesics") == ("x:analgesic",)
 
 
@@ -79,12 +79,12 @@ def test_lookup_puts_the_better_kind_first_and_filters_types(graph: Graph) -> No
     assert graph.lookup("…") == ()
 
 
-def test_ancestors_have_least_depths(graph: Graph) -> None:
+def test_ancestors_have_the_smallest_depth(graph: Graph) -> None:
     assert graph.ancestors("x:ibuprofen") == {"x:nsaid": 1, "x:analgesic": 1, "x:drug": 2}
     assert graph.ancestors("x:drug") == {}
 
 
-def test_ancestors_are_the_callers_to_change(graph: Graph) -> None:
+def test_callers_may_change_ancestors(graph: Graph) -> None:
     graph.ancestors("x:ibuprofen").clear()
     assert graph.ancestors("x:ibuprofen")
 
@@ -197,7 +197,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_graph_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match=r"graph\.sqlite cannot be read"):
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"):
         Graph.open(tmp_path)
 
 
@@ -205,7 +205,7 @@ def test_a_folder_without_a_graph_is_reported(tmp_path: Path) -> None:
 def test_a_file_that_is_not_sqlite_is_reported(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "graph.sqlite"
     file.write_bytes(content)
-    with pytest.raises(ResourceError, match=r"graph\.sqlite is not an SQLite file"):
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"):
         Graph.open(file)
 
 
@@ -213,7 +213,7 @@ def test_a_file_that_is_not_sqlite_is_reported(tmp_path: Path, content: bytes) -
 def test_a_truncated_file_is_reported(path: Path, share: float) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(ResourceError, match=r"graph\.sqlite is truncated.*python kg/build\.py"):
+    with pytest.raises(ResourceError, match=r"graph\.sqlite.*kg/build\.py"):
         Graph.open(path)
 
 
@@ -223,7 +223,7 @@ def test_a_foreign_sqlite_file_is_reported(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE meta (key, value)")
     connection.commit()
     connection.close()
-    with pytest.raises(ResourceError, match="not a graph of imapeval"):
+    with pytest.raises(ResourceError, match=r"foreign\.sqlite"):
         Graph.open(file)
 
 
@@ -233,7 +233,7 @@ def test_another_schema_version_is_reported(path: Path, version: int) -> None:
     connection.execute(f"PRAGMA user_version = {version}")
     connection.commit()
     connection.close()
-    with pytest.raises(ResourceError, match=f"schema version {version}.*imapeval kg build"):
+    with pytest.raises(ResourceError, match=rf"graph\.sqlite.*\b{version}\b"):
         Graph.open(path)
 
 
@@ -316,7 +316,7 @@ def test_cycles_and_unknown_parents_are_left_out_and_reported(tmp_path: Path) ->
 
 @settings(max_examples=25, deadline=None)
 @given(edges=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
-def test_what_is_written_has_no_cycle(tmp_path_factory: pytest.TempPathFactory, edges: list[tuple[int, int]]) -> None:
+def test_written_graphs_have_no_cycle(tmp_path_factory: pytest.TempPathFactory, edges: list[tuple[int, int]]) -> None:
     concepts = [
         Concept(f"c{n}", f"concept {n}", "disease", tuple(f"c{parent}" for child, parent in edges if child == n))
         for n in range(8)
@@ -386,7 +386,7 @@ def test_only_exact_names_are_looked_up(rich: Graph) -> None:
     ]
 
 
-def test_parts_are_kept_apart_from_kinds(rich: Graph) -> None:
+def test_parts_are_not_kinds(rich: Graph) -> None:
     assert rich.concept("b:heart").wholes == ("b:thorax",)
     assert rich.is_a("b:heart", "b:thorax") is None
     assert rich.part_path("b:heart", "b:organ") is None
@@ -399,7 +399,7 @@ def test_parts_are_kept_apart_from_kinds(rich: Graph) -> None:
     assert rich.children("b:heart") == ("b:both",)
 
 
-def test_cycles_of_parts_are_cut_and_told(tmp_path: Path) -> None:
+def test_cycles_of_parts_are_cut_and_reported(tmp_path: Path) -> None:
     concepts = [Concept("a", "aa", "body_part", (), ("b",)), Concept("b", "bb", "body_part", (), ("a", "c"))]
     report = write_graph(tmp_path / "g", concepts, [])
     assert report.part_cycles == (("b", "a"),)
@@ -407,7 +407,7 @@ def test_cycles_of_parts_are_cut_and_told(tmp_path: Path) -> None:
     assert (report.parts, report.cycles) == (1, ())
 
 
-def test_names_come_by_row(rich: Graph) -> None:
+def test_names_by_row(rich: Graph) -> None:
     rows = list(rich.all_names())
     assert len(rows) == rich.name_count
     wanted = [rows[-1][0], 1, 1]
@@ -415,7 +415,7 @@ def test_names_come_by_row(rich: Graph) -> None:
     assert [(name.text, name.concept, name.lang) for name in found] == [rows[row - 1][1:] for row in wanted]
     assert found[1].norm == "heart"
     for row in (0, len(rows) + 1):
-        with pytest.raises(UsageError, match=f"row id {row}"):
+        with pytest.raises(UsageError, match=rf"\b{row}\b"):
             rich.names_at([1, row])
 
 
@@ -462,28 +462,28 @@ def test_a_plain_networkx_graph_becomes_a_compiled_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attributes", "told"),
+    ("attributes", "message"),
     [
-        ({"type": "illness"}, "'x:1' has the type 'illness'"),
-        ({"names": [7]}, "'x:1' has the name 7"),
-        ({"names": [("gout", "de", "name", "x")]}, "lang is one of en, zh"),
+        ({"type": "illness"}, "'x:1'.*'illness'"),
+        ({"names": [7]}, "'x:1'.*7"),
+        ({"names": [("gout", "de", "name", "x")]}, "'x:1'.*'de'.*lang"),
     ],
 )
-def test_attributes_that_cannot_be_meant_are_reported(tmp_path: Path, attributes: dict[str, object], told: str) -> None:
+def test_invalid_attributes_are_reported(tmp_path: Path, attributes: dict[str, object], message: str) -> None:
     plain: nx.DiGraph[str] = nx.DiGraph()
     plain.add_node("x:1", **attributes)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         from_networkx(plain, tmp_path / "plain.kg")
 
 
 def test_an_edge_of_another_kind_is_reported(tmp_path: Path) -> None:
     plain: nx.DiGraph[str] = nx.DiGraph()
     plain.add_edge("x:1", "x:2", kind="treats")
-    with pytest.raises(UsageError, match=r"'x:1' -> 'x:2' has the kind 'treats'"):
+    with pytest.raises(UsageError, match=r"'x:1'.*'x:2'.*'treats'"):
         from_networkx(plain, tmp_path / "plain.kg")
 
 
-def test_punctuation_is_nobodys_name(tmp_path):
+def test_punctuation_is_not_a_name(tmp_path):
     # UMLS and tables have concepts that are called "???": whatever has no letter must not be tied to them.
     path = tmp_path / "graph.sqlite"
     write_graph(path, [Concept("x:1", "???", "disease", ())], [("x:1", Name("???", "en", "name", "test"))])
@@ -492,6 +492,6 @@ def test_punctuation_is_nobodys_name(tmp_path):
         assert graph.lookup_scoped("???") == ()
 
 
-def test_half_a_character_is_found_nowhere(graph):
+def test_a_lone_surrogate_is_not_found(graph):
     assert graph.lookup("asthma \udc00") == ()
     assert "\ud800" not in graph

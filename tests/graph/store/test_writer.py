@@ -1,4 +1,3 @@
-import random
 from itertools import pairwise
 
 import networkx as nx
@@ -15,13 +14,7 @@ def cut(edges: list[tuple[int, int]], nodes: int = 10) -> list[tuple[int, int]]:
     return [(cycle[0], cycle[1 % len(cycle)]) for cycle in cut_cycles(nodes, edges)]
 
 
-def draw(seed: int, nodes: int, edges: int) -> list[tuple[int, int]]:
-    """Return different edges between nodes drawn by chance."""
-    rng = random.Random(seed)
-    return list(dict.fromkeys((rng.randrange(nodes), rng.randrange(nodes)) for _ in range(edges)))
-
-
-def test_the_edge_that_closes_a_cycle_goes() -> None:
+def test_the_edge_that_closes_a_cycle_is_cut() -> None:
     assert cut_cycles(4, [(0, 1), (1, 2), (2, 0), (3, 0)]) == [(2, 0, 1)]
     assert cut_cycles(4, [(2, 0), (3, 0), (1, 2), (0, 1)]) == [(0, 1, 2)]
     assert cut_cycles(2, [(1, 1), (0, 1)]) == [(1,)]
@@ -55,42 +48,7 @@ def test_broad_nodes_are_those_with_many_below(edges: list[tuple[int, int]], mor
     assert find_broad(10, list(dict.fromkeys(dag)), more_than=more_than) == expected
 
 
-# Few more edges than nodes: few and long cycles; three times as many: most nodes lie on one.
-@pytest.mark.parametrize("density", [1.2, 1.5, 3])
-@pytest.mark.parametrize("seed", range(4))
-def test_cutting_leaves_no_cycle_and_loses_no_more_than_it_must(seed: int, density: float) -> None:
-    nodes = 400
-    edges = draw(seed, nodes, int(nodes * density))
-    lost = cut(edges, nodes)
-    assert lost
-    kept: nx.DiGraph[int] = nx.DiGraph()
-    kept.add_nodes_from(range(nodes))
-    kept.add_edges_from(edge for edge in edges if edge not in set(lost))
-    assert nx.is_directed_acyclic_graph(kept)
-    # Nor can any of them be put back.
-    assert all(nx.has_path(kept, parent, child) for child, parent in lost)
-
-
-@pytest.mark.parametrize(("seed", "density"), [(0, 1), (1, 1.5), (2, 3), (3, 3)])
-@pytest.mark.parametrize("more_than", [0, 12, 100])
-def test_broad_nodes_among_hundreds(seed: int, density: float, more_than: int) -> None:
-    nodes = 400
-    dag = list(
-        dict.fromkeys((min(edge), max(edge)) for edge in draw(seed, nodes, int(nodes * density)) if len({*edge}) > 1)
-    )
-    graph: nx.DiGraph[int] = nx.DiGraph(dag)
-    expected = sorted(node for node in graph if len(nx.ancestors(graph, node)) > more_than)
-    assert find_broad(nodes, dag, more_than=more_than) == expected
-
-
-def test_a_diamond_is_counted_once() -> None:
-    # Five ways lead from the bottom to the top, but only six nodes lie below it.
-    edges = [(0, n) for n in range(1, 6)] + [(n, 6) for n in range(1, 6)]
-    assert find_broad(7, edges, more_than=5) == [6]
-    assert find_broad(7, edges, more_than=6) == []
-
-
 @pytest.mark.parametrize("length", [50_000])
-def test_a_long_chain_is_no_trouble(length: int) -> None:
+def test_a_long_chain(length: int) -> None:
     chain = [(n, n + 1) for n in range(length)]
     assert len(cut_cycles(length + 1, [*chain, (length, 0)])) == 1

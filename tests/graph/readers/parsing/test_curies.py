@@ -48,7 +48,7 @@ STARTS = ("MSH:", "NCI2009_04D:", "obo:", "PMID:", "http://purl.obolibrary.org/o
 
 @given(st.sampled_from(STARTS), st.text(st.sampled_from("aZ09_:/#. \u3000\u200b\ud800"), max_size=8))
 @example("http://snomed.info/id/", "//a")
-def test_a_curie_stays_as_it_is(start: str, text: str) -> None:
+def test_canonical_curies_are_unchanged(start: str, text: str) -> None:
     found = canonical_curie(start + text)
     assert found is None or canonical_curie(found) == found
 
