@@ -78,7 +78,7 @@ class Scale:
 ONE_TO_FIVE = Scale(LOWEST, HIGHEST)
 
 _NUMBER = (
-    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b)\s*+(?P<of>\d++))?+"
+    r"(?P<number>(?<![\d.])[-−]?\d++(?:[.,]\d++)?+)(?:\s*+(?:/|／|(?:out\s+)?of\b|[(（\[]\s*+(?:/|out\s+of\b|max\.?|满分))\s*+(?P<of>\d++))?+"
     r"(?:\s*+(?:[-–—~～至到或]|to\b|or\b)\s*+(?P<to>\d++))?+(?:[ \t]*+(?:分|颗?星|points?\b|stars?\b))?+(?![0-9A-Za-z])"
 )
 """A number, as it may be said: "4", "4/5", "3 to 4", "4.5", "4,5" or "4分"."""
@@ -260,7 +260,7 @@ def find_scores(
         stated += _find_bare_number(text)
     if stated and not fields:
         # One that is said of something else, or under a condition, leaves open which of them is meant.
-        stated += [match for match in labelled if match["sign"]]
+        stated += [match for match in labelled if match["sign"] or match["tag"]]
     said = [*fields, *(StatedScore(_parse_number(match, scale), match.start("number")) for match in stated)]
     return sorted(said, key=lambda found: found.at)
 
