@@ -57,6 +57,25 @@ ANSWERS = [
             },
         ),
     },
+    {
+        "en": (
+            "What causes kidney stones and which tests do I need?",
+            "Too little water, much salt and an inherited tendency cause kidney stones. You need an ultrasound of the "
+            "kidneys, a urine culture and, if it comes back, a 24-hour urine collection.",
+            {
+                "cause": ["too little water", "much salt", "an inherited tendency"],
+                "lab test": ["ultrasound of the kidneys", "urine culture", "24-hour urine collection"],
+            },
+        ),
+        "zh": (
+            "肾结石是什么引起的，要做哪些检查？",
+            "喝水太少、吃盐过多和家族遗传都会引起肾结石。需要做肾脏B超和尿培养，复发的话要收集24小时尿液。",
+            {
+                "病因": ["喝水太少", "吃盐过多", "家族遗传"],
+                "检查": ["肾脏B超", "尿培养", "收集24小时尿液"],
+            },
+        ),
+    },
 ]
 QUESTIONS = {
     "en": (
@@ -166,7 +185,7 @@ async def test_a_damaged_completion_gives_the_same_facts_or_a_failure(case, muta
     values = sum(len(group["values"]) for key in ("inform", "constraint") for group in json.loads(good).get(key, []))
     assert len(facts) >= values
     rng = random.Random(f"{case} {mutate.__name__}")
-    for _ in range(28):  # 6 cases x 6 mutations x 28: just over a thousand
+    for _ in range(21):  # 8 cases x 6 mutations x 21: just over a thousand
         damaged = mutate(rng, good, other)
         model = ScriptedModel(lambda _, damaged=damaged: damaged)
         try:
