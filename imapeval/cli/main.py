@@ -1,7 +1,9 @@
 """The command `imapeval`: registers the subcommands and turns errors into one message and exit code 2."""
 
 import sys
+from collections.abc import Mapping
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +28,8 @@ from imapeval.cli.commands import (
     serve,
     study,
 )
+from imapeval.cli.config import read_config
+from imapeval.cli.options import spell_option
 from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
 
@@ -60,11 +64,28 @@ def _show_version(value: bool) -> None:
 
 @app.callback()
 def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    # Not where only help is asked for.
+    if context.invoked_subcommand is None or context.resilient_parsing:
+        return
+    found = read_config(context.command, Path.cwd())
+    if found is None:
+        return
+    path, defaults = found
+    context.default_map = defaults
+    if used := _name_options(defaults.get(context.invoked_subcommand, {})):
+        echo(f"options from {path}: {', '.join(used)}", err=True)
+
+
+def _name_options(defaults: Mapping[str, Any]) -> list[str]:
+    names: dict[str, None] = {}
+    for name, value in defaults.items():
+        names |= dict.fromkeys(_name_options(value) if isinstance(value, dict) else [spell_option(name)])  # pyright: ignore
+    return list(names)
 
 
 app.command("score")(score.score)

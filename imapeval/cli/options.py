@@ -19,17 +19,30 @@ if TYPE_CHECKING:
     from imapeval.types import Lang, Sample
 
 
+class GivenOptions(dict[str, Any]):
+    """The values of a command's options as JSON values, by name: given, from a file of options, or defaults."""
+
+
+def spell_option(name: str) -> str:
+    """Return an option as the command line spells it, without "--"."""
+    return name.strip("_").replace("_", "-")
+
+
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
 
     `options: LlmOptions` stands for all fields of `LlmOptions`, `options: Annotated[LlmOptions, ("llm", "base_url")]`
-    for these two. A field that the command has as a parameter of its own is that parameter. The fields are annotated as
-    typer requires. Called from Python, the command takes the fields or the dataclass.
+    for these two. A field that the command has as a parameter of its own is that parameter. A parameter of type
+    `GivenOptions` gets the values of all options. The fields are annotated as typer requires. Called from Python, the
+    command takes the fields or the dataclass.
     """
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     parameters: list[inspect.Parameter] = []
     declared = inspect.signature(command).parameters
+    overview = next((name for name, parameter in declared.items() if parameter.annotation is GivenOptions), None)
     for parameter in declared.values():
+        if parameter.name == overview:
+            continue
         kind, chosen = parameter.annotation, None
         if get_origin(kind) is Annotated and is_dataclass(get_args(kind)[0]):
             kind, chosen = get_args(kind)
@@ -46,11 +59,18 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **given: Any) -> None:
+        every = {
+            spell_option(name): str(value) if isinstance(value, Path) else value
+            for name, value in given.items()
+            if value is not None and name != "data"
+        }
         for name, (kind, names) in groups.items():
             values = {
                 field: given[field] if field in declared else given.pop(field) for field in names if field in given
             }
             given.setdefault(name, kind(**values))
+        if overview is not None:
+            given[overview] = GivenOptions(every)
         command(*args, **given)
 
     # typer reads both.

@@ -20,6 +20,7 @@ from imapeval.cli.options import (
     DataOptions,
     Device,
     Encoder,
+    GivenOptions,
     Imaps,
     Json,
     Kg,
@@ -82,6 +83,7 @@ def score(
     max_failures: MaxFailures = None,
     checks: CheckOptions,
     json_output: Json = False,
+    options: GivenOptions,
 ) -> None:
     """Score the responses of a file against its references.
 
@@ -140,7 +142,9 @@ def score(
     )
     try:
         with (
-            RunWriter(folder, samples, settings=identity, source=data, command=sys.argv, ledger=ledger) as run,
+            RunWriter(
+                folder, samples, settings=identity, source=data, command=sys.argv, options=options, ledger=ledger
+            ) as run,
             show_progress("scoring", total=len(samples), quiet=json_output) as advance,
         ):
             run_until_interrupted(

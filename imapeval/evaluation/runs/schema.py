@@ -71,6 +71,7 @@ class Manifest(_StrictModel):
     counts: dict[str, _Count] | None = None
     usage: Usage | None = None
     command: list[str] = []
+    options: dict[str, Any] = {}
     python: str = ""
     platform: str = ""
     libraries: dict[str, str] = {}

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from imapeval import __version__
 from imapeval.errors import UsageError
@@ -64,6 +64,7 @@ class RunWriter:
         settings: What decides the numbers.
         source: Where the samples come from.
         command: The command line, for the manifest.
+        options: The values of all options, JSON values, likewise.
         ledger: Counts the cost of the model. The cost of earlier sessions of the run is added to it, and the total is
             written to the manifest.
 
@@ -83,6 +84,7 @@ class RunWriter:
         settings: RunSettings,
         source: str = "",
         command: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         self.folder = folder
@@ -96,6 +98,7 @@ class RunWriter:
             "platform": platform.platform(),
             "libraries": _library_versions(),
             "command": [redact(word) for word in command],
+            "options": {name: _redact_option(value) for name, value in (options or {}).items()},
             "data": {"source": redact(source), "samples": len(samples), "sha256": hashlib.sha256(lines).hexdigest()},
             "settings": asdict(settings),
             "started": _now(),
@@ -251,6 +254,12 @@ def _replace(path: Path, content: bytes) -> None:
 def _encode_json(json_text: str) -> bytes:
     """Encode JSON; lone surrogates, which file names and extra columns may hold, become escapes."""
     return json_text.encode(errors="backslashreplace")
+
+
+def _redact_option(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_redact_option(item) for item in cast("list[Any]", value)]
+    return value if isinstance(value, int | float) else redact(str(value))
 
 
 def _dump_sample(sample: Sample) -> str:

@@ -56,11 +56,10 @@ def replicate(
             score(
                 str(data),
                 llm_options=llm_options,
-                data_options=DataOptions(loader="imapscore"),
+                data_options=DataOptions(loader="imapscore", seed=seed),
                 out=out,
                 metrics=",".join(names),
                 kg=kg,
-                seed=seed,
             )
         except typer.Exit as done:
             if done.exit_code not in (0, 1):

@@ -1,0 +1,74 @@
+"""Options from imapeval.toml."""
+
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from imapeval.evaluation.runs import Run
+from imapeval.types import Sample
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+WriteData = Callable[[Sequence[Sample]], Path]
+
+SAMPLES = [Sample("a", "What helps?", ("Rest.",), "Rest."), Sample("b", "What helps?", ("Rest.",), "Walk.")]
+
+
+def test_options_that_repeat(imapeval: Command, write_data: WriteData, tmp_path: Path):
+    (tmp_path / "imapeval.toml").write_text(
+        'metrics = ["rouge1", "bleu"]\nlimit = 1\n[score]\nmax_failures = 3\n'
+        'map = {response = "response"}\nmissing = ["-", "N/A"]\n'
+    )
+    data = write_data(SAMPLES)
+    done = imapeval("score", data, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    assert f"options from {tmp_path / 'imapeval.toml'}: " in done.stderr.replace("\n", "")
+    run = Run(tmp_path / "run")
+    assert len(run.samples()) == 1
+    assert list(run.manifest["settings"]["metrics"]) == ["rouge1", "bleu"]
+    options = run.manifest["options"]
+    assert (options["metrics"], options["limit"], options["max-failures"]) == ("rouge1,bleu", 1, 3)
+    assert (options["map"], options["missing"]) == (["response=response"], ["-", "N/A"])
+    assert options["device"] == "auto"
+    done = imapeval("score", data, "--out", "other", "--limit", "2", "--metrics", "bleu")
+    assert done.returncode == 0, done.stderr
+    options = Run(tmp_path / "other").manifest["options"]
+    assert (options["limit"], options["metrics"]) == (2, "bleu")
+
+
+def test_the_nearest_file_counts(
+    imapeval: Command, write_data: WriteData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    data = write_data(SAMPLES)
+    (tmp_path / "imapeval.toml").write_text("metrics = 'rouge1'\n")
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "pyproject.toml").write_text("[tool.imapeval.score]\nmetrics = 'rouge2'\n")
+    for folder, metric in (("in/deep", "rouge2"), (".", "rouge1")):
+        monkeypatch.chdir(tmp_path / folder)
+        done = imapeval("score", data, "--out", "run")
+        assert done.returncode == 0, done.stderr
+        assert list(Run(Path("run")).manifest["settings"]["metrics"]) == [metric]
+    (tmp_path / "in" / "pyproject.toml").write_text("[tool.other]\nname = 'imapeval'\n")
+    monkeypatch.chdir(tmp_path / "in")
+    assert imapeval("score", data, "--out", "again").returncode == 0
+    assert list(Run(Path("again")).manifest["settings"]["metrics"]) == ["rouge1"]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "part"),
+    [
+        ("limit = 1\nmetrix = 'rouge1'\n", 2, "--metrix"),
+        ("[score]\nlimit = 1\nresamples = 5\n", 3, "--resamples"),
+        ("score = 1\n", 1, "--score"),
+        ("[scroe]\nlimit = 1\n", 1, "--scroe"),
+        ("strict = 1\n", 1, "strict is 1"),
+        ("limit = \n", None, "line 1"),
+    ],
+)
+def test_what_is_wrong_is_named(imapeval: Command, tmp_path: Path, content: str, line: int | None, part: str):
+    (tmp_path / "imapeval.toml").write_text(content)
+    done = imapeval("score", "sample-en")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"imapeval.toml{f', line {line}' if line else ''}: " in done.stderr
+    assert part in done.stderr
