@@ -24,6 +24,7 @@ from imapeval.cli.commands import (
     prompts,
     relate,
     report,
+    review,
     score,
     serve,
     study,
@@ -94,6 +95,7 @@ app.command("relate")(relate.relate)
 app.command("serve")(serve.serve)
 app.command("compare")(compare.compare)
 app.command("report")(report.report)
+app.command("review")(review.review)
 app.command("export")(export.export)
 app.add_typer(study.app, name="study")
 app.command("closed")(closed.closed)

@@ -275,11 +275,10 @@ def find_rescored_metrics(run: Run) -> list[Metric]:
 
 def find_references_option(run: Run) -> References:
     """Return how a run combines the scores against several references."""
-    for signature in run.manifest["settings"]["metrics"].values():
-        for option in get_args(References):
-            if f"|references:{option}" in signature:
-                return option
-    return "mean"
+    options: tuple[References, ...] = get_args(References)
+    signatures = "".join(run.manifest["settings"]["metrics"].values())
+    named: list[References] = [option for option in options if f"|references:{option}" in signatures]
+    return named[0] if named else "mean"
 
 
 async def rescore(

@@ -29,9 +29,10 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
         intern: Adds a text to the page's table of texts and returns its index.
 
     Returns:
-        `ref` (index of the reference), `query` and `constraint` as lists of [term, value, labels]; `reference` and
-        `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are offsets in UTF-16
-        units, as JavaScript counts, or -1 if the value is not in the text; kind is the relation of the best match
+        `ref` (index of the reference) and `reading`; `query` and `constraint` as lists of [term, value, labels];
+        `reference` and `response` as lists of [term, value, start, end, kind, quoted, labels]: start and end are
+        offsets in UTF-16 units, as JavaScript counts, or -1 if the value is not in the text; kind is the relation of
+        the best match
         (`find_best_matches`), or `SOFT_MATCH`; quoted is 1 if the extractor gave the position, else it is the first
         occurrence; labels are the qualifiers as lists of [kind, text]. `matches` as lists of [reference pair, response
         pair, kind, credit, similarity, decided by, evidence, best, path]: best is 1 for a contradiction and for the
@@ -66,6 +67,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
 
     return {
         "ref": imap.reference_index,
+        "reading": imap.reading,
         "query": show_given(imap.query),
         "constraint": show_given(imap.constraint),
         "reference": show("reference", imap.reference, reference),

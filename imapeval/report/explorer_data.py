@@ -24,13 +24,14 @@ _UNSAFE = ("<", ">", "&", "\u2028", "\u2029")
 """Characters that could end a script element or a line in it. In JSON they occur only in strings, as escapes."""
 
 
-class _TextTable:
+class TextTable:
     """A table of texts, each stored once: systems share questions, and values share evidence."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
 
     def intern(self, text: str) -> int:
+        """Return the number of a text, which is added if it is new."""
         return self.numbers.setdefault(text, len(self.numbers))
 
 
@@ -41,6 +42,7 @@ def collect_explorer_data(
     *,
     metrics: Sequence[str],
     axes: Mapping[str, Axis] | None = None,
+    texts: TextTable | None = None,
 ) -> dict[str, Any]:
     """Return what the page's script needs.
 
@@ -50,6 +52,7 @@ def collect_explorer_data(
         imaps: Their facts.
         metrics: The metrics, the most important first.
         axes: The ends of each metric's bars and colours; None takes the range of the metric (`metric_axes`).
+        texts: The table that texts are added to; None makes a new one.
 
     Returns:
         `metrics`: names; `axes`: per metric [low, high, 1 if low is good else 0]; `texts`: the table that numbers
@@ -58,7 +61,7 @@ def collect_explorer_data(
         is none), `imaps` (see `imap_to_page_data`), `reason` (see `ScoredAnswer`) and `scores`, one per metric: null
         where there is no outcome, [value, parts] or [null, "stage", "kind", message, raw text | null].
     """
-    texts = _TextTable()
+    texts = texts or TextTable()
     if axes is None:
         spans = {name: registry.get(name).range for name in metrics if name in registry.names()}
         axes = metric_axes(results, metrics, spans)

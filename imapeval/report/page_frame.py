@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("dom.js", "find.js", "list.js", "facts.js", "sample.js", "main.js")
+_SCRIPTS = ("dom.js", "find.js", "list.js", "facts.js", "sample.js", "review.js", "main.js")
 
 
 def render_page(
@@ -36,6 +36,7 @@ def render_page(
     skip_to: str,
     styles: tuple[str, ...] = (),
     answers: Mapping[str, Any] | None = None,
+    served: bool = False,
 ) -> str:
     """Return a whole page.
 
@@ -48,6 +49,7 @@ def render_page(
         skip_to: The section that the first link of the page leads to.
         styles: Files in `page/` added to the common style.
         answers: Data of the explorer, from `collect_explorer_data`; None for a page without explorer and script.
+        served: The page is not a file, and its script may send requests to the server that it comes from.
     """
     style = "\n".join(_read(name) for name in ("style.css", *styles))
     script = "" if answers is None else "\n".join(map(_read, _SCRIPTS))
@@ -65,6 +67,7 @@ def render_page(
         script=script,
         script_hash=_hash(script) if script else "'none'",
         data="" if answers is None else dump_for_script(answers),
+        served=served,
     )
 
 

@@ -15,7 +15,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from imapeval.errors import UsageError
 from imapeval.redaction import register_secret
-from imapeval.serve.app import LoadedScorer, make_app
 from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from imapeval.serve.guard import Limits
+    from imapeval.serve.guard import App, Limits
 
 KEEP_ALIVE = 20
 """Seconds that a connection may be idle between requests: longer than clients keep it (4 in Node's fetch)."""
@@ -74,27 +73,19 @@ def check_token(token: str | None) -> str | None:
     return token
 
 
-def run(
-    loaded: LoadedScorer,
-    limits: Limits,
-    *,
-    sock: socket.socket,
-    token: str | None = None,
-    ready: Callable[[], None] | None = None,
-) -> None:
+def run(app: App, limits: Limits, *, sock: socket.socket, ready: Callable[[], None] | None = None) -> None:
     """Serve until a signal arrives; requests in progress are finished first.
 
     Args:
-        loaded: The scorer.
+        app: The app.
         limits: The limits of the server.
         sock: The socket that `listen` returned.
-        token: The token that requests must carry; None for none.
         ready: Called once the server accepts requests.
 
     Raises:
         KeyboardInterrupt: The signal was Ctrl-C.
     """
-    server = make_server(loaded, limits, token=token, ready=ready)
+    server = make_server(app, limits, ready=ready)
     caught: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
@@ -111,9 +102,7 @@ def run(
         raise KeyboardInterrupt
 
 
-def make_server(
-    loaded: LoadedScorer, limits: Limits, *, token: str | None = None, ready: Callable[[], None] | None = None
-) -> uvicorn.Server:
+def make_server(app: App, limits: Limits, *, ready: Callable[[], None] | None = None) -> uvicorn.Server:
     """Return the server, which is not running yet."""
     logging.getLogger("uvicorn.error").addFilter(_strip_error_message)
 
@@ -121,7 +110,7 @@ def make_server(
         bounds = limits
 
     config = uvicorn.Config(
-        make_app(loaded, limits, token=token),
+        cast("Any", app),
         http=cast("type[asyncio.Protocol]", Protocol),
         ws="none",
         lifespan="on",

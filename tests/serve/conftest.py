@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from imapeval import Scorer
-from imapeval.serve.app import LoadedScorer, load
+from imapeval.serve.app import LoadedScorer, load, make_app
 from imapeval.serve.guard import Limits
 from imapeval.serve.server import listen, make_server
 
@@ -95,7 +95,7 @@ def running(loaded: LoadedScorer, limits: Limits, token: str | None) -> Iterator
     ready = threading.Event()
     with listen("127.0.0.1", 0, token=token) as sock:
         port = sock.getsockname()[1]
-        server = make_server(loaded, limits, token=token, ready=ready.set)
+        server = make_server(make_app(loaded, limits, token=token), limits, ready=ready.set)
         thread = threading.Thread(target=server.run, args=([sock],))
         thread.start()
         assert ready.wait(10)

@@ -65,7 +65,7 @@ def serve(
         require(package, distribution=package, extra="serve", needed_for="imapeval serve")
 
     from imapeval.scoring import Scorer
-    from imapeval.serve.app import load
+    from imapeval.serve.app import load, make_app
     from imapeval.serve.guard import Limits
     from imapeval.serve.server import check_token, listen, run
 
@@ -94,4 +94,4 @@ def serve(
         loaded = load(scorer, llm=llm_options.llm)
         place = f"[{host}]" if ":" in host else host
         message = f"imapeval serve: http://{place}:{sock.getsockname()[1]} (documentation at /docs; Ctrl-C stops it)"
-        run(loaded, limits, sock=sock, token=bearer, ready=lambda: echo(message))
+        run(make_app(loaded, limits, token=bearer), limits, sock=sock, ready=lambda: echo(message))

@@ -88,7 +88,7 @@ function drawFactRow(row, imap, lang) {
     [{ lang }, drawFact(imap, "response", row.response)],
     [{}, tag(row.kind)],
     [{ class: "number" }, row.credit.toFixed(2)],
-    [{ class: "why" }, make("div", null, describeMatch(row), drawPath(row.path), drawOthers(row.others, imap))],
+    [{ class: "why" }, make("div", null, describeMatch(row), drawPath(row.path), drawOthers(row.others, imap), drawCorrect(imap, row))],
   ];
   return make("tr", {
     tabindex: "0",

@@ -129,7 +129,7 @@ function drawSample(sample, chosen = bestReference(sample)) {
   const legend = Object.entries(KINDS).map(([kind, [, , meaning]]) => make("li", null, tag(kind), ` ${meaning}`));
   const guessed = imap && SIDES.some((side) => imap[side].some((pair) => pair[2] >= 0 && !pair[5]));
   const facts = imap ? [
-    make("h3", null, "Facts"), drawFacts(imap, lang, light),
+    make("h3", null, "Facts"), drawReview(sample, imap), drawFacts(imap, lang, light),
     make("ul", { class: "legend", "aria-label": "How values are marked" }, legend),
     guessed ? make("p", { class: "note" }, "Some values came without their place in the text; they are marked where the same words first stand.") : null,
     make("div", { class: "beside" }, drawPairs("What is asked", imap.query, lang), drawPairs("What is given", imap.constraint, lang)),

@@ -6,6 +6,7 @@ from imapeval.cli.commands.study.agreement import agreement
 from imapeval.cli.commands.study.bias import bias
 from imapeval.cli.commands.study.calibrate import apply, calibrate
 from imapeval.cli.commands.study.compare import compare
+from imapeval.cli.commands.study.corrections import corrections
 from imapeval.cli.commands.study.correlate import correlate
 from imapeval.cli.commands.study.disagreements import disagreements
 from imapeval.cli.commands.study.estimate import estimate
@@ -26,6 +27,6 @@ app = typer.Typer(help="Compare metrics with what people said.", no_args_is_help
 
 for _command in (
     *(report, ratings, agreement, raters, correlate, compare, power, slices, bias, disagreements, matrix),
-    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, repeat, replicate),
+    *(estimate, calibrate, apply, sensitivity, robustness, paraphrase, repeat, corrections, replicate),
 ):
     app.command()(_command)

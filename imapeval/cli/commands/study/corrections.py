@@ -8,21 +8,30 @@ import typer
 
 from imapeval.cli.commands.study.inputs import Seed
 from imapeval.cli.options import Json, Kg
-from imapeval.cli.output import Column, echo, emit, emit_json, format_interval
+from imapeval.cli.output import Column, echo, emit, emit_json, format_interval, require_new_file, write_lines
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from imapeval.evaluation.imap_files import ImapRecord
     from imapeval.study.robustness.corrections import CorrectionReport
 
 
 def corrections(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that was corrected.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the imaps of the run, with their corrections, for `imapeval score --imaps FILE`.",
+        ),
+    ] = None,
     kg: Kg = None,
     seed: Seed = 0,
     json_output: Json = False,
 ) -> None:
     """Report how often the reader erred, in what, and what corrections did to the scores."""
     from imapeval.evaluation.corrections import CORRECTIONS, correct_run
+    from imapeval.evaluation.imap_files import dump_record
     from imapeval.evaluation.pipeline import open_graph, open_matcher
     from imapeval.evaluation.runs import Run
     from imapeval.study.robustness.corrections import report_corrections
@@ -32,10 +41,17 @@ def corrections(
         raise UsageError(f"{folder} has no corrections. Make some with: imapeval review {folder}")
     corrected = asyncio.run(correct_run(run, open_matcher(open_graph(kg))))
     report = report_corrections(run, {id_: outcomes for id_, (_, outcomes) in corrected.items()}, seed=seed)
+    if out is not None:
+        new = {_key(record): record for records, _ in corrected.values() for record in records}
+        write_lines(require_new_file(out), (dump_record(new.get(_key(record), record)) for record in run.imaps()))
     if json_output:
         emit_json(report)
     else:
         _print(report)
+
+
+def _key(record: "ImapRecord") -> tuple[str, int, int]:
+    return record.id, record.imap.reference_index, record.imap.reading
 
 
 def _print(report: "CorrectionReport") -> None:

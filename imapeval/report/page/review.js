@@ -1,0 +1,120 @@
+// Corrections of facts and relations, on the page of `imapeval review` alone.
+const RELATIONS = ["exact", "containment", "belonging", "unmatched", "contradiction"];
+
+const factOf = (imap, side, number) => ({ term: text(imap[side][number][0]), value: text(imap[side][number][1]) });
+
+function tell(message) {
+  byId("review-said").textContent = message;
+}
+
+// Sends a change, and shows the answer as it is scored then.
+async function correct(sample, imap, change) {
+  const body = JSON.stringify({ id: sample.id, reference_index: imap.ref, reading: imap.reading, change, texts: data.texts.length });
+  let said;
+  try {
+    const reply = await fetch("corrections", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    said = await reply.json();
+    if (!reply.ok) throw new Error(said.error.message);
+  } catch (error) {
+    tell(`Not saved: ${error.message}`);
+    return false;
+  }
+  data.texts.push(...said.texts);
+  data.samples[indexOf.get(sample.id)] = said.sample;
+  refresh();
+  drawSample(said.sample, imap.ref);
+  tell("Saved.");
+  return true;
+}
+
+function button(name, action) {
+  const element = make("button", { type: "button" }, name);
+  element.addEventListener("click", action);
+  return element;
+}
+
+function drawField(name, value, options) {
+  const field = options
+    ? make("select", null, options.map(([key, label]) => make("option", { value: key, selected: key === value }, label)))
+    : make("input", { value, maxlength: "1000", required: true });
+  return [make("label", null, name, field), field];
+}
+
+// A dialog of groups of fields. Each action gives the change, or nothing if a field is empty.
+function openDialog(title, groups, sample, imap) {
+  const dialog = make("dialog", { class: "correction", "aria-label": title }, make("h3", null, title));
+  for (const { legend, labels, actions } of groups) {
+    const buttons = Object.entries(actions).map(([name, makeChange]) => button(name, async () => {
+      const change = makeChange();
+      if (!change) tell("Fill in term and value.");
+      else if (await correct(sample, imap, change)) dialog.close();
+    }));
+    dialog.append(make("fieldset", null, make("legend", null, legend), labels, make("div", { class: "actions" }, buttons)));
+  }
+  dialog.append(button("Cancel", () => dialog.close()));
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  byId("sample").append(dialog);
+  dialog.showModal();
+}
+
+function groupOfFact(imap, side, number) {
+  const before = number === undefined ? null : factOf(imap, side, number);
+  const [termLabel, term] = drawField("term", before?.term ?? "");
+  const [valueLabel, value] = drawField("value", before?.value ?? "");
+  const change = () => {
+    const after = { term: term.value.trim(), value: value.value.trim() };
+    return after.term && after.value ? { kind: "fact", side, before, after } : null;
+  };
+  const actions = before ? { Change: change, Delete: () => ({ kind: "fact", side, before, after: null }) } : { Add: change };
+  return { legend: before ? `Fact of the ${side}` : `A fact that the ${side} states`, labels: [termLabel, valueLabel], actions };
+}
+
+function groupOfRelation(imap, row) {
+  const options = (side) => imap[side].map((_, number) => {
+    const { term, value } = factOf(imap, side, number);
+    return [String(number), `${term}: ${value}`];
+  });
+  const [referenceLabel, reference] = drawField("reference", String(row.reference ?? 0), options("reference"));
+  const [responseLabel, response] = drawField("response", String(row.response ?? 0), options("response"));
+  const known = () => imap.matches.find((match) => match[0] === Number(reference.value) && match[1] === Number(response.value));
+  const before = () => { const kind = known()?.[2]; return RELATIONS.includes(kind) ? kind : "unmatched"; };
+  const [relationLabel, relation] = drawField("relation", before(), RELATIONS.map((name) => [name, name]));
+  for (const field of [reference, response]) field.addEventListener("change", () => { relation.value = before(); });
+  const change = () => ({
+    kind: "relation",
+    reference: factOf(imap, "reference", Number(reference.value)),
+    response: factOf(imap, "response", Number(response.value)),
+    before: before(),
+    after: relation.value,
+  });
+  return { legend: "Relation of two facts", labels: [referenceLabel, responseLabel, relationLabel], actions: { Set: change } };
+}
+
+// The button in a row of the facts; nothing on other pages.
+function drawCorrect(imap, row) {
+  if (!data.review) return null;
+  const sample = data.samples[current];
+  const place = make("span", { class: "correct" }, button("Correct", () => {
+    const groups = SIDES.filter((side) => row[side] !== undefined).map((side) => groupOfFact(imap, side, row[side]));
+    if (imap.reference.length && imap.response.length) groups.push(groupOfRelation(imap, row));
+    openDialog("Correct", groups, sample, imap);
+  }));
+  // The row takes Enter and the mouse for its own.
+  for (const name of ["click", "keydown"]) place.addEventListener(name, (event) => event.stopPropagation());
+  return place;
+}
+
+// What was corrected in this imap, and what can be done besides; nothing on other pages.
+function drawReview(sample, imap) {
+  if (!data.review) return null;
+  const { corrections, checked } = imap.review;
+  const said = [`${corrections} ${corrections === 1 ? "correction" : "corrections"}`, checked ? "checked" : "not checked yet"].join(", ");
+  const add = (side) => button(`Add a fact to the ${side}`, () => openDialog(`Add a fact to the ${side}`, [groupOfFact(imap, side)], sample, imap));
+  return make("div", { class: "review" },
+    make("span", null, `${said}. `),
+    SIDES.map(add),
+    button("Mark as checked", () => correct(sample, imap, { kind: "checked" })),
+    corrections || checked ? button("Withdraw corrections", () => correct(sample, imap, { kind: "reset" })) : null,
+    make("p", { id: "review-said", role: "status", class: "note" }));
+}

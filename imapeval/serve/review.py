@@ -1,0 +1,188 @@
+"""`imapeval review`: the answers of a run on a page on which people correct facts and relations."""
+
+# Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
+import asyncio
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from imapeval.errors import ImapEvalError, UsageError
+from imapeval.evaluation.combine import References
+from imapeval.evaluation.corrections import (
+    CORRECTIONS,
+    Change,
+    Correction,
+    Mark,
+    append_correction,
+    apply_corrections,
+    find_references_option,
+    find_rescored_metrics,
+    read_corrections,
+    rescore,
+)
+from imapeval.evaluation.imap_files import ImapRecord
+from imapeval.evaluation.runs import Run
+from imapeval.evaluation.runs.reading import group_by_id
+from imapeval.matching.protocol import Matcher
+from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
+from imapeval.report.page_frame import render_page, render_template
+from imapeval.serve.guard import Limits, RequestGuard
+from imapeval.serve.http_error import HttpError, dump_json
+
+
+class ReviewSession:
+    """A run with its corrections.
+
+    Args:
+        run: The run.
+        matcher: Relates corrected facts.
+        who: Who corrects.
+
+    Raises:
+        InputError: A file of the run is broken.
+        UsageError: The run has no facts.
+    """
+
+    def __init__(self, run: Run, matcher: Matcher, *, who: str) -> None:
+        self._run, self._matcher, self._who = run, matcher, who
+        self._samples = {sample.id: sample for sample in run.samples()}
+        self._results = group_by_id(run.results())
+        self._records = group_by_id(run.imaps())
+        if not self._records:
+            raise UsageError(f"{run.folder} has no facts to review. Score with a metric such as imapscore.")
+        self._metrics = find_rescored_metrics(run)
+        self._references: References = find_references_option(run)
+        self._names = list(run.manifest["settings"]["metrics"])
+        ranges = run.manifest["settings"].get("ranges", {})
+        self._axes = metric_axes([r for own in self._results.values() for r in own], self._names, ranges)
+        self._texts = TextTable()
+        self._corrections: dict[str, list[Correction]] = {}
+        for correction in read_corrections(run.folder):
+            self._corrections.setdefault(correction.id, []).append(correction)
+        self._busy = asyncio.Lock()
+
+    async def render(self) -> str:
+        """Return the page."""
+        shown = [await self._show(id_) for id_ in self._samples]
+        data: dict[str, Any] = shown[0] | {
+            "samples": [sample for one in shown for sample in one["samples"]],
+            "texts": list(self._texts.numbers),
+            "review": True,
+        }
+        count = sum(map(len, self._records.values()))
+        return render_page(
+            Path(str(self._run.manifest["data"]["source"])).stem or self._run.folder.resolve().name,
+            render_template("review.html", file=str(self._run.folder / CORRECTIONS), who=self._who),
+            kind="imapeval review",
+            lead=f"{len(self._samples)} answers, {count} imaps",
+            sections={"answers": "Answers"},
+            skip_to="answers",
+            styles=("study.css",),
+            answers=data,
+            served=True,
+        )
+
+    async def correct(self, id_: str, reference_index: int, reading: int, change: Change, *, texts: int) -> Any:
+        """Save a correction, and return the answer as the page shows it, with the texts from this number on.
+
+        Raises:
+            UsageError: There is no such imap, or the change does not fit it.
+            OSError: The correction cannot be saved.
+        """
+        correction = Correction(id=id_, reference_index=reference_index, reading=reading, who=self._who, change=change)
+        if not any(
+            (record.imap.reference_index, record.imap.reading) == (reference_index, reading)
+            for record in self._records.get(id_, ())
+        ):
+            raise UsageError(f"the run has no such imap of {id_[:60]!r}. Reload the page.")
+        # One after the other: a change is checked against those before it.
+        async with self._busy:
+            before = self._corrections.get(id_, [])
+            self._corrections[id_] = (
+                [other for other in before if other.key != correction.key]
+                if isinstance(change, Mark) and change.kind == "reset"
+                else [*before, correction]
+            )
+            try:
+                shown = await self._show(id_)
+                await asyncio.to_thread(append_correction, self._run.folder, correction)
+            except BaseException:
+                self._corrections[id_] = before
+                raise
+        return {"sample": shown["samples"][0], "texts": list(self._texts.numbers)[texts:]}
+
+    async def _show(self, id_: str) -> dict[str, Any]:
+        """Return what the page shows of an answer, with its corrections."""
+        sample, records, results = self._samples[id_], self._records.get(id_, []), self._results.get(id_, [])
+        corrections = self._corrections.get(id_, [])
+        if corrections:
+            records = [await self._apply(record, corrections) for record in records]
+            outcomes = await rescore(sample, records, metrics=self._metrics, references=self._references)
+            results = [
+                replace(result, outcome=outcomes[result.metric]) if result.metric in outcomes else result
+                for result in results
+            ]
+        data = collect_explorer_data(
+            [sample], results, records, metrics=self._names, axes=self._axes, texts=self._texts
+        )
+        for record, imap in zip(records, data["samples"][0]["imaps"], strict=True):
+            own = [c for c in corrections if c.key == (id_, record.imap.reference_index, record.imap.reading)]
+            marks = sum(isinstance(correction.change, Mark) for correction in own)
+            imap["review"] = {"corrections": len(own) - marks, "checked": marks > 0}
+        return data
+
+    async def _apply(self, record: ImapRecord, corrections: list[Correction]) -> ImapRecord:
+        key = (record.id, record.imap.reference_index, record.imap.reading)
+        changes = [correction.change for correction in corrections if correction.key == key]
+        return await apply_corrections(record, changes, sample=self._samples[record.id], matcher=self._matcher)
+
+
+class _Posted(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    reference_index: int = Field(ge=0)
+    reading: int = Field(ge=0)
+    change: Change
+    texts: int = Field(ge=0)
+
+
+def make_app(session: ReviewSession) -> tuple[RequestGuard, str]:
+    """Return the app, and the path of its page.
+
+    The path holds a secret, because every user of this computer can send requests to its ports.
+    """
+    path = f"/{secrets.token_urlsafe(16)}/"
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry={"logs": False})
+
+    @app.get(path)
+    async def page() -> Response:  # pyright: ignore[reportUnusedFunction]
+        headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
+        content = (await session.render()).encode(errors="replace")
+        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+
+    @app.post(f"{path}corrections")
+    async def correct(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
+        try:
+            posted = _Posted.model_validate_json(await request.body())
+            saved = await session.correct(
+                posted.id, posted.reference_index, posted.reading, posted.change, texts=posted.texts
+            )
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        except ImapEvalError as error:
+            raise HttpError(422, "does-not-fit", str(error)) from error
+        except OSError as error:
+            raise HttpError(500, "not-saved", f"The correction cannot be saved ({error.strerror}).") from error
+        return Response(dump_json(saved), media_type="application/json")
+
+    @app.exception_handler(HttpError)
+    async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
+        return Response(error.body, error.status, media_type="application/json")
+
+    return RequestGuard(app, Limits(), token=None, posted=[f"{path}corrections"]), path

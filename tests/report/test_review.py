@@ -1,0 +1,169 @@
+"""Correcting a run in a real browser, on a real server."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from imapeval.evaluation.corrections import CORRECTIONS, read_corrections
+from imapeval.evaluation.evaluate import evaluate, make_run_settings
+from imapeval.evaluation.pipeline import open_extractor, open_graph, open_matcher
+from imapeval.evaluation.runs import Run, RunWriter
+from imapeval.metrics import registry
+from imapeval.serve.guard import Limits
+from imapeval.serve.review import ReviewSession, make_app
+from imapeval.serve.server import listen, make_server
+from imapeval.types import Sample
+
+pytestmark = pytest.mark.slow
+
+SAMPLES = [
+    Sample("a", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take ibuprofen. Avoid beer.", system="x"),
+    Sample("b", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take naproxen.", system="y"),
+]
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A run that is being reviewed."""
+
+    folder: Path
+    port: int
+    path: str
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.path}"
+
+    def post(self, path: str, body: object, **headers: str) -> tuple[int, bytes]:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **headers})
+            response = connection.getresponse()
+            return response.status, response.read()
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Iterator[Reviewed]:
+    graph = open_graph(None)
+    matcher, extractor = open_matcher(graph), open_extractor(graph)
+    metrics = [registry.get("imapscore"), registry.get("rouge1")]
+    settings = make_run_settings(metrics, extractor=extractor, matcher=matcher, seed=0)
+    with RunWriter(tmp_path / "run", SAMPLES, settings=settings) as writer:
+        # Playwright's loop runs in this thread.
+        scoring = evaluate(SAMPLES, metrics=metrics, extractor=extractor, matcher=matcher, run=writer)
+        with ThreadPoolExecutor() as pool:
+            pool.submit(asyncio.run, scoring).result()
+    app, path = make_app(ReviewSession(Run(tmp_path / "run"), matcher, who="Anna"))
+    ready = threading.Event()
+    with listen("127.0.0.1", 0, token=None) as sock:
+        port = sock.getsockname()[1]
+        server = make_server(app, Limits(), ready=ready.set)
+        thread = threading.Thread(target=server.run, args=([sock],))
+        thread.start()
+        assert ready.wait(10)
+        yield Reviewed(tmp_path / "run", port, path)
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture
+def page(reviewed: Reviewed, browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{reviewed.address}#sample=a")
+    yield page
+    context.close()
+    assert not complaints
+
+
+def find_row(page: Page, response: str) -> Locator:
+    return page.locator("#sample tbody tr").filter(has=page.locator("td[data-label=Response]", has_text=response))
+
+
+def read_score(page: Page) -> float:
+    return float(page.locator("#sample .figures dd").first.inner_text().split()[0])
+
+
+def test_a_misread_fact_is_corrected_and_scored_at_once(page: Page, reviewed: Reviewed):
+    before = read_score(page)
+    find_row(page, "ibuprofen").get_by_role("button", name="Correct").click()
+    group = page.get_by_role("group", name="Fact of the response")
+    group.get_by_label("value").fill("naproxen")
+    group.get_by_role("button", name="Change").click()
+    expect(page.locator("#review-said")).to_have_text("Saved.")
+    expect(page.locator(".review")).to_contain_text("1 correction, not checked yet")
+    assert read_score(page) > before
+    expect(find_row(page, "naproxen")).to_contain_text("exact")
+    (saved,) = read_corrections(reviewed.folder)
+    assert (saved.id, saved.who) == ("a", "Anna")
+    page.get_by_role("button", name="Mark as checked").click()
+    expect(page.locator(".review")).to_contain_text("1 correction, checked")
+    page.reload()
+    expect(page.locator(".review")).to_contain_text("1 correction, checked")
+    page.get_by_role("button", name="Withdraw corrections").click()
+    expect(page.locator(".review")).to_contain_text("0 corrections, not checked yet")
+    assert read_score(page) == pytest.approx(before, abs=0.002)
+    assert read_corrections(reviewed.folder) == []
+
+
+def test_a_relation_is_corrected_and_a_fact_added_by_keyboard(page: Page, reviewed: Reviewed):
+    before = read_score(page)
+    find_row(page, "ibuprofen").get_by_role("button", name="Correct").press("Enter")
+    group = page.get_by_role("group", name="Relation of two facts")
+    naproxen = group.get_by_label("reference").locator("option", has_text="naproxen").get_attribute("value")
+    ibuprofen = group.get_by_label("response").locator("option", has_text="ibuprofen").get_attribute("value")
+    group.get_by_label("reference").select_option(naproxen)
+    group.get_by_label("response").select_option(ibuprofen)
+    group.get_by_label("relation").select_option("exact")
+    group.get_by_role("button", name="Set").press("Enter")
+    expect(page.locator("#review-said")).to_have_text("Saved.")
+    after = read_score(page)
+    assert after > before
+    page.get_by_role("button", name="Add a fact to the response").press("Enter")
+    group = page.get_by_role("group", name="A fact that the response states")
+    group.get_by_label("term").fill("cause")
+    group.get_by_label("value").fill("a broken <b>leg</b>")
+    group.get_by_role("button", name="Add").press("Enter")
+    expect(page.locator(".review")).to_contain_text("2 corrections")
+    assert "a broken <b>leg</b>" in page.locator("#sample").inner_text()
+    assert read_score(page) < after
+
+
+def test_no_rule_of_axe_is_broken(page: Page):
+    find_row(page, "ibuprofen").get_by_role("button", name="Correct").click()
+    for width in (1300, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert [found["id"] for found in Axe().run(page).response["violations"]] == []
+
+
+def test_what_does_not_fit_is_not_saved(reviewed: Reviewed):
+    fact = {"term": "no", "value": "such fact"}
+    change = {"kind": "fact", "side": "response", "before": fact, "after": None}
+    body = {"id": "a", "reference_index": 0, "reading": 0, "change": change, "texts": 0}
+    corrections = f"{reviewed.path}corrections"
+    assert reviewed.post(corrections, body)[0] == 422
+    assert reviewed.post(corrections, body | {"id": "nobody"})[0] == 422
+    assert reviewed.post(corrections, body | {"more": 1})[0] == 422
+    assert reviewed.post("/corrections", body)[0] == 404
+    assert reviewed.post(corrections, body, Host="example.com")[0] == 403
+    assert reviewed.post(corrections, body, **{"Content-Type": "text/plain"})[0] == 415
+    assert not (reviewed.folder / CORRECTIONS).exists()
+
+
+def test_the_page_needs_its_secret(reviewed: Reviewed):
+    for path in ("/", "/x/", reviewed.path[:-2] + "/"):
+        with socket.create_connection(("127.0.0.1", reviewed.port)) as client:
+            client.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+            assert b" 404 " in client.recv(4096).split(b"\r\n")[0]
