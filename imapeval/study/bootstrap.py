@@ -7,6 +7,7 @@ each cluster was drawn, so that statistics become weighted ones and all resample
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -78,7 +79,9 @@ def mean_interval(
     if 0 < confidence < 1:
         from imapeval.study.intervals import small_sample_quantile  # which imports this module
 
-        confidence = 2 * NormalDist().cdf(small_sample_quantile(size, confidence=confidence)) - 1
+        # For two clusters it rounds to 1.
+        wider = 2 * NormalDist().cdf(small_sample_quantile(size, confidence=confidence)) - 1
+        confidence = min(wider, math.nextafter(1, 0))
     return percentile_interval(np.concatenate(means), confidence=confidence)
 
 

@@ -116,3 +116,9 @@ def test_an_undefined_replicate_widens_the_interval():
 
 def test_clusters_are_numbered_in_order():
     assert number_clusters(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
+
+
+def test_the_interval_of_two_values_reaches_from_one_to_the_other():
+    interval = mean_interval([1.0, 2.0])
+    assert interval is not None
+    assert (interval.low, interval.high) == (1.0, 2.0)
