@@ -132,9 +132,18 @@ class _MetricBase:
         elif self.error is not None or self.score is None:
             self.success = False
         else:
-            first = self.scorer.metrics[0]
-            self.success = Threshold(first.name, self.threshold, first.higher_is_better).is_met_by(self.score)
+            self.success = self._make_limit(self.threshold).is_met_by(self.score)
         return self.success
+
+    def _make_limit(self, threshold: float) -> Threshold:
+        first = self.scorer.metrics[0]
+        return Threshold(first.name, threshold, first.higher_is_better)
+
+    def _explain(self, assessment: Assessment) -> str:
+        scored = assessment.outcomes[assessment.metric]
+        if self.threshold is None or not isinstance(scored, Score):
+            return assessment.reason
+        return f"{assessment.reason} {self._make_limit(self.threshold).describe_doubt(scored)}".rstrip()
 
     def _check_kind(self, test_case: Any) -> Any:
         if not isinstance(test_case, self._case):
@@ -167,7 +176,7 @@ class _MetricBase:
         if self.score is None:
             self.error = _RICH_TAG.sub("［", assessment.reason)
         else:
-            self.reason = _RICH_TAG.sub("［", assessment.reason) if self.include_reason else None
+            self.reason = _RICH_TAG.sub("［", self._explain(assessment)) if self.include_reason else None
             others = [(name, outcome) for name, outcome in assessment.outcomes.items() if name != assessment.metric]
             self.score_breakdown = {
                 **assessment.parts,

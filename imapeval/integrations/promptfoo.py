@@ -72,11 +72,12 @@ def _to_grading_result(assessment: Assessment, limit: Threshold | None) -> dict[
     others = [
         f"{name} is not scored: {failure.message}" for name, failure in failures.items() if name != assessment.metric
     ]
-    value = assessment.value
+    value, scored = assessment.value, outcomes[assessment.metric]
+    doubt = limit.describe_doubt(scored) if limit is not None and isinstance(scored, Score) else ""
     grade: dict[str, Any] = {
         "pass": value is not None and (limit is None or limit.is_met_by(value)),
         "score": 0 if value is None else value,
-        "reason": " ".join([assessment.reason, *others]),
+        "reason": " ".join(filter(None, [assessment.reason, doubt, *others])),
         "namedScores": named,
     }
     if failures:

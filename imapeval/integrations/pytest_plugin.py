@@ -112,7 +112,8 @@ class ImapScoreFixture:
         asked = dict.fromkeys(limit.metric for limit in limits) or [assessment.metric]
         failures = {name: o for name, o in assessment.outcomes.items() if name in asked and isinstance(o, Failure)}
         missed = [
-            f"{limit.metric} {limit.format_value(outcome.value)} is {limit.describe_side(outcome.value)}"
+            f"{limit.metric} {limit.format_value(outcome.value)} is {limit.describe_side(outcome.value)}. "
+            f"{limit.describe_doubt(outcome)}".rstrip(". ")
             for limit in limits
             if isinstance(outcome := assessment.outcomes[limit.metric], Score) and not limit.is_met_by(outcome.value)
         ]

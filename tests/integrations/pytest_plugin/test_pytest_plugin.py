@@ -297,6 +297,43 @@ def imapeval_scorer():
 """
 
 
+REPEATED = """
+from dataclasses import dataclass
+
+import pytest
+from imapeval import Metric, Score, Scorer
+
+@dataclass(frozen=True)
+class Repeated(Metric):
+    name = "repeated"
+    summary = "three ratings"
+    range = (0.0, 1.0)
+
+    def score(self, case):
+        return Score(0.5, {}, ((0.4, 0.5, 0.6),))
+
+@pytest.fixture(scope="session")
+def imapeval_scorer():
+    return Scorer([Repeated()])
+"""
+
+
+def test_a_repeated_score_near_the_threshold_is_too_close_to_call(run: Run, pytester: pytest.Pytester):
+    pytester.makeconftest(REPEATED)
+    done = run("""
+ANSWER = {"question": "What helps?", "reference": "Rest.", "response": "Rest."}
+
+def test_near(imapscore):
+    imapscore.check(**ANSWER, at_least=0.6)
+
+def test_far(imapscore):
+    imapscore.check(**ANSWER, at_least=0.9)
+""")
+    done.assert_outcomes(failed=2)
+    assert "Too close to call: 0.6 lies within the 95% interval" in done.stdout.str()
+    assert "Too close to call: 0.9" not in done.stdout.str()
+
+
 def test_a_scorer_of_ones_own_and_a_metric_of_which_lower_is_better(run: Run, pytester: pytest.Pytester):
     pytester.makeconftest(OWN)
     done = run("""
