@@ -148,21 +148,32 @@ def _turn_to_dict(turn: Any) -> Any:
     return dict(cast("Mapping[Any, Any]", turn)) if isinstance(turn, Mapping) else turn
 
 
-def check_rows(given: Iterable[Sample | Mapping[str, Any]]) -> list[Sample | Mapping[str, Any]]:
-    """Return samples and rows as a list.
+def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
+    """Return samples and rows, or the rows of a data frame of pandas or polars, as a list.
 
     Raises:
         UsageError: An item is something else, such as the name of a file.
     """
+    if frame_library(given) == "pandas":
+        # pandas has NaN, NaT and NA for what is missing.
+        given = given.rename(columns=str).astype(object).where(given.notna().to_numpy(), None).to_dict("records")
+    elif frame_library(given) == "polars":
+        given = given.to_dicts()
     rows: list[Any] = [given] if isinstance(given, str) else list(given)
     for row in rows:
         if not isinstance(row, Sample | Mapping):
             shown = f"{type(row).__name__} {str(row)[:80]!r}"
             raise UsageError(
-                "score_all takes a list of samples, or of mappings with the columns of a file; this holds or is the "
-                f"{shown}. imapeval.evaluation.samples.read reads files."
+                "score_all takes a data frame, or a list of samples, or of mappings with the columns of a file; this "
+                f"holds or is the {shown}. imapeval.read reads files."
             )
     return rows
+
+
+def frame_library(given: Any) -> str | None:
+    """Return the library of a data frame, "pandas" or "polars", without importing it; None for anything else."""
+    library = type(given).__module__.partition(".")[0]
+    return library if library in ("pandas", "polars") and hasattr(given, "columns") else None
 
 
 def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:

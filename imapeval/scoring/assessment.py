@@ -6,14 +6,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from importlib import import_module
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, overload
 
+from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs import Result, result_to_dict
 from imapeval.explain import answers
 from imapeval.explain.comparison import FactRow, compare, write_html, write_markdown, write_sentence
 from imapeval.explain.context import write_context
+from imapeval.scoring.arguments import frame_library
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -146,10 +149,12 @@ class Assessments(Sequence[Assessment]):
     Args:
         items: One assessment per answer.
         spent: Usage of the language model for all answers; None without one.
+        frame: The data frame that the answers come from, of pandas or polars; None without one.
     """
 
-    def __init__(self, items: Sequence[Assessment], *, spent: UsageTotals | None = None) -> None:
+    def __init__(self, items: Sequence[Assessment], *, spent: UsageTotals | None = None, frame: Any = None) -> None:
         self._items = tuple(items)
+        self._frame = frame
         self.spent = spent
 
     @overload
@@ -194,6 +199,28 @@ class Assessments(Sequence[Assessment]):
             }
             for item in self
         ]
+
+    def to_frame(self) -> Any:
+        """Return the data frame that was scored, of pandas or polars, with a column for each metric and `failure`.
+
+        Rows, index and columns are as given; a score that is missing is the library's missing value. A column of the
+        frame that is called like a metric, or `failure`, is replaced.
+
+        Raises:
+            UsageError: No data frame was scored.
+        """
+        if self._frame is None:
+            raise UsageError("no data frame was scored. For a new one, give to_rows() to pandas or polars.")
+        rows = self.to_rows()
+        names = [*self._names(), "failure"]
+        columns = {name: [row[name] for row in rows] for name in names}
+        if frame_library(self._frame) == "polars":
+            polars: Any = import_module("polars")
+            kinds = {name: polars.String if name == "failure" else polars.Float64 for name in names}
+            return self._frame.with_columns(
+                [polars.Series(name, values, dtype=kinds[name]) for name, values in columns.items()]
+            )
+        return self._frame.assign(**columns)
 
     def _names(self) -> list[str]:
         return list(self._items[0].outcomes) if self._items else []

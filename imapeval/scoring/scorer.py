@@ -32,6 +32,7 @@ from imapeval.scoring.arguments import (
     check_no_llm_needed,
     check_rows,
     choose_metrics,
+    frame_library,
     given_id,
     make_row,
     make_samples,
@@ -177,7 +178,7 @@ class Scorer:
 
     def score_all(
         self,
-        samples: Iterable[Sample | Mapping[str, Any]],
+        samples: Iterable[Sample | Mapping[str, Any]] | Any,
         *,
         out: str | Path | None = None,
         progress: Callable[[int], None] | None = None,
@@ -185,7 +186,8 @@ class Scorer:
         """Score many answers at once, which is faster than one at a time.
 
         Args:
-            samples: Samples (`imapeval.read` reads files), or mappings with the columns of a data file.
+            samples: Samples (`imapeval.read` reads files), mappings with the columns of a data file, or a data frame of
+                pandas or polars with such columns; `Assessments.to_frame` then returns it with the scores.
             out: A folder to write the run to, as `imapeval score --out` does; an interrupted run is resumed.
             progress: Called with the number of answers finished since the last call.
 
@@ -196,17 +198,17 @@ class Scorer:
             UsageError: The folder cannot be written or holds another run, or two answers of a run share an id.
             ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
-        return self._loop.run(self._score_all(check_rows(samples), None if out is None else Path(out), progress))
+        return self._loop.run(self._score_all(samples, None if out is None else Path(out), progress))
 
     async def ascore_all(
         self,
-        samples: Iterable[Sample | Mapping[str, Any]],
+        samples: Iterable[Sample | Mapping[str, Any]] | Any,
         *,
         out: str | Path | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Assessments:
         """Score many answers; see `score_all`."""
-        return await self._loop.wait(self._score_all(check_rows(samples), None if out is None else Path(out), progress))
+        return await self._loop.wait(self._score_all(samples, None if out is None else Path(out), progress))
 
     def extract(
         self,
@@ -274,9 +276,8 @@ class Scorer:
         spent = None if self.ledger is None else ledger.spent
         return self._assess(sample, store.results, store.imaps, spent)
 
-    async def _score_all(
-        self, given: Sequence[Sample | Mapping[str, Any]], out: Path | None, progress: Callable[[int], None] | None
-    ) -> Assessments:
+    async def _score_all(self, source: Any, out: Path | None, progress: Callable[[int], None] | None) -> Assessments:
+        given = check_rows(source)
         made = make_samples(given)
         samples = [item for item in made if isinstance(item, Sample)]
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
@@ -296,6 +297,7 @@ class Scorer:
                 for fields, item in zip(given, made, strict=True)
             ],
             spent=spent,
+            frame=None if frame_library(source) is None else source,
         )
 
     async def _score_in_memory(

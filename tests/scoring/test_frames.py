@@ -1,0 +1,63 @@
+"""Data frames into `Scorer.score_all`, and the same ones out with the scores."""
+
+from typing import Any
+
+import pytest
+
+from imapeval import Scorer
+from imapeval.errors import UsageError
+
+ROWS: dict[str, list[Any]] = {
+    "prompt": ["What helps?", "What helps?", "What helps?"],
+    "ground_truth": ["Rest.", "Rest.", "Rest."],
+    "prediction": ["Rest.", "Walk.", None],
+    "topic": ["a", "b", "c"],
+}
+
+
+def make_pandas() -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(ROWS, index=[10, 20, 30])
+
+
+def make_polars() -> Any:
+    return pytest.importorskip("polars").DataFrame(ROWS)
+
+
+def test_pandas():
+    frame = make_pandas()
+    with Scorer("rouge1,bleu") as scorer:
+        scored = scorer.score_all(frame)
+    found = scored.to_frame()
+    assert type(found) is type(frame)
+    assert list(found.columns) == [*ROWS, "rouge1", "bleu", "failure"]
+    assert list(found.index) == [10, 20, 30]
+    assert list(found["rouge1"][:2]) == [1.0, 0.0]
+    assert list(found["rouge1"].isna()) == [False, False, True]
+    assert list(found["failure"])[2] == "no-response"
+    assert list(frame.columns) == list(ROWS)  # the frame that was given is left alone
+    assert len(scored.missing) == 1
+    assert [item.sample.meta for item in scored if item.sample] == [{"topic": topic} for topic in "abc"]
+
+
+def test_polars():
+    frame = make_polars()
+    with Scorer("rouge1") as scorer:
+        found = scorer.score_all(frame).to_frame()
+    assert type(found) is type(frame)
+    assert found["rouge1"].to_list() == [1.0, 0.0, None]
+    assert found["failure"].to_list() == [None, None, "no-response"]
+    assert found.columns == [*ROWS, "rouge1", "failure"]
+
+
+def test_columns_that_may_be_two(caplog: pytest.LogCaptureFixture):
+    frame = make_pandas().rename(columns={"topic": "output"})
+    with Scorer("rouge1") as scorer, pytest.raises(UsageError, match="'prediction', 'output'"):
+        scorer.score_all(frame)
+
+
+def test_there_is_no_frame_without_one():
+    with Scorer("rouge1") as scorer:
+        scored = scorer.score_all([{"question": "Why?", "reference": "So.", "response": "So."}])
+    with pytest.raises(UsageError, match="to_rows"):
+        scored.to_frame()
