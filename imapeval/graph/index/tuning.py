@@ -19,12 +19,9 @@ from imapeval.graph.index.files import Recall
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats32, Integers
     from imapeval.graph.index.device import FaissDevice
 
-    Rows = npt.NDArray[np.float32]
-    Numbers = npt.NDArray[np.int64]
 
 EXACT = "Flat"
 """The recipe with unchanged vectors, all of which are searched."""
@@ -117,7 +114,7 @@ TARGET_RECALL = 0.96
 """Recall to be reached: .95 plus two standard errors, so that other queries reach .95 as well."""
 
 _PROBE_COUNTS = (1, *sorted(step << power for step in (2, 3) for power in range(20)))
-"""Numbers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
+"""Integers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
 
 _MIN_GAIN = 0.003
 """If a step gains less recall than this, compression limits it."""
@@ -134,18 +131,18 @@ class ExactNeighbours:
         device: Where to search.
     """
 
-    def __init__(self, queries: Rows, device: FaissDevice) -> None:
+    def __init__(self, queries: Floats32, device: FaissDevice) -> None:
         self.queries = queries
         self._device = device
         self._best = np.full((len(queries), NEIGHBOURS), -np.inf, dtype=np.float32)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: Floats32) -> None:
         """Add rows, shape (n, dimension), centred."""
         found = self._device.score_nearest(self.queries, rows, k=min(NEIGHBOURS, len(rows)))
         self._best = np.sort(np.concatenate([self._best, found], axis=1), axis=1)[:, -NEIGHBOURS:]
 
     @property
-    def least(self) -> Rows:
+    def least(self) -> Floats32:
         """The similarity of the K-th nearest row to each query."""
         return self._best[:, 0]
 
@@ -158,7 +155,7 @@ def drop_character(text: str, rng: np.random.Generator) -> str:
     return text[:place] + text[place + 1 :]
 
 
-def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Numbers], Rows]) -> Recall:
+def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Integers], Floats32]) -> Recall:
     """Set the smallest number of cells to search that reaches the target, and return the recall.
 
     If compression prevents the target, the largest number that still improves recall is set.
@@ -172,9 +169,9 @@ def choose_probes(index: Any, nearest: ExactNeighbours, pick: Callable[[Numbers]
     best: Recall | None = None
     for probes in takewhile(cells.nlist.__ge__, _PROBE_COUNTS):
         cells.nprobe = probes
-        found: Numbers = index.search(nearest.queries, NEIGHBOURS)[1]
+        found: Integers = index.search(nearest.queries, NEIGHBOURS)[1]
         rows = pick(np.maximum(found, 0).ravel()).reshape(*found.shape, -1)
-        scores: Rows = np.einsum("qd,qkd->qk", nearest.queries, rows)
+        scores: Floats32 = np.einsum("qd,qkd->qk", nearest.queries, rows)
         right = (found >= 0) & (scores >= nearest.least[:, None] - _TIE_MARGIN)
         share = float(right.mean())
         if best is not None and share < best.share + _MIN_GAIN:

@@ -20,8 +20,7 @@ from imapeval.text.normalise import normalise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats32, Integers
     from imapeval.graph.encoder import Encoder
     from imapeval.graph.index.names import NameIndex
     from imapeval.graph.index.ngram_index import NgramIndex
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from imapeval.graph.store.graph import Graph, NameRow
     from imapeval.types import Lang
 
-    Floats = npt.NDArray[np.float64]
-    Cosines = npt.NDArray[np.float32]
-    Flags = npt.NDArray[np.bool_]
-    Integers = npt.NDArray[np.int64]
 
 _BATCH = 64
 """Texts processed at a time: about 50 MB of arrays."""
@@ -134,9 +129,9 @@ class CandidateFinder:
     def _combine_hits(
         self,
         by_ngrams: Sequence[Integers],
-        by_encoder: tuple[Integers, Cosines],
+        by_encoder: tuple[Integers, Floats32],
         abbreviated: Sequence[Integers],
-        series: Sequence[tuple[Integers, Cosines]],
+        series: Sequence[tuple[Integers, Floats32]],
     ) -> Hits:
         """Return the names found by at least one method, by text."""
         base = len(self._ngrams) + 1

@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from imapeval.graph.arrays import Flags, Floats, Integers
     from imapeval.graph.index.ngram_index import NgramIndex
     from imapeval.graph.index.ngrams import FeatureSets, Occurrences
     from imapeval.graph.store.graph import NameRow
 
-    Floats = npt.NDArray[np.float64]
-    Cosines = npt.NDArray[np.float32]
-    Flags = npt.NDArray[np.bool_]
-    Integers = npt.NDArray[np.int64]
 
 FEATURES = (
     "same",

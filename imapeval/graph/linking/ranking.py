@@ -20,11 +20,9 @@ from imapeval.graph.linking.features import FEATURES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from imapeval.graph.arrays import Floats
     from imapeval.graph.linking.features import CandidateSet
 
-    Floats = npt.NDArray[np.float64]
 
 RELATIVE_FEATURES = ("letters", "encoder", "letters of all names", "words of all names")
 """Features whose difference from the best candidate is a feature as well."""

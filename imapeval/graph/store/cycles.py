@@ -9,9 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
-
-    Ints = npt.NDArray[np.int64]
+    from imapeval.graph.arrays import Flags, Integers
 
 
 def cut_cycles(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
@@ -75,13 +73,13 @@ def find_broad(nodes: int, edges: Sequence[tuple[int, int]], *, more_than: int) 
 class _Adjacency:
     """Edges sorted by their start."""
 
-    def __init__(self, nodes: int, tail: Ints, head: Ints) -> None:
+    def __init__(self, nodes: int, tail: Integers, head: Integers) -> None:
         order = np.argsort(tail, kind="stable")
         self._nodes = nodes
         self._head = head[order]
         self._first = np.searchsorted(tail[order], np.arange(nodes + 1))
 
-    def successors(self, level: Ints) -> tuple[Ints, Ints]:
+    def successors(self, level: Integers) -> tuple[Integers, Integers]:
         """Return the starts and the ends of the edges from some nodes."""
         counts = self._first[level + 1] - self._first[level]
         starts = np.repeat(self._first[level] - np.cumsum(counts) + counts, counts)
@@ -99,7 +97,7 @@ class _Adjacency:
         return int(seen.sum()) - 1
 
 
-def _topological_levels(nodes: int, tail: Ints, head: Ints) -> Iterator[tuple[Ints, Ints]]:
+def _topological_levels(nodes: int, tail: Integers, head: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Yield the edges by level in topological order; edges on or behind a cycle are never yielded."""
     ways = _Adjacency(nodes, tail, head)
     waiting = np.bincount(head, minlength=nodes)
@@ -112,7 +110,7 @@ def _topological_levels(nodes: int, tail: Ints, head: Ints) -> Iterator[tuple[In
         level = reached[waiting[reached] == 0]
 
 
-def _find_acyclic(nodes: int, tail: Ints, head: Ints) -> npt.NDArray[np.bool_]:
+def _find_acyclic(nodes: int, tail: Integers, head: Integers) -> Flags:
     """Return a mask of the nodes that no cycle leads to."""
     waiting = np.bincount(head, minlength=nodes)
     for _, high in _topological_levels(nodes, tail, head):
