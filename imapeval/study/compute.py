@@ -12,11 +12,13 @@ from imapeval.study.agreement.rater_differences import count_differences
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.bootstrap import RESAMPLES
 from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL, compare
+from imapeval.study.correlation.baseline import correlate_baseline
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Study
 from imapeval.study.number_format import format_number
+from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.disagreements import find_disagreements
 from imapeval.study.subgroups.heterogeneity import compare_slices
 from imapeval.study.subgroups.slices import slice_answers
@@ -152,9 +154,11 @@ def compute_study(
             *describe_agreement(rated, agreements, ceilings, level=chosen, coefficient=coefficient),
             *_tell_differences(heterogeneities, best, dimension=ALL if several else rated.dimensions[0]),
             *_tell_levels(rated, levels),
+            *_tell_baseline(rated, correlations, coefficient),
         ),
         corrected=tuple(correct_for_attenuation(single, ceilings)),
         heterogeneities=tuple(heterogeneities),
+        biases=tuple(measure_bias(rated, signatures=signatures, metrics=best)) if best else (),
         against=against,
     )
 
@@ -370,6 +374,29 @@ def _tell_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> li
         f"{_list(left)} {verb} no defined correlation with the ratings {_OVER[ranked[0].level]}; see the reasons in "
         "the table of correlations."
     ]
+
+
+def _tell_baseline(rated: Rated, correlations: Sequence[Correlation], coefficient: CoefficientName) -> list[str]:
+    """Say which metrics agree no better, over all answers together, than the means of the systems do."""
+    found = correlate_baseline(rated, coefficient)
+    if not found:
+        return []
+    # The mean over dimensions, if there is one, is the last.
+    dimension, baseline = list(found.items())[-1]
+    pooled = {
+        row.metric: row.value
+        for row in correlations
+        if (row.level, row.coefficient, row.dimension) == ("global", coefficient, dimension) and row.value is not None
+    }
+    below = [metric for metric, value in pooled.items() if value <= baseline]
+    title = find_coefficient(coefficient).title
+    said = (
+        f"A baseline that knows only which system an answer is by reaches {format_number(baseline)} over all answers "
+        f"together ({title})."
+    )
+    if not below:
+        return [f"{said} Every metric is above it."]
+    return [f"{said} {_list(below)} {'is' if len(below) == 1 else 'are'} not above it."]
 
 
 def _tell_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:

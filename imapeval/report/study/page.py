@@ -15,6 +15,7 @@ from imapeval.report.markup import (
     render_table,
 )
 from imapeval.report.page_frame import render_page, write_page
+from imapeval.report.study.bias import render_bias
 from imapeval.report.study.comparisons import render_comparisons, render_metric_matrix
 from imapeval.report.study.correlations import render_correlations
 from imapeval.report.study.disagreements import collect_disagreements, list_disagreements, render_disagreements
@@ -60,6 +61,7 @@ def render_study(study: Study, *, runs: Sequence[Run] = ()) -> str:
         "likeness": ("Among each other", render_metric_matrix(study)),
         "raters": ("Raters", render_raters(study)),
         "slices": ("Where", render_slices(study)),
+        "bias": ("Bias", render_bias(study)),
         "disagreements": ("Disagreements", render_disagreements(disagreements, study, linked=answers is not None)),
         "account": ("What was read", _render_account(study)),
         "methods": ("Methods", _render_methods(study)),

@@ -19,6 +19,7 @@ from imapeval.study.data.findings import (
     Heterogeneity,
     Slice,
 )
+from imapeval.study.subgroups.bias import Bias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
     """Write all tables to a folder, which is made if necessary, and return their paths.
 
-    CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities,
+    CSV: correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
     disagreements, matrix; a column per field of the types of the findings, empty if undefined; "*" stands for all
     systems, and for the mean over dimensions. A text that a spreadsheet would take for a formula is prefixed with an
     apostrophe. Tables without rows have a header. LaTeX (package booktabs): correlations.tex, comparisons.tex.
@@ -47,6 +48,7 @@ def write_tables(study: Study, folder: Path) -> tuple[Path, ...]:
         "corrected.csv": _dump_rows(Corrected, study.corrected),
         "slices.csv": _dump_rows(Slice, study.slices),
         "heterogeneities.csv": _dump_rows(Heterogeneity, study.heterogeneities),
+        "biases.csv": _dump_rows(Bias, study.biases),
         "disagreements.csv": _dump_rows(Disagreement, study.disagreements),
         "matrix.csv": _dump_matrix(study.matrix),
         "correlations.tex": _encode(write_correlations(study)),

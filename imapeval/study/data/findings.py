@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.study.data.rated import Rated
+    from imapeval.study.subgroups.bias import Bias
 
 ALL = "*"
 """In place of the system or the dimension in a row that averages over them."""
@@ -337,8 +338,8 @@ class Study:
         rated: The answers.
         signatures: Of the metrics, by name.
         account: Sentences on what was read and what did not join.
-        correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, disagreements:
-            See there.
+        correlations, comparisons, agreements, differences, ceilings, corrected, slices, heterogeneities, biases,
+            disagreements: See there.
         matrix: Correlations among the metrics; None with fewer than two.
         level: The level that conclusions are drawn at.
         coefficient: The coefficient that conclusions are drawn from.
@@ -367,4 +368,5 @@ class Study:
     conclusions: tuple[str, ...]
     corrected: tuple[Corrected, ...] = ()
     heterogeneities: tuple[Heterogeneity, ...] = ()
+    biases: tuple[Bias, ...] = ()
     against: str | None = None

@@ -1,0 +1,68 @@
+"""What moves the metrics at equal ratings, on the page of a study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from imapeval.report.markup import (
+    Markup,
+    render_details,
+    render_list,
+    render_note,
+    render_reasons,
+    render_section,
+    render_table,
+)
+from imapeval.report.study.formatting import format_coefficient, label_dimension
+
+if TYPE_CHECKING:
+    from imapeval.study.data.findings import Study
+    from imapeval.study.subgroups.bias import Bias
+
+
+def render_bias(study: Study) -> Markup:
+    """Return the section; "" if nothing was measured."""
+    if not study.biases:
+        return Markup("")
+    dimension = study.biases[0].dimension
+    rows = [row for row in study.biases if row.dimension == dimension]
+    shown = [row.sentence for row in rows if row.shown]
+    reliability = rows[0].reliability
+    noise = (
+        "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
+        "better seem favoured."
+        if reliability is None
+        else f"Corrected for the noise of the ratings (reliability {reliability:.2f})."
+    )
+    reasons = [(row.reason, f"{row.metric}, {_name(row)}") for row in rows if row.reason]
+    lines = [
+        [
+            row.metric,
+            _name(row),
+            format_coefficient(row.value, digits=2),
+            ""
+            if row.low is None
+            else f"{format_coefficient(row.low, digits=2)} to {format_coefficient(row.high, digits=2)}",
+            "yes" if row.shown else "",
+            f"{row.n:,}",
+        ]
+        for row in rows
+    ]
+    heads = ["metric", "property", "partial correlation", f"{study.confidence:.0%} interval", "shown", "n"]
+    return render_section(
+        "bias",
+        "Bias at equal ratings",
+        render_note(
+            "Spearman's partial correlation of the score with a property of the answer, given its rating "
+            f"({label_dimension(dimension)}): above 0, answers with more of the property, or of the group, get better "
+            f"scores than equally rated others. {noise} A bias is shown if the interval excludes 0 after Bonferroni's "
+            "correction for the properties of a metric. biases.csv has the single dimensions."
+        ),
+        render_list(shown, kind="sentences") if shown else render_note("No bias is shown."),
+        render_details("All properties", render_table(heads, lines, texts=(0, 1, 4))),
+        render_details("Not measured", render_reasons(reasons)) if reasons else "",
+    )
+
+
+def _name(row: Bias) -> str:
+    return f"{row.property} {row.group}".strip()
