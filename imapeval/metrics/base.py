@@ -111,6 +111,7 @@ class Metric(ABC):
         languages: Languages it is defined for.
         range: Lowest and highest possible score; None where unbounded.
         higher_is_better: Whether a higher score is better.
+        mean_of: What a run's mean is the mean of, if the name usually stands for another number; "" otherwise.
         revision: Of the computation, for the signature; any change that can move a score raises it.
         concurrency: Most cases that are scored at the same time if `score` is a coroutine.
     """
@@ -124,6 +125,7 @@ class Metric(ABC):
     languages: frozenset[Lang] = frozenset({"en", "zh"})
     range: tuple[float | None, float | None] = (None, None)
     higher_is_better: bool = True
+    mean_of: str = ""
     revision: str = "1"
     concurrency: int = 8
 

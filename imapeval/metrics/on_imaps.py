@@ -70,6 +70,10 @@ class MetricOnImaps(BatchMetric):
     def higher_is_better(self) -> bool:
         return self.metric.higher_is_better
 
+    @computed
+    def mean_of(self) -> str:
+        return self.metric.mean_of
+
     @property
     def missing_requirements(self) -> str:
         """Those of the metric of texts."""

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from imapeval.report.summary import format_contradictions
+from imapeval.report.summary import describe_mean, format_contradictions
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _tabulate_means(rows: Sequence[SummaryRow]) -> str:
     ]
     lines = [
         [
-            escape_markdown(row.metric),
+            escape_markdown(f"{row.metric} ({said})" if (said := describe_mean(row.metric)) else row.metric),
             *([escape_markdown(row.system or "all")] if several else []),
             str(row.n),
             str(row.failed),

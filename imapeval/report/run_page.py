@@ -19,7 +19,7 @@ from imapeval.report.explorer_data import collect_explorer_data, metric_axes
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.study.formatting import pluralize
-from imapeval.report.summary import format_contradictions, format_number, label_system, summarise
+from imapeval.report.summary import describe_mean, format_contradictions, format_number, label_system, summarise
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
@@ -140,6 +140,7 @@ def _render(folder: Path, *, seconds: int | None = None) -> tuple[str, RunStatus
         findings=_list_findings(run, samples, results, imaps, rows, complete=len(shown) == len(samples)),
         systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
+        described={metric: describe_mean(metric) for metric in metrics},
         distributions=_draw_distributions(rows, samples, results, axes),
         failures=failures,
         shown_of=(

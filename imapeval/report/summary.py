@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from imapeval.evaluation.samples import system_label
+from imapeval.metrics import registry
 from imapeval.study.bootstrap import mean_interval
 from imapeval.types import Score
 
@@ -74,6 +75,12 @@ def summarise(
 def label_system(sample: Sample) -> str:
     """Return the system that a sample counts for."""
     return system_label(sample) or UNNAMED_SYSTEM
+
+
+def describe_mean(metric: str) -> str:
+    """Return what a metric's mean is, such as "mean of sentence BLEU", if its name might be misread; else ""."""
+    known = next((known for known in registry.all_metrics() if known.name == metric), None)
+    return f"mean of {known.mean_of}" if known is not None and known.mean_of else ""
 
 
 def format_contradictions(contradictions: float | None) -> str:

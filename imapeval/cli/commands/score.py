@@ -232,7 +232,7 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
-    from imapeval.report.summary import format_number
+    from imapeval.report.summary import describe_mean, format_number
 
     columns = [Column("metric", lambda row: row.metric, text=True, wrap=False)]
     if any(row.system for row in rows):
@@ -252,6 +252,9 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
         Column("95% interval", lambda row: format_interval(row.low, row.high, write=format_number)),
     ]
     emit(rows, columns)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        if said := describe_mean(metric):
+            echo(f"{metric}: {said}")
 
 
 def _count_contradictions(row: "SummaryRow") -> str | None:

@@ -34,6 +34,7 @@ class Bleu(Metric):
 
     range = (0.0, 100.0)
     citation = "Papineni et al. 2002, BLEU; package sacrebleu"
+    mean_of = "sentence BLEU"
 
     order: int
     tokens_en: str = TOKENIZERS["en"]

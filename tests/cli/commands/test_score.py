@@ -35,6 +35,7 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1,bleu", "--out", "run")
     assert done.returncode == 0, done.stderr
     assert "rouge1" in done.stdout
+    assert "bleu: mean of sentence BLEU" in done.stdout
     assert "report: run/report.html" in done.stdout.replace("\\", "/")
     run = Run(tmp_path / "run")
     outcomes = {(result.id, result.metric): result.outcome for result in run.results()}
@@ -42,7 +43,8 @@ def test_a_run_from_start_to_report(imapeval: Command, write_data: WriteData, tm
     assert isinstance(rouge, Score)
     assert rouge.value == 1.0
     assert len(outcomes) == 4
-    assert (tmp_path / "run" / "report.html").exists()
+    # In the table of means, and above the histogram.
+    assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8").count("mean of sentence BLEU") == 2
     header, first, _ = (tmp_path / "run" / "results.csv").read_text().splitlines()
     assert header == "id,system,question,reference,response,lang,rouge1,bleu,failure"
     assert first.startswith(f"a,one,{SAMPLES[0].question},{SAMPLES[0].references[0]},{SAMPLES[0].response},en,1.0,")
