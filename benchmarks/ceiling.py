@@ -74,7 +74,7 @@ def compare(generator: np.random.Generator) -> None:
         truth, rated = simulate(LARGE, scale, raters=raters, noise=noise, some=some, paired=False, generator=generator)
         means = np.nanmean(rated.by_rater["d"], axis=1)
         reached = [test(truth, means).statistic for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau)]
-        ceilings = [row.value for row in find_ceilings(rated, resamples=1)]
+        ceilings = [row.value for row in find_ceilings(rated)]
         cells = " | ".join(f"{value:.3f}" for value in (*reached, *ceilings) if value is not None)
         print(f"| {scale} | {raters} | {noise} | {'some' if some else 'all'} | {cells} |")
 
@@ -89,18 +89,16 @@ def cover(generator: np.random.Generator, *, repeats: int, resamples: int) -> No
         kind = {"raters": 3, "noise": noise, "some": some, "paired": paired}
         truth, whole = simulate(TRUE, scale, **kind, generator=generator)
         goal = {
-            names[0]: measure_agreement(whole, statistics=["krippendorff_alpha_interval"], resamples=1)[0].value,
-            names[1]: find_ceilings(whole, resamples=1)[0].value,
+            names[0]: measure_agreement(whole, statistics=["krippendorff_alpha_interval"])[0].value,
+            names[1]: find_ceilings(whole)[0].value,
             names[2]: 1 / np.sqrt(1 + METRIC_NOISE**2),
         }
         for n in (50, 200, 800):
             held = dict.fromkeys(names, 0)
             for repeat in range(repeats):
                 truth, rated = simulate(n, scale, **kind, generator=generator)
-                alpha = measure_agreement(
-                    rated, statistics=["krippendorff_alpha_interval"], seed=repeat, resamples=resamples
-                )[0]
-                ceiling = find_ceilings(rated, seed=repeat, resamples=resamples)
+                alpha = measure_agreement(rated, statistics=["krippendorff_alpha_interval"])[0]
+                ceiling = find_ceilings(rated)
                 scores = truth + METRIC_NOISE * generator.normal(size=len(truth))
                 metric = correlate(scores, rated, seed=repeat, resamples=resamples)
                 for name, row in zip(

@@ -103,6 +103,11 @@ def describe_methods(study: Study) -> list[str]:
         "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
         "coefficients of that metric, and counted.",
     ]
+    if study.agreements:
+        sentences.append(
+            f"Intervals of {study.confidence:.0%} of agreement and of ceilings are Wilson's score intervals, for as many "
+            "answers as would give a share that variance; the variance is from leaving out each question in turn."
+        )
     levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
     if len(levels) > 1:
         sentences.append(f"Answers were grouped in {len(levels)} ways: {'; '.join(levels)}.")
