@@ -267,7 +267,9 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
         )
         for name in rated.dimensions
     ]
-    ceilings = [Ceiling(name, "spearman", 0.83, 0.91, 0.88, 0.93, 400, 3.0) for name in rated.dimensions]
+    ceilings = [
+        Ceiling(name, "spearman", 0.83, 0.91, 0.88, 0.93, 400, 3.0, level="within-system") for name in rated.dimensions
+    ]
     return Study(
         title=title,
         rated=rated,
@@ -279,7 +281,7 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
         differences=tuple(differences) if rated.raters else (),
         ceilings=tuple(ceilings)
         if rated.raters
-        else (Ceiling("accuracy", "spearman", None, None, None, None, 0, 0.0, "only averages are known"),),
+        else (Ceiling("accuracy", "spearman", reason="only averages are known", level="within-system"),),
         slices=tuple(slice_all(rated, rated.metrics[:6])),
         disagreements=tuple(find_gaps(rated, rated.metrics[0])),
         matrix=cluster(rated),
