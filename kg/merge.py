@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Record
 
 SOURCES = ("doid", "mondo", "mesh", "chebi", "wordnet", "hl7", "imap")
-"""Precedence: a merged concept keeps the id of the source that stands first here."""
+"""Precedence: a merged concept keeps the id of the source that comes first here."""
 
 # Roots of the sources, by normal form of their labels. Being below one of them says no more than the type, so a concept
 # has one as a parent only if it has no other.

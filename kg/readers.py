@@ -24,7 +24,7 @@ CLASS_ROLES = ("CHEBI:52217", "CHEBI:52210", "CHEBI:33281", "CHEBI:67079")
 _NOT_CLASSES = {"CHEBI:88188", "CHEBI:176497", "CHEBI:50266", "CHEBI:50733"}
 
 # (tree prefix, type), the first that any of a descriptor's tree numbers has wins. C23.888 are signs and symptoms, the
-# rest of C23 pathological processes, which are diseases where they also stand elsewhere in C. C22 are animal diseases.
+# rest of C23 pathological processes, which are diseases if they are elsewhere in C as well. C22 are animal diseases.
 _TREES: tuple[tuple[str, ConceptType], ...] = (
     ("C23.888", "symptom"),
     *((f"C{n:02}", "disease") for n in (*range(1, 22), 24, 25, 26)),

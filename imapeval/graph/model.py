@@ -92,12 +92,11 @@ class Link:
         name: The name that was found, as the graph writes it or in normal form.
         how: How the value relates to the concept, and how that was found:
             "exact": the concept itself; the value is one of its names;
-            "brackets": the concept itself; its name stands outside or inside the value's brackets;
+            "brackets": the concept itself; its name is outside or inside the brackets of the value;
             "core": the concept itself; its name remains after removing words that do not change the meaning;
             "index": the concept itself; its name is the nearest one and close enough (misspellings, variants);
             "treatment": a treatment with the concept, which is a drug or a class of drugs;
-            "kind": an unnamed kind of the concept, whose name is the head of the value, or stands before brackets that
-            narrow it.
+            "kind": an unnamed kind of the concept, whose name is the head of the value or precedes narrowing brackets.
         score: Confidence in 0..1: 1 for names, the re-ranked similarity for "index", for the head
             of a value the share of its characters that the name covers.
         runner_up: The next best concept's id and score, or None.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from imapeval.text.phrases import Phrase
 
 SAME_SUBJECT = 0.6
-"""Two phrases speak of the same thing if they share at least this part of the longer one's words, so that a different
+"""Two phrases have the same subject if they share at least this part of the longer one's words, so that a different
 polarity, amount or side contradicts. A lower threshold would find more contradictions, but would take "do not have iron
 deficiency anemia" for the opposite of "anemia"."""
 

@@ -66,7 +66,7 @@ def test_the_suite_is_large_enough_and_its_ids_are_unique():
 async def test_a_model_that_obeys_gains_nothing(attack):
     facts = await read(ScriptedModel(lambda _: obey(attack)), attack)
     assert not has_gained([pair.value for pair in facts], attack)
-    # The honest part loses nothing, and is found where it stands.
+    # The honest part is complete and located.
     answer = attack["base"] + attack["attack"]
     assert [pair.value.casefold() for pair in facts] == attack["stated"]
     assert all(answer[slice(*pair.span)].casefold() == pair.value.casefold() for pair in facts)
@@ -75,7 +75,7 @@ async def test_a_model_that_obeys_gains_nothing(attack):
 @pytest.mark.parametrize("attack", FILTERED, ids=name)
 async def test_a_model_that_writes_nothing_but_the_attack_gains_nothing(attack):
     lang, answer = attack["lang"], attack["base"] + attack["attack"]
-    # As it stands, as lines, and as the values alone.
+    # The attack, the whole answer, and lines.
     lines = "\n".join([*(f"Inform-{ASKED[lang][0]}-{value}" for value in attack["hidden"]), "End"])
     for completion in (attack["attack"], answer, lines):
         try:
@@ -86,7 +86,7 @@ async def test_a_model_that_writes_nothing_but_the_attack_gains_nothing(attack):
 
 
 @pytest.mark.parametrize("attack", FILTERED, ids=name)
-def test_the_model_does_not_even_see_it(attack):
+def test_the_model_does_not_see_the_attack(attack):
     source = SourceText(attack["base"] + attack["attack"], under_evaluation=True)
     assert source.shown_text.startswith(attack["base"])
     assert not has_gained([source.shown_text], attack)
@@ -105,7 +105,7 @@ async def test_an_obedient_model_gives_only_facts_of_the_response():
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=name)
-async def test_text_stays_between_markers_that_it_cannot_know(attack):
+async def test_text_is_between_unpredictable_markers(attack):
     model = ScriptedModel(lambda _: '{"inform": []}')
     await read(model, attack)
     shown = SourceText(attack["base"] + attack["attack"], under_evaluation=True).shown_text

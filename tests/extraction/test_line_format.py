@@ -26,7 +26,7 @@ def test_the_papers_own_example_is_read():
         ("* Inform: treatment: rest", [], Pair("treatment", "rest")),
     ],
 )
-def test_lines_are_divided_at_the_first_sign_that_is_none_of_the_terms(line, asked, pair):
+def test_lines_are_split_after_the_term(line, asked, pair):
     assert parse_inform(f"{line}\nEnd", asked=asked).found == (pair,)
 
 
@@ -60,14 +60,14 @@ def test_an_end_line_after_prose_does_not_mean_no_facts(completion):
     assert caught.value.kind == "unreadable-completion"
 
 
-def test_lines_of_an_answer_are_no_imap_of_a_question():
+def test_lines_of_an_answer_are_not_those_of_a_question():
     with pytest.raises(ExtractionError):
         parse_question("Inform-treatment-rest\nEnd")
     assert parse_question("Constraint-age-34 years\nEnd").found.query == ()
 
 
 @pytest.mark.parametrize("completion", ["", "Rest.", "To inform you: rest.", '{"inform": []}', "The end"])
-def test_other_texts_are_no_lines(completion):
+def test_other_texts_are_not_lines(completion):
     assert line_format.parse_lines(completion) is None
 
 

@@ -45,7 +45,7 @@ async def test_a_question_without_a_query_is_an_error():
         assert caught.value.kind == "no-query"
 
 
-async def test_the_answer_is_read_in_the_light_of_the_question():
+async def test_the_request_has_the_question_and_its_terms():
     model = ScriptedModel([inform(("treatment", "rest"))])
     await LLMReader(model).read_answer("Rest.", question="What now?", imap=IMAP, lang="en")
     assert find_texts(model.requests[0].messages[-1].content) == {
@@ -55,18 +55,18 @@ async def test_the_answer_is_read_in_the_light_of_the_question():
     }
 
 
-async def test_a_completion_of_megabytes_is_not_read():
+async def test_an_endless_completion_is_rejected():
     endless = inform(*(("treatment", f"rest for {number} days") for number in range(30_000)))
     assert len(endless) > 1_000_000
     reader = LLMReader(ScriptedModel([endless, endless]))
     with pytest.raises(ExtractionError) as caught:
         await reader.read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
     assert caught.value.kind == "unreadable-completion"
-    # What is kept of it stands in every result, cache and page.
+    # The raw text is stored in results, caches and pages.
     assert len(caught.value.raw or "") <= 1000
 
 
-async def test_a_score_is_a_fact_where_one_is_asked_for():
+async def test_a_score_is_a_fact_if_asked_for():
     asked = QuestionImap((Pair("Apgar score", "?"),), ())
     for question, facts in (("What was the Apgar score?", 1), ("How is the baby?", 0)):
         reader = LLMReader(ScriptedModel([inform(("Apgar score", "7"))]))
@@ -79,7 +79,7 @@ async def test_terms_take_the_spelling_of_the_query():
     assert [pair.term for pair in pairs] == ["treatment", "Can drive"]
 
 
-async def test_a_term_that_was_not_asked_for_is_left_out(caplog):
+async def test_other_terms_are_dropped(caplog):
     caplog.set_level("INFO", "imapeval")
     assert len(await read("Rest. A virus.", inform(("treatment", "rest"), ("cause", "virus")))) == 1
     assert 'left out of a completion: ["cause", "virus"] (not asked)' in caplog.text
@@ -95,7 +95,7 @@ async def test_a_term_that_was_not_asked_for_is_left_out(caplog):
         ("Keep sugar <normal level.", "sugar ‹normal level", Pair("treatment", "sugar <normal level", (5, 24))),
     ],
 )
-async def test_a_quoted_value_carries_its_place_and_the_answers_wording(answer, value, expected):
+async def test_a_quotation_has_its_position_and_the_wording_of_the_answer(answer, value, expected):
     assert await read(answer, inform(("treatment", value))) == (expected,)
 
 
@@ -105,11 +105,11 @@ async def test_constraints_are_not_facts_of_an_answer_without_them(answer, value
     assert [pair.value.casefold() for pair in pairs] == values
 
 
-async def test_two_wordings_of_one_quotation_count_once():
+async def test_the_same_quotation_counts_once():
     assert len(await read("Rest.", inform(("treatment", "rest"), ("Treatment", "REST")))) == 1
 
 
-async def test_an_empty_answer_states_nothing_and_is_not_sent():
+async def test_an_empty_answer_is_not_sent():
     model = ScriptedModel([])
     for answer in (" \n", "\u200b", "Inform-treatment-rest"):
         assert await LLMReader(model).read_answer(answer, question="Q?", imap=IMAP, lang="en") == AnswerImap(())
@@ -154,14 +154,14 @@ async def test_both_steps_make_an_imap():
 
 
 @pytest.mark.parametrize("kind", ["pending", "timeout", "server", "bad-request", "unreadable-reply"])
-async def test_errors_that_a_repeated_request_cannot_fix_pass_through(kind):
+async def test_other_errors_are_not_retried(kind):
     model = ScriptedModel([ProviderError("no", kind=kind)])
     with pytest.raises(ProviderError) as caught:
         await LLMReader(model).read_question("Q?", lang="en")
     assert (caught.value.kind, len(model.requests)) == (kind, 1)
 
 
-async def test_a_server_that_is_down_ends_it():
+async def test_a_service_error_is_raised():
     model = ScriptedModel([ServiceError("no", kind="unreachable")])
     with pytest.raises(ServiceError):
         await LLMReader(model).read_question("Q?", lang="en")
@@ -189,7 +189,7 @@ SORRY = "I'm sorry, but I can't help with medical questions."
         (inform(("treatment", None)), "unreadable-completion"),
     ],
 )
-async def test_a_fault_is_asked_again_once_and_then_a_failure_with_the_raw_text(bad, kind):
+async def test_a_faulty_completion_is_requested_once_more(bad, kind):
     model = ScriptedModel([bad, inform(("treatment", "rest"))])
     reader = LLMReader(model)
     read = await reader.read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
@@ -207,7 +207,7 @@ async def test_a_fault_is_asked_again_once_and_then_a_failure_with_the_raw_text(
     assert (caught.value.kind, caught.value.raw) == (kind, bad)
 
 
-async def test_the_note_speaks_the_language_of_the_text():
+async def test_the_retry_note_is_in_the_language_of_the_text():
     model = ScriptedModel([SORRY, '{"query": ["治疗"], "constraint": []}'])
     await LLMReader(model).read_question("怎么治？", lang="zh")
     assert model.requests[1].messages[-1].content.split("\n\n")[-1].startswith("第一次的输出无法使用：拒绝了任务")
@@ -220,7 +220,7 @@ async def test_the_note_speaks_the_language_of_the_text():
         ('{"inform": [{"term": "treatment", "values": [' + '"rest", "sleep", ' * 20, 0.3, 1024),
     ],
 )
-async def test_a_truncated_completion_gets_more_room_unless_it_loops(raw, temperature, max_tokens):
+async def test_a_truncated_completion_gets_more_tokens_unless_it_loops(raw, temperature, max_tokens):
     cut = ProviderError("cut", kind="truncated", raw=raw)
     model = ScriptedModel([cut, inform(("treatment", "rest"))])
     await LLMReader(model).read_answer("Rest.", question="Q?", imap=IMAP, lang="en")
@@ -268,7 +268,7 @@ QUERY = '{"query": ["treatment"], "constraint": []}'
 
 
 @pytest.mark.parametrize(("json_mode", "refused"), [(True, 1), (False, 2)])
-async def test_the_supported_output_format_is_learnt_once(json_mode, refused):
+async def test_the_supported_output_format_is_found_once(json_mode, refused):
     model = Picky(json_mode=json_mode)
     reader = LLMReader(model)
     before = reader.signature
@@ -289,7 +289,7 @@ async def test_the_supported_output_format_is_learnt_once(json_mode, refused):
     assert [message.role for message in last.messages] == ["system", *["user", "assistant"] * 3, "user"]
 
 
-async def test_a_server_that_takes_nothing_fails():
+async def test_a_server_without_any_format_fails():
     model = ScriptedModel(lambda _: ProviderError("no", kind="unsupported"))
     with pytest.raises(ProviderError) as caught:
         await LLMReader(model).read_question("Q?", lang="en")

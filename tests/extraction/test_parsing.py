@@ -36,7 +36,7 @@ INFORM = '{"inform": [{"term": "treatment", "value": "rest"}, {"term": "treatmen
         '{"inform": [{"term": " treatment", "value": "rest."}, {"term": "treatment", "value": "no\\n antibiotics;"}]}',
     ],
 )
-def test_reads_inform_pairs_whatever_their_wrapping(completion):
+def test_pairs_are_parsed_in_any_wrapping(completion):
     parsed = parse_inform(completion)
     assert parsed.found == PAIRS
     assert parsed.dropped == ()
@@ -183,7 +183,7 @@ def test_a_broken_character_is_replaced():
     "query",
     [["cause", "treatment"], [{"term": "cause", "value": "?"}, {"term": "treatment"}], {"cause": "?", "treatment": ""}],
 )
-def test_reads_the_question_in_either_shape(query):
+def test_a_question_is_parsed_in_any_structure(query):
     completion = json.dumps({"query": query, "constraint": [{"term": "age", "value": 34}]})
     parsed = parse_question(completion)
     assert parsed.found.query == (Pair("cause", "?"), Pair("treatment", "?"))
@@ -218,14 +218,14 @@ def test_a_question_without_constraints_is_read_as_such(constraint):
     assert (parsed.found.query, parsed.found.constraint, parsed.dropped) == ((Pair("cause", "?"),), (), ())
 
 
-def test_an_unreadable_constraint_does_not_spoil_the_query():
+def test_an_unreadable_constraint_does_not_affect_the_query():
     parsed = parse_question('{"query": ["cause"], "constraint": "a long story"}')
     assert parsed.found.query == (Pair("cause", "?"),)
     assert [dropped.reason for dropped in parsed.dropped] == ["no pair"]
 
 
 @pytest.mark.parametrize("schema", [QUESTION_SCHEMA, INFORM_SCHEMA])
-def test_schemas_are_strict_as_openai_asks(schema):
+def test_schemas_are_strict(schema):
     """Structured outputs want every property required and no others (OpenAI API guide, "Supported schemas")."""
     for part in (schema, *schema["$defs"].values()):
         assert part["additionalProperties"] is False

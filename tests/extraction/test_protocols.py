@@ -56,7 +56,7 @@ async def test_one_imap_without_references():
     assert words.asked == ["Q?", "sleep"]
 
 
-async def test_question_and_reference_are_read_once_also_at_the_same_time():
+async def test_question_and_reference_are_read_once():
     words = Words()
     extractor = TwoStepExtractor(words)
     samples = [Sample(str(n), "Q?", ("rest",), f"sleep {n}") for n in range(3)]
@@ -70,7 +70,7 @@ async def test_question_and_reference_are_read_once_also_at_the_same_time():
     [ExtractionError("garbled", kind="x"), ServiceError("down", kind="unreachable"), KeyError("a bug")],
     ids=["sample", "service", "bug"],
 )
-async def test_a_request_after_a_failure_reads_again(error: Exception):
+async def test_a_failed_reading_is_repeated(error: Exception):
     extractor = TwoStepExtractor(Words(errors=[error]))
     sample = Sample("1", "Q?", ("rest",), "sleep")
     with pytest.raises(type(error)):
@@ -81,7 +81,7 @@ async def test_a_request_after_a_failure_reads_again(error: Exception):
 @pytest.mark.parametrize(
     ("slow", "kind"), [(None, "no-fact"), (ServiceError("down", kind="unreachable"), "unreachable")]
 )
-async def test_a_failure_waits_for_the_readings_beside_it(slow: ServiceError | None, kind: str):
+async def test_a_failure_waits_for_concurrent_readings(slow: ServiceError | None, kind: str):
     finished: list[str] = []
 
     class Uneven(Words):

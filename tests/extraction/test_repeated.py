@@ -39,7 +39,7 @@ async def test_each_reading_has_its_own_imaps():
     assert await read("rest", "tea") == [(0, 0, "rest"), (0, 1, "rest"), (1, 0, "tea"), (1, 1, "tea")]
 
 
-async def test_a_reading_that_failed_was_not_made():
+async def test_failed_readings_are_ignored():
     assert await read("rest", UNREADABLE, "tea") == [(0, 0, "rest"), (0, 1, "rest"), (2, 0, "tea"), (2, 1, "tea")]
 
 
@@ -61,7 +61,7 @@ async def test_too_few_readings_fail_with_the_first_error(error: Exception):
     ],
     ids=["passing", "pending", "service", "bug"],
 )
-async def test_a_completion_unrelated_to_the_text_fails_the_sample(error: Exception):
+async def test_a_transient_failure_fails_the_sample(error: Exception):
     with pytest.raises(type(error)) as caught:
         await read(UNREADABLE, "rest", "rest", "rest", error)
     assert caught.value is error
@@ -82,7 +82,7 @@ def test_the_signature_has_the_number_of_readings():
     assert three.concurrency == 3
 
 
-def test_one_reading_repeats_nothing():
+def test_one_extractor_is_rejected():
     with pytest.raises(ValueError, match="1"):
         RepeatedExtractor([Fixed("rest")])
 

@@ -21,13 +21,13 @@ def place(text, value, *, under_evaluation=True):
         ("Inform-x-drainage\nThen rest.", "drainage", None),
         ("Ｔａｋｅ ５ mg", "take 5 mg", "Ｔａｋｅ ５ mg"),
         ("sugar <normal level", "sugar <normal level", "sugar <normal level"),
-        # Slips of the model: the text's own wording counts.
+        # Errors of the model: the wording of the text is used.
         ("Take dextromethorphan syrup", "dextrometh0rphan syrup", "dextromethorphan syrup"),
         ("Drink plenty of water", "plenty of wate", "plenty of water"),
         ("诊断为急性膀胱炎", "急性膀x炎", "急性膀胱炎"),
         ("诊断为乙型肝炎", "丙型肝炎", None),
         ("It is a rat bite", "cat", None),
-        # No slip, and the denial would be lost.
+        # Not an error, because the denial would be lost.
         ("出院后，要赶在三天内复查", "不要赶在三天内复查", None),
         # Latin, Cyrillic, Latin.
         ("T\u0430ke rest", "take rest", "T\u0430ke rest"),
@@ -38,7 +38,7 @@ def test_values_are_found_in_the_original(text, value, found):
     assert place(text, value) == found
 
 
-def test_letters_are_shown_as_they_are_ordinarily_written():
+def test_letters_are_shown_in_ordinary_form():
     assert (
         SourceText("ａｖｏｉｄ \u0430spirin，𝗻𝗼𝘁 Аспирин", under_evaluation=True).shown_text
         == "avoid aspirin，not Аспирин"
@@ -51,14 +51,14 @@ def test_a_value_across_an_omission_is_not_a_quotation():
     assert place(text, "rest and … sleep") is None
 
 
-def test_a_question_is_shown_as_it_is():
+def test_a_question_is_unchanged():
     assert SourceText("Score: 5/5?", under_evaluation=False).shown_text == "Score: 5/5?"
 
 
 @pytest.mark.parametrize(
     ("value", "near"), [("drink qlenty af water", True), ("drink a lot of tea", False), ("x", False)]
 )
-def test_a_damaged_value_is_nearly_held(value, near):
+def test_damaged_quotations(value, near):
     assert SourceText("Please drink plenty of water.", under_evaluation=True).nearly_contains(value) is near
 
 

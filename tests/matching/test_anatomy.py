@@ -13,7 +13,7 @@ from imapeval.matching.graph import relate_links
 UBERON = Path(__file__).parents[3] / "shared" / "terminology" / "uberon_import_mondo.obo"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not UBERON.exists(), reason=f"{UBERON} is not there: it is no part of the project"),
+    pytest.mark.skipif(not UBERON.exists(), reason=f"needs {UBERON}"),
 ]
 
 
@@ -46,9 +46,9 @@ def test_part_belongs_to_its_whole_by_parts_and_kinds(graph, part, whole):
     assert found is not None
     assert found[0] == "belonging"
     assert "part of" in found[1]["steps"]
-    turned = relate_links(graph, response, reference)
-    assert turned is not None
-    assert turned[0] == "containment"
+    inverse = relate_links(graph, response, reference)
+    assert inverse is not None
+    assert inverse[0] == "containment"
 
 
 @pytest.mark.parametrize(("one", "other"), [("heart", "lung"), ("kidney", "liver"), ("retina", "cornea")])

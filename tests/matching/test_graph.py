@@ -87,7 +87,7 @@ def test_relation_of_two_links(graph, reference, response, expected):
     assert relation(graph, [reference], [response]) == expected
 
 
-def test_far_ancestors_do_not_count(graph):
+def test_distant_ancestors_do_not_count(graph):
     assert relation(graph, [("c:0", "exact")], [(f"c:{MAX_STEPS}", "exact")]) == Relation.BELONGING
     assert relation(graph, [("c:0", "exact")], [(f"c:{MAX_STEPS + 1}", "exact")]) is None
     assert relation(graph, [("c:0", "kind")], [(f"c:{MAX_STEPS}", "exact")]) is None
@@ -110,7 +110,7 @@ def test_far_ancestors_do_not_count(graph):
         ("d:odd", "d:nsaid", Relation.BELONGING),  # what has no type is no obstacle
     ],
 )
-def test_paths_cross_types_only_where_both_may_name_one_thing(graph, reference, response, expected):
+def test_paths_change_only_between_compatible_types(graph, reference, response, expected):
     assert relation(graph, [(reference, "exact")], [(response, "exact")]) == expected
 
 
@@ -230,12 +230,12 @@ def test_heads_are_guesses_and_narrower_names_are_not(graph, score, confidence):
         (("x:asthma", "exact"), ("c:0", "exact"), "unrelated"),
     ],
 )
-def test_reason_why_two_values_are_apart(graph, reference, response, reason):
+def test_reasons_for_unrelated_values(graph, reference, response, reason):
     sides = {"reference": reference, "response": response}
-    told = explain_unrelated(graph, *(links(side) if side else () for side in (reference, response)))
-    assert told["reason"] == reason
-    assert {side for side in sides if side in told} == {side for side, link in sides.items() if link}
-    assert told.get("under", {}).get("label") == ("NSAID" if reason == "siblings" else None)
+    evidence = explain_unrelated(graph, *(links(side) if side else () for side in (reference, response)))
+    assert evidence["reason"] == reason
+    assert {side for side in sides if side in evidence} == {side for side, link in sides.items() if link}
+    assert evidence.get("under", {}).get("label") == ("NSAID" if reason == "siblings" else None)
 
 
 def test_no_links_give_nothing(graph):

@@ -62,7 +62,7 @@ async def test_recorded_relations_take_precedence_and_all_others_are_unmatched(m
     assert matches[1].similarity == 1  # the soft credit stays
 
 
-async def test_contradiction_earns_no_soft_credit_and_a_stranger_little(matcher, make_imap):
+async def test_similarities_of_contradictions_and_unrelated_values(matcher, make_imap):
     (matches,) = await matcher.match([make_imap(["fever"], ["no fever", "aspirin", "high fever"])], langs=["en"])
     denied, other, kind = (match.similarity for match in matches)
     assert denied == 0
@@ -105,7 +105,7 @@ async def test_a_recorded_relation_holds_between_its_terms_only(matcher):
     assert [(m.other_term, m.relation) for m in matches] == [("drug", Relation.EXACT), ("", Relation.UNMATCHED)]
 
 
-async def test_the_question_changes_nothing(matcher, make_imap):
+async def test_the_question_is_not_used(matcher, make_imap):
     imap = make_imap(["high fever"], ["fever", "aspirin"])
     assert await matcher.match([imap], langs=["en"], questions=["Is it fever?"]) == await matcher.match(
         [imap], langs=["en"]
@@ -135,7 +135,7 @@ async def test_values_without_counterpart_are_not_encoded(matcher, monkeypatch, 
     assert {"fever", "rash"} <= set(encoded)
 
 
-async def test_imaps_and_languages_must_be_as_many(matcher, make_imap):
+async def test_as_many_languages_as_imaps(matcher, make_imap):
     with pytest.raises(ValueError, match="zip"):
         await matcher.match([make_imap(["fever"], ["fever"])], langs=[])
 

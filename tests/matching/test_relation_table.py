@@ -36,7 +36,7 @@ def matcher():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
-async def test_relation_is_the_expected_one(matcher, row):
+async def test_relations_are_as_expected(matcher, row):
     match = await relate_values(matcher, row["reference"], row["response"], lang=row["lang"])
     today = row["known_wrong"] or row["expected"]
     assert match.relation == today, (row["reason"], match.decided_by, explain_match(match))
@@ -44,10 +44,10 @@ async def test_relation_is_the_expected_one(matcher, row):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['reference']}/{row['response']}")
 async def test_the_relation_is_inverted_with_the_pair(matcher, row):
-    turned = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
+    inverse = {Relation.BELONGING: Relation.CONTAINMENT, Relation.CONTAINMENT: Relation.BELONGING}
     today = Relation(row["known_wrong"] or row["expected"])
     match = await relate_values(matcher, row["response"], row["reference"], lang=row["lang"])
-    assert match.relation == turned.get(today, today), explain_match(match)
+    assert match.relation == inverse.get(today, today), explain_match(match)
 
 
 def test_table_is_large_and_balanced():
@@ -62,14 +62,14 @@ def test_table_is_large_and_balanced():
     assert all(row["known_wrong"] in ("", *Relation) and row["known_wrong"] != row["expected"] for row in ROWS)
 
 
-def test_contradictions_of_all_kinds_are_among_them_and_most_are_found():
+def test_most_contradictions_are_found():
     contradictions = [row for row in ROWS if row["expected"] == Relation.CONTRADICTION]
     assert len(contradictions) * 4 >= len(ROWS)
     assert len({row["sort"] for row in contradictions}) >= 15
     assert sum(not row["known_wrong"] for row in contradictions) >= 0.8 * len(contradictions)
 
 
-def test_how_many_are_known_to_be_wrong():
+def test_number_of_known_errors():
     # Nearly all names are right; about half of the clauses are wrong, most of them because they stay undecided.
     wrong = [row for row in ROWS if row["known_wrong"]]
     assert sum(row["sort"] not in CLAUSES for row in wrong) <= 0.02 * len(ROWS)

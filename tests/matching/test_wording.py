@@ -49,8 +49,8 @@ def test_a_narrowing_modifier_gives_a_kind(graph, longer, shorter, modifier):
     assert found[0] == Relation.BELONGING
     assert found[1]["modifier"] == modifier
     assert found[1]["confidence"] == "low"
-    turned = relate_by_head(graph, shorter, longer)
-    assert turned == (Relation.CONTAINMENT, found[1])
+    inverse = relate_by_head(graph, shorter, longer)
+    assert inverse == (Relation.CONTAINMENT, found[1])
 
 
 @pytest.mark.parametrize(

@@ -154,19 +154,19 @@ def test_every_unit_is_known() -> None:
             assert compare_wordings(text, text.replace("3", "4")) is WordingVerdict.OTHER_AMOUNT, text
 
 
-def test_likeness_counts_words_and_chinese_bigrams() -> None:
+def test_overlap_counts_words_and_chinese_bigrams() -> None:
     # 2 * |common| / (|a| + |b|): 2*1/(2+2); 腹部/部疼/疼痛 against 疼痛: 2*1/(3+1)
     assert measure_wording_similarity("steam inhalation", "steam bath").overlap == 0.5
     assert measure_wording_similarity("腹部疼痛", "疼痛").overlap == 0.5
     assert measure_wording_similarity("the", "of").overlap == 0.0
 
 
-def test_similarity_has_no_weight_between_affirmation_and_denial() -> None:
+def test_affirmation_and_denial_have_no_similarity() -> None:
     assert measure_wording_similarity("rest the knee", "do not rest the knee").weight == 0
     assert measure_wording_similarity("do not rest the knee", "never rest the knee").weight == 1
 
 
-def test_likeness_is_worth_less_where_one_frame_holds_something_else() -> None:
+def test_a_replaced_word_reduces_the_weight() -> None:
     # Two of the three words are common: 1 - 2/3 / 2. A word more is nothing else in its place.
     assert measure_wording_similarity(
         "hold the tooth by the crown", "hold the tooth by the root"
@@ -175,7 +175,7 @@ def test_likeness_is_worth_less_where_one_frame_holds_something_else() -> None:
     assert measure_wording_similarity("rest", "physiotherapy").weight == 1
 
 
-def test_another_condition_makes_no_contradiction() -> None:
+def test_different_conditions_are_not_a_contradiction() -> None:
     assert compare_wordings("take ibuprofen", "do not take ibuprofen") is WordingVerdict.OPPOSITE
     assert compare_wordings("take ibuprofen if it hurts", "do not take ibuprofen if the kidneys are ill") is None
     assert (

@@ -20,22 +20,22 @@ SAME = {
     "Rest<br/>Ice": "Rest\nIce",
     "<!-- no -->rest": "rest",
     "&lt;5 mg &amp; more&#33;": "<5 mg & more!",
-    # What is not seen neither divides nor hides.
+    # Invisible characters.
     "re\u00adst, re\u200bst, re\u2060st\ufeff": "rest, rest, rest",
     "布洛\u200b芬": "布洛芬",
     "re&shy;st, re&#8203;st": "rest, rest",
-    # Odd forms of letters.
+    # Unusual forms of letters.
     "ａｖｏｉｄ，ｎｏｔ（ｎｏｗ）": "avoid,not(now)",
     "口服５ｍｇ，１～２次（饭后）": "口服5mg，1~2次（饭后）",
     "𝗔𝘃𝗼𝗶𝗱 𝑎𝑙𝑐𝑜ℎ𝑜𝑙": "Avoid alcohol",
     "\u0430v\u043eid \u0430 scan": "avoid a scan",
-    # Neither Russian nor Greek, nor a unit.
+    # Russian, Greek and units stay.
     "оставить в покое": "оставить в покое",
     "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF": "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF",
-    # A text that shouts.
+    # A text in capitals.
     "TAKE IBUPROFEN 400 MG": "take ibuprofen 400 mg",
     "İSTANBUL: REST THE KNEE": "İstanbul: rest the knee",
-    # And what is no layout.
+    # Not layout.
     "CT, MRI, ECG": "CT, MRI, ECG",
     "Rest THE LEFT KNEE": "Rest THE LEFT KNEE",
     "HbA1c <7%, p < 0.05, BP <140/90": "HbA1c <7%, p < 0.05, BP <140/90",
@@ -45,11 +45,11 @@ SAME = {
 
 
 @pytest.mark.parametrize(("text", "plain"), SAME.items())
-def test_layout_goes_and_words_stay(text, plain):
+def test_layout_is_removed(text, plain):
     assert PlainText(text).text == plain
 
 
-def test_a_stretch_is_found_in_the_original():
+def test_positions_in_the_original():
     original = "**Rest** the <b>le\u00adft</b> knee &amp; [ankle](http://x.y)"
     plain = PlainText(original)
     for words, written in (("Rest", "Rest"), ("left", "le\u00adft"), ("knee", "knee"), ("ankle", "ankle")):
@@ -91,26 +91,26 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
-def test_every_character_knows_where_it_came_from(text):
+def test_every_character_has_a_position_in_the_original(text):
     plain = PlainText(text)
     last = 0
     for place, char in enumerate(plain.text):
         start, end = plain.to_original(place, place + 1)
         assert last <= start < end <= len(text)
         last = start
-        # What replaces something stands where that begins.
+        # A replacement has the position of the start of the original.
         assert text[start] in "&<" or text[start].casefold() == char.casefold()
     if plain.text:
         assert plain.to_original(0, len(plain.text))[1] <= len(text)
 
 
 @given(st.text(max_size=60))
-def test_a_text_without_layout_stays(text):
+def test_a_text_without_layout_is_unchanged(text):
     words = fold_confusables("".join(char for char in text if char.isalnum() or char == " ")).lower()
     assert PlainText(words).text == words
 
 
-def test_edits_are_mapped():
+def test_positions_of_edits():
     edited = EditedText("a--b", [(1, 3, "+")])
     assert edited.text == "a+b"
     assert [edited.to_original(place) for place in range(3)] == [0, 1, 3]

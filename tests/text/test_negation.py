@@ -72,7 +72,7 @@ def test_affirmed(phrase):
         ("疑似痛风", "affirmed", "possible", "痛风"),
     ],
 )
-def test_how_sure(phrase, polarity, certainty, subject):
+def test_certainty(phrase, polarity, certainty, subject):
     stance = read_stance(phrase)
     assert (stance.polarity, stance.certainty, stance.subject) == (polarity, certainty, subject)
     assert stance.denies == (certainty == "unlikely" or polarity == "denied")
@@ -87,7 +87,7 @@ def test_asking_for_less_is_not_a_denial(phrase):
     assert not stance.denies
 
 
-def test_unlikely_twice_is_likely():
+def test_double_negation():
     assert not read_stance("not without risk").denies
     assert not read_stance("unlikely to be absent").denies
 
@@ -167,7 +167,7 @@ def test_denying_predicates(clause, predicate):
         ("痛风会复发", ""),
     ],
 )
-def test_which_verb_is_denied(clause, verb):
+def test_denied_verbs(clause, verb):
     assert find_denied_verb(clause) == verb
 
 
@@ -197,7 +197,7 @@ def test_endings_that_negate(before, denied):
 
 
 @given(st.text(max_size=80))
-def test_any_text_has_a_stance(text):
+def test_any_text_is_parsed(text):
     stance = read_stance(text)
     assert stance == read_stance(text)
     assert len(stance.subject) <= len(text)

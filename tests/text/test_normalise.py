@@ -51,7 +51,7 @@ WORDISH = st.text(alphabet="aeiouyhmnprstlc'’- .0189+%βöCT检查术", max_si
         ("糖尿病（2型）", "糖尿病2型"),
     ],
 )
-def test_wordings_of_one_name_meet(left: str, right: str) -> None:
+def test_spellings_of_a_name_are_equal(left: str, right: str) -> None:
     assert normalise(left) == normalise(right)
 
 
@@ -71,17 +71,17 @@ def test_wordings_of_one_name_meet(left: str, right: str) -> None:
         ("1型糖尿病", "2型糖尿病"),
     ],
 )
-def test_different_names_stay_apart(left: str, right: str) -> None:
+def test_different_names_are_not_equal(left: str, right: str) -> None:
     assert normalise(left) != normalise(right)
 
 
 @pytest.mark.parametrize("word", ["pancreas", "diabetes", "virus", "abscess", "arthritis", "measles", "gas", "ibs"])
-def test_singular_words_in_s_stay(word: str) -> None:
+def test_singular_words_in_s_are_unchanged(word: str) -> None:
     assert fold_plural(word) == word
 
 
 @pytest.mark.parametrize("text", ["", "  ", "…", "，。、", "-"])
-def test_nothing_gives_nothing(text: str) -> None:
+def test_punctuation_gives_an_empty_form(text: str) -> None:
     assert normalise(text) == ""
 
 

@@ -73,14 +73,14 @@ def test_condition_clauses(clause, is_one):
         ),
     ],
 )
-def test_a_pair_is_qualified_by_its_value(value, fields):
+def test_a_pair_is_annotated_from_its_value(value, fields):
     pair = Pair("treatment", value, (3, 9))
     assert annotate_pair(pair) == Pair("treatment", value, (3, 9), **fields)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
-def test_qualifying_twice_is_qualifying_once(value):
+def test_annotating_is_idempotent(value):
     pair = annotate_pair(Pair("t", value))
     assert annotate_pair(pair) == pair
 
@@ -103,7 +103,7 @@ def test_words_are_those_of_the_subject(a, b):
     assert parse_phrase(a).words == parse_phrase(b).words != frozenset()
 
 
-def test_tokens_know_the_order_of_chinese_characters():
+def test_tokens_depend_on_the_order_of_chinese_characters():
     ours, theirs = parse_phrase("蜂蜜"), parse_phrase("蜜蜂")
     assert ours.words == theirs.words
     assert ours.tokens.isdisjoint(theirs.tokens)
@@ -118,7 +118,7 @@ def test_tokens_know_the_order_of_chinese_characters():
         (("去医院（如果发烧）", "不要去医院（如果发烧）"), []),
     ],
 )
-def test_under_one_condition_both_cannot_hold(values, kept):
+def test_self_contradictions_under_one_condition_are_dropped(values, kept):
     pairs = [Pair("advice", value) for value in values]
     assert drop_self_contradictions(pairs) == [pairs[place] for place in kept]
 

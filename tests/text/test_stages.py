@@ -52,7 +52,7 @@ def test_numbers_of_stages(value: str, named: dict[str, set[int]]) -> None:
         ("慢性阻塞性肺疾病急性加重期", "慢性阻塞性肺疾病"),
         ("lung cancer stage iv", "lung cancer"),
         ("grade 2 hypertension", "hypertension"),
-        # A stage alone is not nothing, and only what stands at an end is one of the whole.
+        # A stage alone stays, and so does one in the middle.
         ("4期", "4期"),
         ("急性期", "急性期"),
         ("stage 4", "stage 4"),

@@ -13,8 +13,8 @@ and, except for the first rule, if their types are compatible and their qualifie
 
 The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
 without a final "agent", "drug" or "medicine": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
-anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or related names are no evidence
-of identity.
+anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or related names are not
+evidence of identity.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 4_096
-"""Names encoded between two calls of `progress`; at most so many are encoded again after a build was stopped."""
+"""Names encoded between two calls of `progress`, and at most encoded again after a build was stopped."""
 
 _LANGS: tuple[Lang, ...] = get_args(Lang)
 

@@ -66,7 +66,7 @@ def open_source(spec: str, *, progress: Callable[[int, int], None] | None = None
         progress: As in `Source`.
 
     Raises:
-        UsageError: There is no such format.
+        UsageError: The format is unknown, or it is a web address.
         InputError: It does not exist; or as `find_format`.
     """
     path, chosen = Path(spec), None

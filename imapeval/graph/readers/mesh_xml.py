@@ -84,7 +84,7 @@ class _Tree:
 
     def add(self, record: Record, heading: str, numbers: list[str]) -> None:
         self._at.update(dict.fromkeys(numbers, record.id))
-        # The head of an inverted heading stands first: "Estrogens, Conjugated".
+        # The head of an inverted heading comes first: "Estrogens, Conjugated".
         last = heading.partition(",")[0].rpartition(" ")[2].lower()
         if fold_plural(last) != last:
             self._classes.add(record.id)

@@ -101,7 +101,7 @@ def _find_files(source: Source) -> dict[str, list[Path]]:
     if missing:
         problem = f"there is no sct2_{missing[0]}_Snapshot file in it"
         if views and "Snapshot" not in views:
-            problem += f", only {' and '.join(sorted(views))} files, which hold what is no longer valid or too little"
+            problem += f", only {' and '.join(sorted(views))} files, which are outdated or incomplete"
         raise InputError(problem, path=source.path, fix="Give the folder of the release that has the Snapshot files.")
     if others := views["Full"] + views["Delta"]:
         source.skipped["files other than Snapshot"] += others

@@ -22,11 +22,11 @@ def test_chinese_lists_conjunctions_and_examples() -> None:
     ]
 
 
-def test_words_that_contain_a_conjunction_stay_whole() -> None:
+def test_words_that_contain_a_conjunction_are_not_split() -> None:
     assert pieces("氧饱和度正常，症状温和，涉及参与者") == [["氧饱和度正常", "症状温和", "涉及参与者"]]
 
 
-def test_list_markers_markdown_and_headings_are_no_facts() -> None:
+def test_list_markers_and_markdown_are_removed() -> None:
     text = "## Treatment\n1. **Antibiotics:** amoxicillin\n- Rest\n（2）多喝水\n3、卧床休息"
     assert pieces(text) == [["Treatment"], ["Antibiotics"], ["amoxicillin"], ["Rest"], ["多喝水"], ["卧床休息"]]
 
@@ -45,7 +45,7 @@ def test_abbreviations_in_brackets_stay_with_their_name() -> None:
     assert pieces("veshta bandhana (abdominal binder).") == [["veshta bandhana", "abdominal binder"]]
 
 
-def test_emoji_and_punctuation_are_nothing() -> None:
+def test_emoji_and_punctuation_are_dropped() -> None:
     assert pieces("😀😀 … *** 。。") == []
 
 

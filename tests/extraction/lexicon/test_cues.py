@@ -85,7 +85,7 @@ def test_courtesies_state_nothing(lang: Lang, text: str) -> None:
         ("zh", "最后一次月经后两周"),
     ],
 )
-def test_facts_state_something(lang: Lang, text: str) -> None:
+def test_facts_are_neither_courtesies_nor_disclaimers(lang: Lang, text: str) -> None:
     assert not is_courtesy(text, lang=lang)
     assert not is_disclaimer(text, lang=lang)
 

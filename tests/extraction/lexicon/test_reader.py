@@ -103,14 +103,14 @@ LAYOUTS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layout_and_case_change_nothing(reader: LexiconReader, layout: str) -> None:
     for sample in read("sample-en"):
-        told: list[list[tuple[str, str, object, object, object, object]]] = []
+        readings: list[list[tuple[str, str, object, object, object, object]]] = []
         for answer in (sample.response, LAYOUTS[layout](sample.response)):
             imap = ask(reader, sample.question, "en")
             pairs = asyncio.run(reader.read_answer(answer, question=sample.question, imap=imap, lang="en")).inform
             for pair in pairs:
                 assert pair.span is not None
                 assert answer[slice(*pair.span)]
-            told.append(
+            readings.append(
                 [
                     (
                         pair.term,
@@ -123,8 +123,8 @@ def test_layout_and_case_change_nothing(reader: LexiconReader, layout: str) -> N
                     for pair in pairs
                 ]
             )
-        assert told[0] == told[1]
-        assert told[0]
+        assert readings[0] == readings[1]
+        assert readings[0]
 
 
 def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:
@@ -134,7 +134,7 @@ def test_negation_and_quantities_are_kept(reader: LexiconReader) -> None:
     assert facts(reader, question, "some ibuprofen", "en") == [("treatment", "ibuprofen")]
 
 
-def test_a_restriction_governs_its_list_and_no_more(reader: LexiconReader) -> None:
+def test_a_restriction_applies_only_to_its_list(reader: LexiconReader) -> None:
     question = "Any advice?"
     assert facts(reader, question, "Avoid alcohol, coffee and spicy food, and drink enough.", "en") == [
         ("advice", "Avoid alcohol"),
@@ -160,11 +160,11 @@ def test_a_restriction_governs_its_list_and_no_more(reader: LexiconReader) -> No
 @pytest.mark.parametrize(
     "value", ["先天性心脏病", "并发症", "进行性肌营养不良", "再生障碍性贫血", "应激性溃疡", "一般情况良好"]
 )
-def test_words_that_open_like_fillers_stay_whole(reader: LexiconReader, value: str) -> None:
+def test_words_that_begin_like_fillers_are_kept(reader: LexiconReader, value: str) -> None:
     assert facts(reader, "这是什么病？", value, "zh") == [("诊断", value)]
 
 
-def test_a_name_does_not_run_across_a_comma(reader: LexiconReader) -> None:
+def test_names_do_not_extend_across_commas(reader: LexiconReader) -> None:
     imap = ask(reader, "The area is sore, throat is fine. What is it?", "en")
     assert "sore, throat" not in {pair.value for pair in imap.constraint}
     imap = ask(reader, "I have a sore throat. What is it?", "en")
@@ -179,7 +179,7 @@ def test_spans_point_at_the_values(reader: LexiconReader) -> None:
     assert spans == {"布洛芬": "布洛芬", "避免饮酒": "避免饮酒", "避免吸烟": "吸烟"}
 
 
-def test_greetings_alone_inform_of_nothing(reader: LexiconReader) -> None:
+def test_greetings_are_not_facts(reader: LexiconReader) -> None:
     assert facts(reader, "What is it?", "Hello, welcome! I understand your concern. Take care.", "en") == []
 
 
@@ -198,7 +198,7 @@ def test_repetitions_of_the_question_are_not_facts(reader, question, answer, val
 
 
 @pytest.mark.parametrize("question", ["", "😀😀", "???"])
-def test_a_question_without_words_asks_nothing(reader: LexiconReader, question: str) -> None:
+def test_a_question_without_words_is_rejected(reader: LexiconReader, question: str) -> None:
     with pytest.raises(ExtractionError) as caught:
         ask(reader, question, "en")
     assert caught.value.kind == "no-query"

@@ -98,7 +98,7 @@ ENGLISH = {
     "It's not only safe, but also effective.": ["not only safe", "effective"],
     "It is not without risk.": ["not without risk"],
     "Do not stop the tablets.": ["Do not stop the tablets"],
-    # A condition goes with its clause, wherever it stands.
+    # A condition belongs to its clause, wherever it is.
     "If the fever lasts, see a doctor.": ["see a doctor (If the fever lasts)"],
     "See a doctor if the fever lasts.": ["See a doctor if the fever lasts"],
     "See a doctor, if the fever lasts.": ["See a doctor (if the fever lasts)"],
@@ -202,7 +202,7 @@ def test_statements_keep_their_stance(text, lang, denied):
     assert found == denied
 
 
-def test_a_clause_without_an_end_is_cut():
+def test_a_long_clause_is_cut():
     (piece,) = read_statements("rest " * 100, "en")
     assert len(piece.text) == MAX_STATEMENT_CHARACTERS - 1, "a space at the end is none of it"
 

@@ -225,13 +225,13 @@ except ResourceError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 def test_a_full_disk_leaves_no_partial_graph(tmp_path: Path) -> None:
     source = write(tmp_path / "x.obo", OBO)
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, source, str(tmp_path / "my.kg")], capture_output=True, text=True, check=True
     )
-    assert "cannot be written" in told.stdout
+    assert "cannot be written" in done.stdout
     assert list((tmp_path / "my.kg").iterdir()) == []
 
 
@@ -252,7 +252,7 @@ write_graph(Path(sys.argv[1]), concepts(), [], progress=wait)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_build_leaves_the_old_graph(tmp_path: Path) -> None:
     build(tmp_path, write(tmp_path / "x.obo", OBO))
     target = tmp_path / "graph.sqlite"

@@ -180,8 +180,8 @@ def test_a_cycle_loses_the_edge_of_the_least_trusted_source() -> None:
     merged = run(one, other)
     assert merged.cycles == [("D:1", "D:2"), ("M:3",)]
     assert (find(merged, "D:2").parents, find(merged, "D:1").parents) == (("D:1",), ())
-    turned = run(other, one)
-    assert (find(turned, "M:1").parents, find(turned, "M:2").parents) == (("M:2",), ())
+    inverse = run(other, one)
+    assert (find(inverse, "M:1").parents, find(inverse, "M:2").parents) == (("M:2",), ())
 
 
 def test_an_edge_within_a_merged_concept_is_dropped() -> None:

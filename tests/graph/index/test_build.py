@@ -191,10 +191,10 @@ def test_a_killed_build_is_resumed(graph, encoder, built, tmp_path):
     assert kept in (8192, 12288)
     with (part / "rows.f16").open("ab") as file:
         file.write(b"cut off")  # as where it is killed in the middle of a batch
-    told = []
-    index = NameIndex.build(graph, encoder, path, progress=lambda *done: told.append(done))
-    assert told[0] == (kept + 4096, 21_000)
-    assert told[-1] == (21_000, 21_000)
+    calls = []
+    index = NameIndex.build(graph, encoder, path, progress=lambda *done: calls.append(done))
+    assert calls[0] == (kept + 4096, 21_000)
+    assert calls[-1] == (21_000, 21_000)
     assert index.path.read_bytes() == built.path.read_bytes()
     assert not part.exists()
 

@@ -65,11 +65,11 @@ def test_the_opened_index_gives_the_results_of_the_built_one(graph, encoder, bui
 
 def test_builds_are_deterministic_and_report_progress(graph, encoder, built, tmp_path):
     _, path = built
-    told: list[tuple[int, int]] = []
-    NameIndex.build(graph, encoder, tmp_path / "again.faiss", progress=lambda *at: told.append(at))
+    calls: list[tuple[int, int]] = []
+    NameIndex.build(graph, encoder, tmp_path / "again.faiss", progress=lambda *at: calls.append(at))
     assert (tmp_path / "again.faiss").read_bytes() == path.read_bytes()
     assert (tmp_path / "again.json").read_bytes() == path.with_suffix(".json").read_bytes()
-    assert told[-1] == (8, 8)
+    assert calls[-1] == (8, 8)
 
 
 def test_centring_gives_unit_rows_and_keeps_zeros(encoder, built):
@@ -177,11 +177,11 @@ def test_index_of_another_graph_is_found_in_the_cache(graph, encoder, tmp_path, 
 
 def test_a_missing_index_is_built_once(graph, encoder, tmp_path, monkeypatch):
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path))
-    told = []
-    assert len(NameIndex.open_or_build(graph, encoder, progress=lambda *done: told.append(done))) == 8
-    assert told == [(8, 8)]
-    assert len(NameIndex.open_or_build(graph, encoder, progress=lambda *done: told.append(done))) == 8
-    assert told == [(8, 8)]
+    calls = []
+    assert len(NameIndex.open_or_build(graph, encoder, progress=lambda *done: calls.append(done))) == 8
+    assert calls == [(8, 8)]
+    assert len(NameIndex.open_or_build(graph, encoder, progress=lambda *done: calls.append(done))) == 8
+    assert calls == [(8, 8)]
 
 
 def test_the_shipped_index_fits_the_shipped_graph(encoder):

@@ -129,7 +129,7 @@ def test_a_cache_on_a_full_disk_leaves_the_index_in_memory(mount_disk):
     assert [path for path in disk.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="nobody is told there whether a process lives")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX process ids")
 def test_drafts_of_killed_builds_are_removed(graph, tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         pass

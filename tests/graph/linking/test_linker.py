@@ -51,7 +51,7 @@ def linker(tmp_path_factory):
     folder = tmp_path_factory.mktemp("graph")
     names = [(concept, Name(text, lang, kind, "test")) for concept, lang, text, kind in NAMES]
     names += [(concept.id, Name(concept.label, "en", "name", "test")) for concept in CONCEPTS]
-    # 200 unrelated concepts, so that none of the others stands above more than the share that makes it general.
+    # 200 unrelated concepts, so that none of the others is general.
     fillers = [Concept(f"f:{n}", f"filler number {n}", "factor", ()) for n in range(200)]
     write_graph(folder / "graph.sqlite", [*CONCEPTS, *fillers], names)
     encoder = open_encoder()

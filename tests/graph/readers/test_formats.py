@@ -70,7 +70,7 @@ def test_colons_in_paths_are_not_formats(tmp_path: Path, monkeypatch: pytest.Mon
         Path(name).write_text(OBO, encoding="utf-8")
         known, source = open_source(name)
         assert (known.name, source.path) == ("obo", Path(name))
-    # A drive letter: as a path does not exist, but it is no format either.
+    # A drive letter is not a format.
     with pytest.raises(InputError, match="doid"):
         open_source("C:\\data\\doid.obo")
     assert open_source("obo:C:mine.obo")[1].path == Path("C:mine.obo")

@@ -54,7 +54,7 @@ def test_nodes(folder: Path) -> None:
     )
     # KGX does not quote, and a chemical need not be a drug.
     assert (chemical.label, chemical.type) == ('4"-epi "quoted"', None)
-    # Without a category the prefix tells; an article is no concept.
+    # Without a category the prefix gives the type; an article is not a concept.
     assert (hpo.type, hpo.xrefs) == ("symptom", ["SNOMEDCT:73211009"])
 
 

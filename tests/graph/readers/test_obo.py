@@ -161,7 +161,7 @@ def test_no_quoting_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, 
     records, source = read(path, HEADER + f'[Term]\nid: DOID:1\nname: one\nsynonym: "{value}" EXACT []\n')
     (record,) = records
     assert record.label == "one"
-    # Either the synonym is there or it is said why not; "one" again is no second name.
+    # The synonym is there, or a problem is reported, or it is "one" again.
     assert len(record.names) == 2 or source.problems.counts or " ".join(value.split()) == "one"
 
 

@@ -147,7 +147,7 @@ def test_a_first_line_that_cannot_be_split_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("header", ["id,name", "id,name,备注"])
 @pytest.mark.parametrize("coding", ["gbk", "gb18030", "utf-16"])
 def test_a_table_in_another_encoding_is_rejected(tmp_path: Path, coding: str, header: str) -> None:
-    # 痛 in GBK is a Greek mark in UTF-8, read by chance; only other lines show that the table is no UTF-8.
+    # 痛 in GBK happens to be a valid character in UTF-8; only other lines show the encoding.
     assert "痛".encode("gbk").decode("utf-8") == "\u0374"
     more = ",无" if header.endswith("备注") else ""
     rows = [("X:1", "痛"), ("X:2", "发热"), ("X:3", "pyrexia"), ("X:4", "幽门螺杆菌感染")]
@@ -158,7 +158,7 @@ def test_a_table_in_another_encoding_is_rejected(tmp_path: Path, coding: str, he
         list(FORMAT.read(Source(path, "x")))
     if coding != "utf-16":
         assert ("备注" if more else "X:2,发热") in str(refused.value)
-    # The mend: what the message says to do gives a table that is read.
+    # The fix in the message works.
     path.write_text(path.read_text(encoding=coding), encoding="utf-8")
     assert {name.text for record in FORMAT.read(Source(path, "x")) for name in record.names} == {n for _, n in rows}
 

@@ -89,8 +89,8 @@ def test_steps_in_mesh_trees_are_not_is_a(meta: Path) -> None:
         (INFARCT, NSAID),
         (VENTRICLE, DISEASE),
     }
-    (told,) = (what for what in source.skipped if "MeSH" in what)
-    assert source.skipped[told] == 2
+    (reason,) = (what for what in source.skipped if "MeSH" in what)
+    assert source.skipped[reason] == 2
     assert not source.problems.counts
 
 

@@ -1,6 +1,6 @@
 """Amounts in English and Chinese phrases, and how those of two phrases relate.
 
-Where a conversion is no definition of a unit, its source stands beside the row; all others follow from the SI, from the
+If a conversion is not by definition, its source is given in the row; all others follow from the SI, from the
 Gregorian calendar, or from the degree Fahrenheit (°C = (°F - 32) x 5/9).
 """
 
@@ -277,7 +277,7 @@ def read(text: str) -> list[tuple[str, float | None, float | None]]:
     return [(item.dimension, item.low, item.high) for item in find_amounts(text).items]
 
 
-def test_the_table_is_long_enough() -> None:
+def test_the_table_is_large_enough() -> None:
     assert len({(a, b) for a, b, _ in RELATED}) == len(RELATED) >= 120
 
 
@@ -395,7 +395,7 @@ a drop in blood pressure|once the fever is gone|every now and then|at once|first
 
 
 @pytest.mark.parametrize("text", NAMES.replace("\n", "|").split("|"))
-def test_names_and_ordinals_are_no_amounts(text: str) -> None:
+def test_names_and_ordinals_are_not_amounts(text: str) -> None:
     assert find_amounts(text) == Amounts((), text)
 
 
@@ -431,7 +431,7 @@ def test_remaining_text(text: str, pieces: list[str], rest: str) -> None:
     assert found.rest == rest
 
 
-# Pieces that meet in every order: numbers, units, comparatives and what stands around them.
+# Pieces in any order: numbers, units, comparatives and their context.
 PIECES = """
 10|2.5|1,000|3-5|½|一|两三|二十|半|a|an|half|two|once|twice|twenty-one|0|a quarter of an |百分之
 120/80-140/90|140/90|×10⁹| mg|μg|kg| ml| days|天|个月|周|岁| years old|℃| °F|度|%|次|片|/kg|/日
@@ -483,7 +483,7 @@ def test_every_unit_is_known_to_pint() -> None:
     assert len(factors) > 40
 
 
-def test_pint_waits_until_a_unit_is_converted() -> None:
+def test_pint_is_imported_only_for_conversions() -> None:
     code = (
         "import sys; from imapeval.text.amounts.compare import find_amounts; "
         "find_amounts('5 mg for 3 days, 每日两次'); sys.exit('pint' in sys.modules)"
