@@ -267,10 +267,12 @@ class BudgetedModel(ModelWrapper):
 
     def _record(self, request: Request, usage: Usage, text: str, *, failed: bool, reserved: float | None) -> None:
         """Record a call; tokens that the server did not count are estimated."""
-        unknown = not usage.prompt_tokens and not usage.completion_tokens
-        if unknown:
-            usage = Usage(tokens.estimate_prompt(request), tokens.estimate(text))
-        self._ledger.record_call(usage, failed=failed, estimated=unknown, reserved=reserved)
+        known = replace(
+            usage,
+            prompt_tokens=usage.prompt_tokens or tokens.estimate_prompt(request),
+            completion_tokens=usage.completion_tokens or tokens.estimate(text),
+        )
+        self._ledger.record_call(known, failed=failed, estimated=known != usage, reserved=reserved)
 
 
 class CountingModel(ModelWrapper):

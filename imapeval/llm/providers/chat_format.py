@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +24,8 @@ _SHOWN = 300
 
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 """A token count that a server sends as a string."""
+
+_SURROGATE = re.compile(rb"\\ud[89a-f]", re.I)
 
 _MOST_TOKENS = 10**9
 """Largest token count of a reply. No context is as long; a larger count is corrupt and would exhaust any --max-cost."""
@@ -109,7 +113,7 @@ def parse_reply(content: bytes | str, request: Request, *, who: str, answered: b
         ServiceError: The reply is an error in spite of its status; see `to_error`.
     """
     try:
-        reply = _Reply.model_validate_json(content)
+        reply = _Reply.model_validate_json(_repair(content))
     except ValidationError as error:
         text = content if isinstance(content, str) else content.decode(errors="replace")
         fault = ErrorReply.parse(200, text)
@@ -320,6 +324,17 @@ class _TokenPosition(_TopToken):
 
 class _Logprobs(BaseModel):
     content: list[_TokenPosition]
+
+
+def _repair(content: bytes | str) -> bytes:
+    """Return a reply in the UTF-8 and JSON that pydantic reads: without a byte-order mark and lone surrogates."""
+    raw = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    # Half an emoji, where a server cuts texts by UTF-16 units. Looked for, because parsing twice takes time.
+    if _SURROGATE.search(raw):
+        with suppress(ValueError, RecursionError):
+            return json.dumps(json.loads(raw), ensure_ascii=False).encode(errors="replace")
+    return raw
 
 
 def _join_parts(content: Any, kind: str) -> str:

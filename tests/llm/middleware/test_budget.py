@@ -88,6 +88,18 @@ async def test_tokens_that_the_server_does_not_count_are_estimated():
     assert "(estimated for 1)" in format_report(ledger.report())
 
 
+@pytest.mark.parametrize(
+    ("reported", "counted"), [(Usage(0, 7), Usage(5, 7)), (Usage(9, 0), Usage(9, 5)), (Usage(9, 7), Usage(9, 7))]
+)
+async def test_a_count_that_is_missing_is_estimated(reported: Usage, counted: Usage):
+    server = Server(lambda: reported.completion_tokens, prompt_tokens=reported.prompt_tokens)
+    ledger = Ledger(price=PRICE)
+    await BudgetedModel(server, ledger).complete(ask("four words of text"))
+    spent = ledger.spent
+    assert (spent.prompt_tokens, spent.completion_tokens) == (counted.prompt_tokens, counted.completion_tokens)
+    assert spent.estimated == (reported != counted)
+
+
 async def test_a_cancelled_caller_is_charged_nevertheless(tmp_path):
     ledger = Ledger(price=PRICE)
     call = asyncio.create_task(chain(Server(), ledger, tmp_path / "c.sqlite").complete(ask("x")))

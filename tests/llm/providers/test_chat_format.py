@@ -315,6 +315,12 @@ def test_invalid_unused_fields_do_not_lose_the_completion():
     assert (completion.text, completion.finish_reason, completion.model) == ("text", "", "")
 
 
+def test_a_byte_order_mark_and_half_an_emoji_do_not_lose_the_completion():
+    said = reply("rest ?").encode().replace(b"?", b"\\ud83d")
+    assert chat_format.parse_reply(said, REQUEST, who=WHO).text == "rest ?"
+    assert chat_format.parse_reply(b"\xef\xbb\xbf" + reply("rest").encode(), REQUEST, who=WHO).text == "rest"
+
+
 def test_a_truncation_reports_its_usage():
     with pytest.raises(ProviderError) as caught:
         chat_format.parse_reply(

@@ -101,7 +101,6 @@ FAULTS = [
     (ERROR, "unreadable-reply", "the server says why"),
     ({"choices": []}, "unreadable-reply", "/v1"),
     (reply(None), "unreadable-reply", "stop"),
-    (reply("a\ud800b"), "unreadable-reply", "/v1"),
     (reply(None, refusal="I won't"), "refusal", "I won't"),
     (reply("half", finish_reason="content_filter"), "refusal", "half"),
     (reply('{"inform": [', finish_reason="length"), "truncated", "9 tokens"),
