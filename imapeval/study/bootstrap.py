@@ -76,13 +76,23 @@ def mean_interval(
     size = int(codes.max()) + 1
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
     means = [(drawn @ sums) / (drawn @ sizes) for drawn in iterate_resamples(size, seed=seed, resamples=resamples)]
-    if 0 < confidence < 1:
-        from imapeval.study.intervals import small_sample_quantile  # which imports this module
+    return percentile_interval(np.concatenate(means), confidence=widen_confidence(confidence, size))
 
-        # For two clusters it rounds to 1.
-        wider = 2 * NormalDist().cdf(small_sample_quantile(size, confidence=confidence)) - 1
-        confidence = min(wider, math.nextafter(1, 0))
-    return percentile_interval(np.concatenate(means), confidence=confidence)
+
+def widen_confidence(confidence: float, clusters: int) -> float:
+    """Return the level whose percentiles hold the mean of few clusters at this confidence; see `mean_interval`.
+
+    Args:
+        confidence: Confidence level, above 0 and below 1; any other is returned.
+        clusters: Two or more.
+    """
+    if not 0 < confidence < 1:
+        return confidence
+    from imapeval.study.intervals import small_sample_quantile  # which imports this module
+
+    wider = 2 * NormalDist().cdf(small_sample_quantile(clusters, confidence=confidence)) - 1
+    # For two clusters it rounds to 1.
+    return min(wider, math.nextafter(1, 0))
 
 
 def resample_means(vectors: Sequence[Floats], *, seed: int, resamples: int = RESAMPLES) -> list[Floats]:

@@ -1,8 +1,9 @@
 """Differences between the mean scores of systems, question by question where they answered the same ones.
 
-Intervals are percentile bootstrap intervals over questions, p-values those of a permutation test: where two systems
-answered the same questions, the sign of each question's difference is drawn (Fisher 1935, The Design of Experiments,
-section 21; all 2^n signs of few questions are tried); otherwise questions are dealt to the two systems anew.
+Intervals are percentile bootstrap intervals over questions, widened for few of them (`bootstrap.mean_interval`).
+p-values are those of a permutation test: where two systems answered the same questions, the sign of each question's
+difference is drawn (Fisher 1935, The Design of Experiments, section 21; all 2^n signs of few questions are tried);
+otherwise questions are dealt to the two systems anew.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.bootstrap import RESAMPLES, percentile_interval, resample_means
+from imapeval.study.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.rated import choose_names
 from imapeval.study.number_format import format_number, format_p
@@ -161,8 +162,11 @@ def compare_systems(
         for item in family:
             row = item.row
             if row.reason is None:
-                interval = percentile_interval(replicates[id(item)], confidence=confidence)
-                narrower = percentile_interval(replicates[id(item)], confidence=level)
+                fewest = min(len(item.first), len(item.second))
+                interval, narrower = (
+                    percentile_interval(replicates[id(item)], confidence=widen_confidence(wanted, fewest))
+                    for wanted in (confidence, level)
+                )
                 within = None if margin is None else -margin < narrower.low and narrower.high < margin
                 row = replace(row, low=interval.low, high=interval.high, p=p_values[id(item)], equivalent=within)
             filled.append(row)

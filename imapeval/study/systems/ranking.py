@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import numpy as np
 
-from imapeval.study.bootstrap import percentile_interval, resample_means
+from imapeval.study.bootstrap import percentile_interval, resample_means, widen_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,9 @@ def rank_systems(answers: SystemAnswers, differences: Sequence[Difference], *, s
         for number in order:
             system, scores = answers.systems[number], used[metric, number]
             drawn = replicates.get((metric, number))
-            interval = None if drawn is None else percentile_interval(drawn)
+            interval = (
+                None if drawn is None else percentile_interval(drawn, confidence=widen_confidence(0.95, len(scores)))
+            )
             rows.append(
                 Standing(
                     metric,
