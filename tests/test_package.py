@@ -24,6 +24,7 @@ from imapeval._optional import installed
 from imapeval.cli.commands.score import DEFAULT_METRICS
 from imapeval.cli.main import app
 from imapeval.errors import ProviderError
+from imapeval.evaluation.samples.rows import ReadOptions
 from imapeval.graph.readers.base import Source
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
@@ -282,7 +283,7 @@ def test_the_example_of_a_statistic() -> None:
 def test_the_example_of_a_loader(tmp_path: Path) -> None:
     file = tmp_path / "data.txt"
     file.write_text("Q1\nR1\nA1\nQ2\nR2\nA2\n", encoding="utf-8")
-    rows = list(example("loader")["read_blocks"](str(file)))
+    rows = list(example("loader")["read_blocks"](str(file), ReadOptions()))
     assert [(row.number, row.line, row.fields["response"]) for row in rows] == [(1, 1, "A1"), (2, 4, "A2")]
 
 

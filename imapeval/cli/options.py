@@ -62,7 +62,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
         every = {
             spell_option(name): str(value) if isinstance(value, Path) else value
             for name, value in given.items()
-            if value is not None and name != "data"
+            if value is not None and name not in ("data", "json_output")
         }
         for name, (kind, names) in groups.items():
             values = {
@@ -292,7 +292,7 @@ def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:
 
 def make_file_stem(data: str) -> str:
     """Return a stem for the names of files made from DATA, valid on any file system."""
-    return re.sub(r"[^\w.-]+", "-", Path(data).stem)
+    return "stdin" if data == "-" else re.sub(r"[^\w.-]+", "-", Path(data).stem)
 
 
 def exit_code(*, failed: int, samples: int, max_failures: int | None) -> int:

@@ -72,7 +72,7 @@ def test_output_folder_that_cannot_be_written(imapeval: Command, tmp_path: Path)
     (tmp_path / "data.jsonl").write_text(ROW)
     (tmp_path / "taken").touch()
     done = imapeval("score", "data.jsonl", "--metrics", "rouge1", "--out", "taken/run")
-    check(done, "cannot write to taken/run (Not a directory)", "Choose another folder with --out")
+    check(done, "cannot write to taken/run (Not a directory)", "Choose another place with --out")
 
 
 def test_run_of_other_data(imapeval: Command, tmp_path: Path):

@@ -100,11 +100,15 @@ class SampleBuilder:
     def _build_bad(self, row: Row, error: InputError, *, system: str | None) -> Sample:
         """Return the sample of a row that cannot be read, with what is a text in it."""
         ours, others = self._columns.split(row.fields, system=system)
+        try:
+            references = self._references(row, ours)  # so that the question is that of the other systems' answers
+        except InputError:
+            references = ()
         texts = {name: value for name, value in ours.items() if isinstance(value, str) and _is_valid_unicode(value)}
         return Sample(
             id="" if ours.get("id") is None else str(ours["id"]),
             question=texts.get("question", ""),
-            references=(),
+            references=references,
             response=texts.get("response", ""),
             lang=detect_lang(texts.get("question", "")),
             system=texts.get("system", ""),

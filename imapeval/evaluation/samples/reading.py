@@ -15,7 +15,7 @@ from imapeval.evaluation.samples.building import SampleBuilder
 from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.evaluation.samples.loaders import choose_loader
 from imapeval.evaluation.samples.rows import ReadOptions
-from imapeval.evaluation.samples.text_lines import STDIN
+from imapeval.evaluation.samples.text_lines import SHOWN_STDIN, STDIN
 from imapeval.redaction import get_logger
 from imapeval.types import Failure
 
@@ -85,6 +85,8 @@ def read(
     source = resolve_source(path)
     options = ReadOptions(encoding, sheet, strict)
     rows = list(islice(choose_loader(source, loader)(source, options), limit))
+    if source == STDIN:
+        source = SHOWN_STDIN
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
     found = choose_columns([row.fields for row in rows if row.error is None], columns or {}, path=Path(source))

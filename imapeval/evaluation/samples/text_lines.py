@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 STDIN = "-"
 """The name of a source that stands for standard input."""
 
+SHOWN_STDIN = "<stdin>"
+"""Its name in messages."""
+
 _HEAD = 4096
 """Bytes by which encoding and format are recognised."""
 
@@ -73,7 +76,7 @@ def open_source(source: str) -> Generator[SourceFile]:
     Raises:
         InputError: It is missing, empty or unreadable.
     """
-    path = Path("<stdin>" if source == STDIN else source)
+    path = Path(SHOWN_STDIN if source == STDIN else source)
     try:
         stream: IO[bytes] = sys.stdin.buffer if source == STDIN else path.open("rb")
         if source == STDIN or not path.is_file():

@@ -434,6 +434,7 @@ def test_a_bad_row_fails_alone(tmp_path: Path, kind: str, caplog: pytest.LogCapt
     assert bad.fault is not None
     assert (bad.fault.stage, bad.fault.kind) == ("sample", "bad-input")
     assert message in bad.fault.message
+    assert bad.references == () or bad.references == first.references
     assert message in caplog.text
     assert len({first.id, bad.id, last.id}) == 3
     with pytest.raises(InputError, match=message.partition(":")[0]):
