@@ -105,8 +105,8 @@ def describe_methods(study: Study) -> list[str]:
     ]
     if study.agreements:
         sentences.append(
-            f"Intervals of {study.confidence:.0%} of agreement and of ceilings are Wilson's score intervals, for as many "
-            "answers as would give a share that variance; the variance is from leaving out each question in turn."
+            f"Intervals of {study.confidence:.0%} of agreement and of ceilings are Wilson's score intervals, for as "
+            "many answers as would give a share that variance; the variance is from leaving out each question in turn."
         )
     levels = list(dict.fromkeys(LEVELS[row.level] for row in study.correlations))
     if len(levels) > 1:
