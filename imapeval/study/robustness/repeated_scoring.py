@@ -16,6 +16,7 @@ from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.protocol import CachingModel, Usage, canonical_json
 from imapeval.matching.llm import TASK, LLMMatcher
 from imapeval.metrics.base import MetricResources
+from imapeval.metrics.judges.blend import Blend
 from imapeval.metrics.judges.weighted import WeightedJudge
 from imapeval.metrics.on_imaps import MetricOnImaps
 from imapeval.study.robustness.score_variance import (
@@ -158,6 +159,37 @@ def meter_judges(metrics: Sequence[Metric], model: Model, *, votes: int) -> tupl
         for metric in metrics
     ]
     return ready, meters
+
+
+def find_costs(
+    metric: Metric,
+    reading: UsageByTask,
+    judging: UsageByTask | None,
+    *,
+    answers: int,
+    votes: int,
+    relatings: int,
+    price: Price | None,
+) -> dict[str, float]:
+    """Return what one more reading (with its relating), relating and judgement of an answer cost, by step.
+
+    Args:
+        metric: The metric.
+        reading: Of the requests that read and relate, over all repetitions.
+        judging: Of the metric's own requests; None if it asks no model.
+        answers: Number of answers.
+        votes: Number of readings and of judgements.
+        relatings: Number of relatings of each reading.
+        price: Price of the model; None for costs in tokens.
+    """
+    relating = reading.total(relating=True, price=price) / (answers * votes * relatings)
+    # A judge that sees the facts of a reading is asked about each reading.
+    readings = votes if "imap" in metric.requires and not isinstance(metric, Blend) else 1
+    return {
+        "reading": reading.total(price=price) / (answers * votes) + relating,
+        "relating": relating,
+        "judging": 0.0 if judging is None else judging.total(price=price) / (answers * votes * readings),
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,21 +106,21 @@ def repeat(
     except Interrupted as interrupted:
         echo("Stopped. Completions so far are cached: repeat the command to resume.", err=True)
         raise typer.Exit(interrupted.code) from interrupted
-    price = ledger.price
-    times = len(samples) * votes
-    relating_cost = reading.total(relating=True, price=price) / (times * relatings)
-    reading_cost = reading.total(price=price) / times + relating_cost
     limits = {limit.metric: limit.value for limit in thresholds}
     rows = [
         repeated_scoring.measure_repeats(
             repeated_scoring.gather_scores(metric, samples, results, votes=votes, relatings=relatings),
             threshold=limits.get(metric.name),
-            cost={
-                "reading": reading_cost,
-                "relating": relating_cost,
-                "judging": judging[metric.name].total(price=price) / times if metric.name in judging else 0.0,
-            },
-            unit="tokens" if price is None else "USD",
+            cost=repeated_scoring.find_costs(
+                metric,
+                reading,
+                judging.get(metric.name),
+                answers=len(samples),
+                votes=votes,
+                relatings=relatings,
+                price=ledger.price,
+            ),
+            unit="tokens" if ledger.price is None else "USD",
             seed=data_options.seed,
         )
         for metric in chosen
