@@ -10,6 +10,9 @@ from imapeval.errors import InputError
 FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
 
+_NOT_FROM_FILES = frozenset({"base-url", "token"})
+"""Options that decide who receives texts and keys, or hold a secret."""
+
 _FIX = "`imapeval COMMAND --help` lists the options of a command."
 
 
@@ -97,6 +100,12 @@ class _Reader:
         return {options[key].name: self._convert(options[key], key, value) for key, value in values.items()}
 
     def _convert(self, option: Any, key: str, value: Any) -> Any:
+        if key in _NOT_FROM_FILES:
+            raise self._error(
+                f"--{key} is not read from a file: a folder from somewhere else could send texts and keys elsewhere",
+                key,
+                fix=f"Give --{key} on the command line.",
+            )
         if isinstance(value, bool) != bool(option.is_flag):
             raise self._error(f"{key} is {value!r}", key, fix=f"{'Write true or false' if option.is_flag else _FIX}.")
         if isinstance(value, dict):

@@ -5,13 +5,12 @@ import asyncio
 import secrets
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from imapeval.errors import ImapEvalError, UsageError
-from imapeval.evaluation.combine import References
 from imapeval.evaluation.corrections import (
     CORRECTIONS,
     Change,
@@ -32,6 +31,9 @@ from imapeval.report.explorer_data import TextTable, collect_explorer_data, metr
 from imapeval.report.page_frame import render_page, render_template
 from imapeval.serve.guard import Limits, RequestGuard
 from imapeval.serve.http_error import HttpError, dump_json
+
+if TYPE_CHECKING:
+    from imapeval.evaluation.combine import References
 
 
 class ReviewSession:
@@ -55,7 +57,7 @@ class ReviewSession:
         if not self._records:
             raise UsageError(f"{run.folder} has no facts to review. Score with a metric such as imapscore.")
         self._metrics = find_rescored_metrics(run)
-        self._references: References = find_references_option(run)
+        self._references: "References" = find_references_option(run)
         self._names = list(run.manifest["settings"]["metrics"])
         ranges = run.manifest["settings"].get("ranges", {})
         self._axes = metric_axes([r for own in self._results.values() for r in own], self._names, ranges)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
-from imapeval.study.compute import available_levels, compute_study, rank_metrics, write_conclusions
+from imapeval.study.compute import available_levels, compute_study
+from imapeval.study.conclusions import rank_metrics, write_conclusions
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated

@@ -1,0 +1,263 @@
+"""Draws the conclusions of a study, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from imapeval.study.comparison.compare import SIGNIFICANCE_LEVEL
+from imapeval.study.correlation.baseline import correlate_baseline
+from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.data.findings import ALL, MIN_SYSTEMS
+from imapeval.study.number_format import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Heterogeneity, Level
+    from imapeval.study.data.rated import Rated
+
+MIN_COMPARED_SYSTEMS = 3
+"""Two systems make one pair, of which every correlation is 1 or -1."""
+
+_OVER: dict[Level, str] = {
+    "global": "over all answers",
+    "within-system": "within systems",
+    "within-question": "within questions",
+    "system": "between systems",
+}
+
+
+def rank_metrics(
+    correlations: Sequence[Correlation], *, level: Level, coefficient: CoefficientName
+) -> list[Correlation]:
+    """Return the summary row of each metric (the mean, or the only row), best first, without undefined ones.
+
+    Args:
+        correlations: Of all metrics.
+        level: Which rows.
+        coefficient: Which rows.
+    """
+    of_metric: dict[str, Correlation] = {}
+    for row in correlations:
+        if (row.level, row.coefficient) == (level, coefficient):
+            # The last row of a metric is its mean; without a mean it is the only one.
+            of_metric[row.metric] = row
+    defined = [(row.value, row) for row in of_metric.values() if row.value is not None]
+    return [row for _, row in sorted(defined, key=lambda pair: -pair[0])]
+
+
+def write_conclusions(
+    ranked: Sequence[Correlation], comparisons: Sequence[Comparison], *, dimension: str, focus: str | None = None
+) -> list[str]:
+    """Return sentences: which metric agrees best with the raters, and how it compares with the others.
+
+    Args:
+        ranked: What `rank` gave.
+        comparisons: Of the same level and coefficient.
+        dimension: Which comparisons: `ALL` for those of the mean.
+        focus: The metric that is compared with the others; None for the best.
+    """
+    if not ranked:
+        return ["No metric has a defined correlation with the ratings; see the reasons in the table of correlations."]
+    best = ranked[0]
+    doubtful = best.simultaneous_low is not None and best.simultaneous_low <= 0
+    if len(ranked) > 1:
+        pairs = [row for row in comparisons if row.dimension == dimension and best.metric in (row.first, row.second)]
+        ahead = len(pairs) == len(ranked) - 1 and all(_judge(row, best.metric) == 1 for row in pairs)
+        if best.simultaneous_low is None or doubtful:
+            leads = "has the highest coefficient in these answers" + (", which chance may explain" if doubtful else "")
+        else:
+            leads = "agrees best with the raters" if ahead else "agrees best with the raters in these answers"
+        adjusted = "" if best.low is None else "; the interval allows for the choice of the best"
+        sentences = [f"Of {len(ranked)} metrics, {best.metric} {leads}: {_quote(best, picked=True)}{adjusted}."]
+    else:
+        sentences = [f"The agreement of {best.metric} with the raters: {_quote(best)}."]
+    if doubtful:
+        sentences.append(f"The interval of {best.metric} includes 0: agreement with the raters is not shown.")
+    if best.level == "system":
+        sentences.append(_tell_systems(best))
+    chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
+    if chosen is None:
+        return [*sentences, f"{focus} has no defined correlation with the ratings and was not compared."]
+    name = chosen.metric
+    if chosen is not best:
+        sentences.append(f"The agreement of {name} with the raters: {_quote(chosen)}.")
+    theirs = [row for row in comparisons if row.dimension == dimension and chosen.metric in (row.first, row.second)]
+    others = {row.second if row.first == chosen.metric else row.first: row for row in theirs}
+    compared = [row.metric for row in ranked if row.metric in others]
+    for what, direction in (
+        ("cannot be told apart from", 0),
+        ("agrees better than", 1),
+        ("agrees worse than", -1),
+    ):
+        if found := [other for other in compared if _judge(others[other], chosen.metric) == direction]:
+            sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
+    if left := [other for other in compared if others[other].p_adjusted is None]:
+        sentences.append(f"{name} was not compared with {_list(left)}; see the reasons in the table of comparisons.")
+    nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
+    if nearest is not None:
+        sentences.append(nearest.sentence)
+    failed = [row for row in ranked if row.n_missing]
+    if failed:
+        worst = max(failed, key=lambda row: row.n_missing)
+        sentences.append(
+            f"{len(failed)} metric{'' if len(failed) == 1 else 's'} gave some rated answers no score, {worst.metric} "
+            f"most often ({worst.n_missing} of {worst.n + worst.n_missing}); comparisons are on the answers that both "
+            "metrics scored."
+        )
+    return sentences
+
+
+def _judge(row: Comparison, metric: str) -> int | None:
+    """Return 1 where the metric agrees better than the other one, -1 where worse, 0 if neither is shown."""
+    if row.p_adjusted is None or row.difference is None:
+        return None
+    if row.p_adjusted >= SIGNIFICANCE_LEVEL:
+        return 0
+    return 1 if (row.difference > 0) == (row.first == metric) else -1
+
+
+def _quote(row: Correlation, *, picked: bool = False) -> str:
+    systems = " systems" if row.level == "system" else ""
+    return f"{_name(row)} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
+
+
+def _quote_value(row: Correlation, *, picked: bool = False) -> str:
+    """Return the coefficient and its interval, of a metric that was picked the one that holds for all at once."""
+    ends = (row.simultaneous_low, row.simultaneous_high) if picked else (row.low, row.high)
+    value = format_number(row.value or 0.0)
+    if ends[0] is None or ends[1] is None:
+        return value
+    return f"{value} [{format_number(ends[0])}, {format_number(ends[1])}]"
+
+
+def _tell_systems(row: Correlation) -> str:
+    if row.low is not None:
+        return "The interval is about other systems that answer these questions."
+    if row.n < MIN_SYSTEMS:
+        return f"There is no interval: {row.n} systems are too few to say anything of others (fewest: {MIN_SYSTEMS})."
+    return "There is no interval: leaving out any one system changes nothing, or leaves no coefficient."
+
+
+def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: Sequence[Correlation]) -> list[str]:
+    """Return what the mean of the best metric hides: its dimensions, and who leads by other coefficients."""
+    if not ranked:
+        return []
+    best = ranked[0]
+    sentences: list[str] = []
+    if best.dimension == ALL and len(rated.dimensions) > 1:
+        rows = [_rank_in(correlations, best, dimension) for dimension in rated.dimensions]
+        own = [
+            f"{dimension} {_quote_value(row, picked=len(ranked) > 1)}"
+            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            for row in of_dimension
+            if row.metric == best.metric
+        ]
+        sentences.append(f"{best.metric} by dimension: {', '.join(own)}.")
+        others = [
+            f"on {dimension} {of_dimension[0].metric} ({format_number(of_dimension[0].value or 0.0)})"
+            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            if of_dimension and of_dimension[0].metric != best.metric
+        ]
+        if others:
+            sentences.append(f"The highest coefficient in a single dimension is another metric's: {', '.join(others)}.")
+    if len(ranked) > 1:
+        leaders = [
+            (name, rank_metrics(correlations, level=best.level, coefficient=name)[:1])
+            for name in dict.fromkeys(row.coefficient for row in correlations if row.level == best.level)
+        ]
+        others = [
+            f"by {find_coefficient(name).title} {row.metric} ({format_number(row.value or 0.0)})"
+            for name, rows in leaders
+            for row in rows
+            if row.metric != best.metric
+        ]
+        if others:
+            sentences.append(f"Other coefficients put another metric first: {', '.join(others)}.")
+    return sentences
+
+
+def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: str) -> list[Correlation]:
+    """Return the rows over all systems of one dimension, best first, at the level and by the coefficient of a row."""
+    rows = [row for row in correlations if (row.level, row.coefficient) == (like.level, like.coefficient)]
+    several = len({row.system for row in rows} - {ALL}) > 1
+    found = [
+        (row.value, row)
+        for row in rows
+        if row.dimension == dimension and row.value is not None and (row.system == ALL or not several)
+    ]
+    return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _name(row: Correlation) -> str:
+    over = _OVER[row.level]
+    mean = f"mean of {row.groups} coefficients" if row.groups > 1 else "coefficient"
+    return f"{find_coefficient(row.coefficient).title} {over} ({mean})"
+
+
+def _list(names: Sequence[str], *, most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def describe_group_differences(rows: Sequence[Heterogeneity], best: Sequence[str], *, dimension: str) -> list[str]:
+    """Return the significant differences between groups of answers, for the best metric."""
+    return [
+        row.sentence
+        for row in rows
+        if row.metric in best[:1]
+        and row.dimension == dimension
+        and row.p_adjusted is not None
+        and row.p_adjusted < SIGNIFICANCE_LEVEL
+    ]
+
+
+def describe_undefined(metrics: Sequence[str], ranked: Sequence[Correlation]) -> list[str]:
+    """Return which metrics `conclude` says nothing of; without any it says so itself."""
+    defined = {row.metric for row in ranked}
+    left = [name for name in metrics if name not in defined]
+    if not left or not ranked:
+        return []
+    verb = "has" if len(left) == 1 else "have"
+    return [
+        f"{_list(left)} {verb} no defined correlation with the ratings {_OVER[ranked[0].level]}; see the reasons in "
+        "the table of correlations."
+    ]
+
+
+def describe_baseline(rated: Rated, correlations: Sequence[Correlation], coefficient: CoefficientName) -> list[str]:
+    """Say which metrics agree no better, over all answers together, than the means of the systems do."""
+    found = correlate_baseline(rated, coefficient)
+    if not found:
+        return []
+    # The mean over dimensions, if there is one, is the last.
+    dimension, baseline = list(found.items())[-1]
+    pooled = {
+        row.metric: row.value
+        for row in correlations
+        if (row.level, row.coefficient, row.dimension) == ("global", coefficient, dimension) and row.value is not None
+    }
+    below = [metric for metric, value in pooled.items() if value <= baseline]
+    title = find_coefficient(coefficient).title
+    said = (
+        f"A baseline that knows only which system an answer is by reaches {format_number(baseline)} over all answers "
+        f"together ({title})."
+    )
+    if not below:
+        return [f"{said} Every metric is above it."]
+    return [f"{said} {_list(below)} {'is' if len(below) == 1 else 'are'} not above it."]
+
+
+def describe_missing_levels(rated: Rated, levels: Sequence[Level]) -> list[str]:
+    """Say which levels cannot be computed, and what they need."""
+    missing = [name for name in ("within-system", "within-question", "system") if name not in levels]
+    if not missing:
+        return []
+    least = MIN_COMPARED_SYSTEMS
+    systems = len(np.unique(rated.systems))
+    return [
+        f"Not computed: {_list(missing)} correlations ({systems} system{'' if systems == 1 else 's'}; within-system "
+        f"takes 2, within-question {least} that answer the same question, system {least})."
+    ]
