@@ -57,7 +57,7 @@ class ReviewSession:
         if not self._records:
             raise UsageError(f"{run.folder} has no facts to review. Score with a metric such as imapscore.")
         self._metrics = find_rescored_metrics(run)
-        self._references: "References" = find_references_option(run)
+        self._references: References = find_references_option(run)
         self._names = list(run.manifest["settings"]["metrics"])
         ranges = run.manifest["settings"].get("ranges", {})
         self._axes = metric_axes([r for own in self._results.values() for r in own], self._names, ranges)
