@@ -7,6 +7,7 @@ asks for each rater whether the metric is as near to the other raters as that ra
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
+from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.bootstrap import number_clusters
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
@@ -91,6 +93,26 @@ class AlternativeAnnotator:
     p_values: dict[str, float]
     passed: bool
     n: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorthInRaters:
+    """How many raters' mean would be as near to the true quality of answers as a metric is.
+
+    Attributes:
+        metric: The metric.
+        dimension: The rating dimension.
+        raters: The number, 0 or above, not rounded; `math.inf` for a metric without error. None if it is undefined.
+        low, high: Ends of its 95% interval.
+        reason: Why there is no number or interval; else None.
+    """
+
+    metric: str
+    dimension: str
+    raters: float | None
+    low: float | None
+    high: float | None
     reason: str | None = None
 
 
@@ -180,6 +202,47 @@ def run_alternative_annotator_test(
         for dimension in rated.dimensions
         for metric in names
     ]
+
+
+def count_worth(rated: Rated, *, metrics: Sequence[str] | None = None) -> list[WorthInRaters]:
+    """Return how many raters each metric is worth, for finding out which answers are better.
+
+    With R the metric's correlation with the true quality (Pearson's r over all answers, corrected for the noise of the
+    ratings) and p the reliability of one rating, the mean of k raters correlates with it by the root of
+    k p / (1 + (k - 1) p) (Spearman and Brown), so k = R^2 (1 - p) / (p (1 - R^2)). The interval is that of R; p counts
+    as known.
+
+    Args:
+        rated: Scores and ratings by rater.
+        metrics: Metrics to include; None takes all.
+
+    Raises:
+        UsageError: The ratings of single raters are not known, or a name is unknown.
+    """
+    names = choose_names("metric", metrics, rated.metrics)
+    _require_raters(rated)
+    ceilings = find_ceilings(rated)
+    single: dict[str, float] = {}
+    for row in ceilings:
+        if (row.coefficient, row.level) == ("pearson", "global") and row.reliability is not None:
+            single[row.dimension] = row.reliability / (row.raters - (row.raters - 1) * row.reliability)
+    rows = correlate(rated, metrics=names, coefficients=("pearson",), levels=("global",))
+    found: list[WorthInRaters] = []
+    for row in correct_for_attenuation([row for row in rows if row.dimension != ALL], ceilings):
+        reliability = single.get(row.dimension)
+        if reliability is None or not 0 < reliability < 1:
+            found.append(WorthInRaters(row.metric, row.dimension, None, None, None, row.reason))
+            continue
+        raters, low, high = (_to_raters(value, reliability) for value in (row.corrected, row.low, row.high))
+        found.append(WorthInRaters(row.metric, row.dimension, raters, low, high, row.reason))
+    return found
+
+
+def _to_raters(correlation: float | None, reliability: float) -> float | None:
+    if correlation is None:
+        return None
+    shared = max(0.0, correlation) ** 2
+    return math.inf if shared >= 1 else shared * (1 - reliability) / (reliability * (1 - shared))
 
 
 def _test_metric(rated: Rated, metric: str, dimension: str, *, epsilon: float, seed: int) -> AlternativeAnnotator:

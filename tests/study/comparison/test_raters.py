@@ -10,6 +10,7 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison.raters import (
     compare_with_each_rater,
     compare_with_raters,
+    count_worth,
     run_alternative_annotator_test,
 )
 from imapeval.study.data.rated import Rated
@@ -95,3 +96,24 @@ def test_too_few_raters_or_questions_have_a_reason():
         compare_with_raters(replace(make(), by_rater={}, raters=()))
     with pytest.raises(UsageError, match=r"1\.5"):
         run_alternative_annotator_test(make(), epsilon=1.5)
+
+
+def test_a_metric_as_noisy_as_a_rater_is_worth_one():
+    # A rating is the quality and noise; so is the metric, with the noise of one, and of the mean of four raters.
+    generator = np.random.default_rng(5)
+    true = generator.normal(size=20_000)
+    given = true[:, None] + generator.normal(size=(20_000, 3))
+    scores = true[:, None] + generator.normal(size=(20_000, 2)) * [1.0, 0.5]
+    rated = replace(
+        make(),
+        ids=tuple(map(str, range(20_000))),
+        questions=np.arange(20_000),
+        systems=("",) * 20_000,
+        scores=scores,
+        ratings=given.mean(axis=1, keepdims=True),
+        by_rater={"accuracy": given},
+    )
+    one, four = count_worth(rated)
+    assert one.raters == pytest.approx(1, abs=0.05)
+    assert four.raters == pytest.approx(4, abs=0.25)
+    assert (four.low or 0) < 4 < (four.high or 0)

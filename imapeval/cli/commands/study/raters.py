@@ -6,12 +6,12 @@ import typer
 
 from imapeval.cli.commands.study.inputs import RunFolders, Seed, StudyOptions
 from imapeval.cli.options import Json, choose_one, expand_options
-from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, format_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater
+    from imapeval.study.comparison.raters import AlternativeAnnotator, BesideRater, WorthInRaters
 
 
 @expand_options
@@ -39,7 +39,7 @@ def raters(
     json_output: Json = False,
 ) -> None:
     """Compare metrics with the raters themselves. Needs the ratings of single raters."""
-    from imapeval.study.comparison.raters import compare_with_raters, run_alternative_annotator_test
+    from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level
 
@@ -52,19 +52,25 @@ def raters(
         level=level,  # pyright: ignore[reportArgumentType]
     )
     tests = run_alternative_annotator_test(rated, epsilon=epsilon, seed=seed)
+    worth = count_worth(rated)
     if json_output:
-        emit_json({"correlations": beside, "alternative_annotator": tests})
+        emit_json({"correlations": beside, "alternative_annotator": tests, "worth_in_raters": worth})
         return
     for dimension in rated.dimensions:
         _print_correlations([row for row in beside if row.dimension == dimension], f"{coefficient}, {level}")
     echo("Correlations with the mean rating of the other raters: the metric's, then the rater's, on the same answers.")
+    _print_worth(worth)
+    echo(
+        "Raters whose mean would be as near to the true quality of the answers: from Pearson's r over all answers, "
+        "corrected for the noise of the ratings, and the reliability of one rating (Spearman and Brown)."
+    )
     _print_tests(tests)
     echo(
         f"Alternative annotator test (Calderon et al. 2025), epsilon {epsilon:g}: share of the raters to whom a metric "
         "is preferable (from .5 on it passes), and how often it is at least as near to the other raters as they are. "
         f"Metrics are put on the raters' scale by cross-fitted isotonic curves, seed {seed}."
     )
-    for row in tests:
+    for row in (*worth, *tests):
         if row.reason:
             echo(f"Note: {row.metric}, {row.dimension}: {row.reason}.")
 
@@ -89,6 +95,16 @@ def _print_correlations(rows: "Sequence[BesideRater]", title: str) -> None:
     if rows:
         metrics = dict.fromkeys(row.metric for row in rows)
         emit(metrics, columns, title=f"{rows[0].dimension}: metric / rater, {title}", width=UNLIMITED)
+
+
+def _print_worth(rows: "Sequence[WorthInRaters]") -> None:
+    columns = [
+        Column("metric", lambda row: row.metric, text=True, wrap=False),
+        Column("dimension", lambda row: row.dimension, text=True, wrap=False),
+        Column("raters", lambda row: None if row.raters is None else f"{row.raters:.1f}", wrap=False),
+        Column("95% interval", lambda row: format_interval(row.low, row.high, write="{:.1f}".format), wrap=False),
+    ]
+    emit(rows, columns, title="How many raters is a metric worth?", width=UNLIMITED)
 
 
 def _print_tests(rows: "Sequence[AlternativeAnnotator]") -> None:
